@@ -27,6 +27,7 @@
 struct driver {
     void *library;
     CUresult (*ctx_get_current)(CUcontext *context);
+    CUresult (*ctx_get_device)(CUdevice *device);
     CUresult (*ctx_set_current)(CUcontext context);
     CUresult (*ctx_push)(CUcontext context);
     CUresult (*ctx_pop)(CUcontext *context);
@@ -65,6 +66,7 @@ static bool find_driver(struct driver *d)
     memset(d, 0, sizeof(*d));
     d->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     return d->library != NULL && find_symbol(d, &d->ctx_get_current, "cuCtxGetCurrent") &&
+           find_symbol(d, &d->ctx_get_device, "cuCtxGetDevice") &&
            find_symbol(d, &d->ctx_set_current, "cuCtxSetCurrent") &&
            find_symbol(d, &d->ctx_push, "cuCtxPushCurrent_v2") &&
            find_symbol(d, &d->ctx_pop, "cuCtxPopCurrent_v2") &&
@@ -102,6 +104,17 @@ bool gpu_context_is_active(int device)
         active = 0;
     leave_driver(&d);
     return active != 0;
+}
+
+int gpu_current_device(void)
+{
+    struct driver d;
+    CUdevice device = 0;
+
+    if (!find_driver(&d) || d.ctx_get_device(&device) != CUDA_SUCCESS)
+        device = 0;
+    leave_driver(&d);
+    return device;
 }
 
 /* --- Threads --- */
@@ -145,24 +158,27 @@ bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_S
     unsigned type = 0, is_managed = 0;
     int device = 0;
     void *host = NULL;
+    CUdeviceptr block = 0;
+    size_t block_size = 0;
     CUpointer_attribute attributes[] = {
-        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
-        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_HOST_POINTER};
-    void *data[] = {&type, &is_managed, &device, &host};
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,   CU_POINTER_ATTRIBUTE_HOST_POINTER,
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    void *data[] = {&type, &is_managed, &device, &host, &block, &block_size};
     CUresult status = CUDA_ERROR_NOT_INITIALIZED;
 
-    *m = {false, 0, (void *)p};
+    *m = {false, 0, (void *)p, NULL, 0};
     if (p == NULL)
         return true;
     if (find_driver(&d)) {
-        status = d.pointer_get_attributes(4, attributes, data, (CUdeviceptr)p);
+        status = d.pointer_get_attributes(6, attributes, data, (CUdeviceptr)p);
     } else if (d.library != NULL) {
         snprintf(error, GPU_ERROR_SIZE, "the NVIDIA driver is too old");
         leave_driver(&d);
         return false;
     }
     if (status == CUDA_SUCCESS && (type == CU_MEMORYTYPE_DEVICE || is_managed)) {
-        *m = {true, device >= 0 ? device : 0, NULL};
+        *m = {true, device >= 0 ? device : 0, NULL, (const uint8_t *)block, block_size};
     } else if (status == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST && host != NULL) {
         /* Host memory that was passed by its device address. */
         m->host = host;

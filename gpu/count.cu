@@ -363,6 +363,25 @@ static __device__ bool count_codes(const gpu_compressed &in, const tables &t, gp
     }
 }
 
+/* Reads the trailer of one of many inputs, whose last block has ended. */
+static __device__ void end_input(const gpu_compressed &in, gpu_unit &u)
+{
+    const uint32_t byte = (u.end + 7) / 8, bytes = in.bits / 8;
+    const uint32_t trailer = in.wrapping == GPU_MANY_GZIP   ? 8
+                             : in.wrapping == GPU_MANY_ZLIB ? 4
+                                                            : 0;
+
+    u.how = GPU_UNIT_BAD;
+    if (bytes < trailer || byte > bytes - trailer)
+        return;
+    u.crc = (uint32_t)gpu_bits_at(in.words, 8 * byte);
+    u.size = (uint32_t)gpu_bits_at(in.words, 8 * byte + 32);
+    if (in.wrapping == GPU_MANY_ZLIB)
+        u.crc = __byte_perm(u.crc, 0, 0x0123);
+    u.end = 8 * (byte + trailer);
+    u.how = GPU_UNIT_LAST;
+}
+
 /* Reads the trailer of a member whose last block has ended, and the next member's header. */
 static __device__ void end_member(const gpu_compressed &in, gpu_unit &u)
 {
@@ -463,7 +482,10 @@ static __device__ void count_unit(const gpu_compressed &in, const gpu_count_work
         if (u.length > GPU_BLOCK_MAX)
             break;
         if (header & 1) {
-            end_member(in, u);
+            if (in.wrapping == GPU_MEMBERS)
+                end_member(in, u);
+            else
+                end_input(in, u);
             break;
         }
         bit = last_start(in, bit);

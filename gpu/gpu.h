@@ -190,6 +190,9 @@ struct gpu_memory {
     bool is_on_gpu; /* memory of a GPU, or managed memory: only CUDA copies reach it */
     int device;     /* number of the device, if is_on_gpu */
     void *host;     /* the host's address, if not is_on_gpu */
+    /* The allocation in which the memory is, if is_on_gpu; size 0: the driver does not tell. */
+    const uint8_t *block;
+    size_t block_size;
 };
 
 /* Finds out which memory p points to. In a process that has not initialized CUDA, it is host
@@ -215,6 +218,9 @@ enum gpu_wait {
  */
 enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ctx), void *ctx,
                               char error[GPU_ERROR_SIZE]);
+
+/* Returns the number of the device of the thread's current context; 0 if it has none. */
+int gpu_current_device(void);
 
 /* Whether the process already has the device's primary context. */
 bool gpu_context_is_active(int device);

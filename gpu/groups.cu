@@ -37,9 +37,11 @@ static uint32_t steps_of_piece(const struct gpu_inflate *g, const gpu_block &b, 
     return std::min(steps, most);
 }
 
-/* Adds the pieces of the unit of candidate number i.  *known: bytes of output before the unit that
- * belong to its member, at most GPU_WINDOW; moves on behind the unit. */
-static void add_pieces(const struct call *c, struct group *group, uint32_t i, uint32_t *known)
+/* Adds the pieces of the unit of candidate number i, whose output goes to `to`.  *known: bytes of
+ * output before the unit that belong to its member, at most GPU_WINDOW; moves on behind the
+ * unit. */
+static void add_pieces(const struct call *c, struct group *group, uint32_t i, uint64_t to,
+                       uint32_t *known)
 {
     struct gpu_inflate *g = c->g;
     const gpu_unit &u = g->units[i];
@@ -47,7 +49,7 @@ static void add_pieces(const struct call *c, struct group *group, uint32_t i, ui
 
     for (uint32_t k = 0; k < u.count; k++) {
         const gpu_block &b = u.blocks[k];
-        gpu_piece p = {group->length, map, 0, b.start, b.data, 0, *known, b.length};
+        gpu_piece p = {group->length, to, map, 0, b.start, b.data, 0, *known, b.length};
 
         if (b.steps == 0)
             g->pieces[group->pieces++] = p;
@@ -57,6 +59,7 @@ static void add_pieces(const struct call *c, struct group *group, uint32_t i, ui
         }
         map += b.steps > 0 ? b.steps + 1 : 0;
         group->length += b.length;
+        to += b.length;
         *known = add_known(*known, b.length);
     }
 }
@@ -75,28 +78,34 @@ static uint32_t count_pieces(const struct gpu_inflate *g, const gpu_unit &u)
     return count;
 }
 
-/* Adds a member part: the output from `from` to the group's end.  Its last unit is `last`.  `ends`:
- * the member ends there. */
-static void add_member_part(struct gpu_inflate *g, struct group *group, uint64_t from,
+/* Adds a member part: the output from `from` to the group's end, which goes to `to`.  Its last unit
+ * is `last`.  `ends`: the member ends there. */
+static void add_member_part(struct gpu_inflate *g, struct group *group, uint64_t from, uint64_t to,
                             const gpu_unit &last, bool ends)
 {
-    for (uint64_t at = from, n; at < group->length; at += n) {
+    for (uint64_t at = from, n; at < group->length; at += n, to += n) {
         n = std::min(group->length - at, (uint64_t)GPU_CRC_PART);
-        g->parts[group->parts++] = {at, (uint32_t)n, 0, at == from};
+        g->parts[group->parts++] = {to, (uint32_t)n, 0, at == from};
     }
     const uint32_t end = last.blocks[last.count - 1].end;
 
-    g->member_parts[group->members++] = {group->parts, ends ? (end + 7) / 8 * 8 : last.end,
-                                         last.end,     group->length - from,
-                                         ends,         last.crc,
-                                         last.size,    0};
+    g->member_parts[group->members++] = {group->pieces,
+                                         group->parts,
+                                         ends ? (end + 7) / 8 * 8 : last.end,
+                                         last.end,
+                                         group->length - from,
+                                         ends,
+                                         last.crc,
+                                         last.size,
+                                         0};
 }
 
 bool gpu_fill_group(struct call *c, struct group *group, uint32_t first)
 {
     struct gpu_inflate *g = c->g;
     uint32_t known = c->known;
-    uint64_t from = 0;
+    uint64_t from = 0, to = 0; /* of the member part: where it starts in the group's output, and
+                                * where it goes */
 
     *group = {0, 0, 0, first, 0, 0};
     for (uint32_t i = first; i < c->chain; i++) {
@@ -105,10 +114,14 @@ bool gpu_fill_group(struct call *c, struct group *group, uint32_t first)
         if (group->length + u.length > g->symbols_max ||
             (i > first && group->pieces + count_pieces(g, u) > PIECES_MAX))
             break;
-        add_pieces(c, group, g->which[i], &known);
+        const uint64_t place = c->places != NULL ? c->places[i] : group->length;
+
+        if (group->length == from)
+            to = place;
+        add_pieces(c, group, g->which[i], place, &known);
         group->units++;
         if (u.how != GPU_UNIT_BLOCK) {
-            add_member_part(g, group, from, u, true);
+            add_member_part(g, group, from, to, u, true);
             from = group->length;
             known = 0;
         }
@@ -118,13 +131,26 @@ bool gpu_fill_group(struct call *c, struct group *group, uint32_t first)
     const gpu_unit &last = g->units[g->which[first + group->units - 1]];
 
     if (last.how == GPU_UNIT_BLOCK)
-        add_member_part(g, group, from, last, false);
+        add_member_part(g, group, from, to, last, false);
     c->next_known = known;
     return true;
 }
 
-/* Sets the CRCs of the group's member parts. */
-static void sum_up_members(struct gpu_inflate *g, const struct group *group)
+/* Joins the Adler-32s of member parts that consist of parts of the output. */
+static void join_adlers(struct gpu_inflate *g, const struct group *group)
+{
+    uint32_t i = 0;
+
+    for (uint32_t k = 0; k < group->members; k++) {
+        struct member_part *m = &g->member_parts[k];
+
+        for (m->crc = 0; i < m->parts; i++)
+            m->crc = gpu_adler_join(m->crc, g->parts[i].crc, g->parts[i].length);
+    }
+}
+
+/* The same for CRCs. */
+static void join_crcs(struct gpu_inflate *g, const struct group *group)
 {
     uint32_t i = 0;
 
@@ -137,6 +163,30 @@ static void sum_up_members(struct gpu_inflate *g, const struct group *group)
         /* If there is no output, there is no sum, and the CRC is 0. */
         m->crc = m->length > 0 ? ~sum : 0;
     }
+}
+
+/* Queues the computation of the checksums of the group's parts. */
+static cudaError_t sum_up(const struct call *c, const struct group *group, const uint8_t *out)
+{
+    const struct gpu_inflate *g = c->g;
+
+    switch (c->batch.wrapping) {
+    case GPU_MANY_RAW:
+        return cudaSuccess;
+    case GPU_MANY_ZLIB:
+        return gpu_sum_up_adler(out, g->parts_device, group->parts, g->stream);
+    default:
+        return gpu_sum_up(out, g->parts_device, group->parts, g->stream);
+    }
+}
+
+/* Sets the checksums of the group's member parts. */
+static void join(const struct call *c, const struct group *group)
+{
+    if (c->batch.wrapping == GPU_MANY_ZLIB)
+        join_adlers(c->g, group);
+    else if (c->batch.wrapping != GPU_MANY_RAW)
+        join_crcs(c->g, group);
 }
 
 bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out)
@@ -159,15 +209,13 @@ bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out)
         !gpu_mark(c, AFTER_WINDOWS) ||
         !gpu_is_good(g, gpu_resolve(work, out, g->stream), c->error) || !gpu_mark(c, AFTER_RESOLVE))
         return false;
-    if (g->options.is_wrong &&
+    if (g->options.is_wrong && group->parts > 0 &&
         !gpu_is_good(g,
-                     cudaMemsetAsync(out + group->length / 2, 'x',
-                                     std::min(group->length - group->length / 2, (uint64_t)16),
-                                     g->stream),
+                     cudaMemsetAsync(out + g->parts[group->parts / 2].start, 'x',
+                                     std::min(g->parts[group->parts / 2].length, 16u), g->stream),
                      c->error))
         return false;
-    if (!gpu_is_good(g, gpu_sum_up(out, g->parts_device, group->parts, g->stream), c->error) ||
-        !gpu_mark(c, AFTER_SUM) ||
+    if (!gpu_is_good(g, sum_up(c, group, out), c->error) || !gpu_mark(c, AFTER_SUM) ||
         !to_device(c, g->windows, g->windows + (size_t)gpu_chunks(work) * GPU_WINDOW, GPU_WINDOW) ||
         !to_device(c, g->ranges, g->ranges_device, group->pieces) ||
         !from_device(c, g->parts, g->parts_device, group->parts))
@@ -176,7 +224,7 @@ bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out)
     gpu_add_time(g, &g->times.windows, AFTER_DECODE, AFTER_WINDOWS);
     gpu_add_time(g, &g->times.resolve, AFTER_WINDOWS, AFTER_RESOLVE);
     gpu_add_time(g, &g->times.sum_up, AFTER_RESOLVE, AFTER_SUM);
-    sum_up_members(g, group);
+    join(c, group);
     c->position = 8 * c->batch_start + last.end;
     c->known = c->next_known;
     c->has_ended = last.how == GPU_UNIT_LAST;

@@ -3,6 +3,7 @@
  *
  *   whole.cu     opens an engine, and decompresses all of an input that is in memory (inflate.h)
  *   steps.cu     decompresses an input in steps, for the command (inflate.h)
+ *   many.cu      decompresses many small inputs in one call (inflate.h)
  *   units.cu     a batch of compressed bytes: its candidates, their units, the chain of units
  *   groups.cu    decodes the units of the chain, a group at a time
  *
@@ -92,6 +93,9 @@ struct gpu_inflate {
 
     /* For steps.cu: */
     struct gpu_inflate_steps *steps; /* NULL: the engine was not opened for steps */
+
+    /* For many.cu: */
+    struct gpu_inflate_many *many; /* NULL until the first such call */
 };
 
 /* Counters on the device. */
@@ -119,6 +123,8 @@ struct call {
     uint64_t batch_start; /* byte of the input */
     uint32_t count;       /* candidates */
     uint32_t chain;       /* units of the chain: units[which[0..chain)] */
+    /* Where the output of each unit of the chain goes.  NULL: one after the other. */
+    const uint64_t *places;
 
     char *error;
 };
@@ -155,8 +161,24 @@ void gpu_drain(const struct gpu_inflate *g);
 bool gpu_take_steps(struct gpu_inflate *g);
 void gpu_free_steps(struct gpu_inflate *g);
 
+/* Frees the memory of many.cu. */
+void gpu_free_many(struct gpu_inflate *g);
+
 /* Leaves the input to the CPU; `why` becomes the message. */
 enum gpu_inflate_result gpu_leave(const struct call *c, const char *why);
+
+/* --- A call ----------------------------------------------------------------------------------- */
+
+/* Begins a call: sets the current device.  Sets c->g and c->error; the other members are the
+ * caller's.  Returns GPU_INFLATE_DONE or GPU_INFLATE_FAILED. */
+enum gpu_inflate_result gpu_open_call(struct call *c, struct gpu_inflate *g, char *error);
+
+/* Tells the program how far the call is.  Returns GPU_INFLATE_DONE if the call goes on. */
+enum gpu_inflate_result gpu_tell(struct call *c, gpu_inflate_goes_on *goes_on, void *ctx,
+                                 uint64_t in, uint64_t out);
+
+/* Ends a call with this result.  Returns what the program gets. */
+enum gpu_inflate_result gpu_close_call(struct call *c, enum gpu_inflate_result result);
 
 /* --- A batch ---------------------------------------------------------------------------------- */
 
@@ -173,17 +195,32 @@ bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len
  * GPU_INFLATE_LEFT, the chain ends before data that the GPU leaves to the CPU. */
 enum gpu_inflate_result gpu_find_chain(struct call *c);
 
+/* One of many inputs. */
+struct many_input {
+    uint64_t to;    /* where its output goes: the place of its first unit */
+    uint64_t room;  /* the most bytes of output */
+    uint32_t units; /* set: units of its chain; 0: it is left to the CPU */
+};
+
+/* Finds the chain of each of the inputs in the batch.  Joins them to one chain, with a place in
+ * places[] for each of its units.  `searches`: candidates are searched inside of the inputs, too.
+ * GPU_INFLATE_LEFT: all inputs are left. */
+enum gpu_inflate_result gpu_find_chains(struct call *c, const gpu_input *inputs,
+                                        struct many_input *many, uint32_t count, bool searches,
+                                        uint64_t *places);
+
 /* --- Groups ----------------------------------------------------------------------------------- */
 
 /* The blocks of one member in a group. */
 struct member_part {
+    uint32_t pieces; /* its pieces end before this one */
     uint32_t parts;  /* its gpu_crc_parts end before this one */
     uint32_t end;    /* bit of the batch behind its last block; if `ends`, the end of that byte */
     uint32_t next;   /* bit where the next block starts, of this member or of the next */
     uint64_t length; /* bytes of output */
     bool ends;       /* the member ends here */
     uint32_t trailer_crc, trailer_size; /* if `ends`: the values in its trailer */
-    uint32_t crc;                       /* CRC-32 of these blocks' output */
+    uint32_t crc;                       /* checksum of these blocks' output */
 };
 
 /* A group that is being filled. */
@@ -198,7 +235,8 @@ struct group {
  * alone does not fit. */
 bool gpu_fill_group(struct call *c, struct group *group, uint32_t first);
 
-/* Decodes the group to out[], which has room for group->length bytes.  Returns when all output is
+/* Decodes the group to out[], which has room for group->length bytes; with c->places, each unit to
+ * its place from `out` on.  Returns when all output is
  * there.  Sets the CRCs of the group's member parts, and moves c->position and c->known to its end.
  * False, with a message, if the device fails. */
 bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out);

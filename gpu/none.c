@@ -50,6 +50,11 @@ bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_S
     return false;
 }
 
+int gpu_current_device(void)
+{
+    return 0;
+}
+
 bool gpu_context_is_active(int device)
 {
     (void)device;

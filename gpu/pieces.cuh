@@ -36,6 +36,15 @@
 
 /* --- Input ------------------------------------------------------------------------------------ */
 
+/* What the batch is made of. */
+enum gpu_wrapping {
+    GPU_MEMBERS, /* a part of consecutive gzip members */
+    /* Separate inputs, each in this wrapping (many.cu): */
+    GPU_MANY_GZIP,
+    GPU_MANY_ZLIB,
+    GPU_MANY_RAW
+};
+
 /* A batch of compressed bytes, on the device. */
 struct gpu_compressed {
     const uint32_t *words; /* the bytes; GPU_COMPRESSED_PAD zeros follow */
@@ -45,6 +54,7 @@ struct gpu_compressed {
     uint32_t long_bits;    /* longer units are counted by a block of threads, not by a warp */
     uint32_t map_room;     /* entries of each of the GPU_MAPS maps */
     uint32_t is_bgzf;      /* candidates are searched behind gzip headers only */
+    uint32_t wrapping;     /* enum gpu_wrapping */
 };
 
 /* Kernels read up to this many bytes behind a batch. */
@@ -66,7 +76,7 @@ enum gpu_unit_end {
     GPU_UNIT_BAD,    /* it is not valid DEFLATE or gzip, or this engine leaves it to the CPU */
     GPU_UNIT_BLOCK,  /* a block of the same member starts at `end` */
     GPU_UNIT_MEMBER, /* a member has ended, and the next one's first block starts at `end` */
-    GPU_UNIT_LAST,   /* a member has ended, and its trailer ends the input */
+    GPU_UNIT_LAST,   /* a member has ended, and its trailer ends the input, or one of many inputs */
 };
 
 /* The most blocks of a unit.  Most units have one block; the last unit of a member has two.  With a
@@ -89,8 +99,8 @@ struct gpu_unit {
     uint32_t end;    /* bit where it ends (enum gpu_unit_end) */
     uint32_t how;    /* enum gpu_unit_end */
     uint32_t length; /* bytes of output */
-    uint32_t crc;    /* if a member has ended: the CRC-32 in its trailer */
-    uint32_t size;   /* if so: the length modulo 2^32 in its trailer */
+    uint32_t crc;    /* if a member has ended: the checksum in its trailer */
+    uint32_t size;   /* if so: the length modulo 2^32 in its trailer, if it has one */
     uint32_t count;  /* blocks in blocks[] */
     uint32_t reach;  /* map entries up to this bit may have been written; 0: none */
     gpu_block blocks[GPU_UNIT_BLOCKS];
@@ -143,6 +153,7 @@ static __host__ __device__ inline uint32_t gpu_map_place(const gpu_compressed &i
 /* A part of a block that a team decodes. */
 struct gpu_piece {
     uint64_t block_out; /* where the block's output starts in the group's, in bytes */
+    uint64_t to;        /* where it goes, in bytes from `out` of gpu_resolve on */
     uint32_t map;       /* number of its first map entry */
     uint32_t steps;     /* 0: the block is stored */
     uint32_t header;    /* bit where the block's header starts */
@@ -231,15 +242,15 @@ cudaError_t gpu_decode(const gpu_compressed &in, const gpu_group &g, const uint3
  * others. */
 cudaError_t gpu_find_windows(const gpu_group &g, cudaStream_t stream);
 
-/* Queues turning the group's symbols into out[].  Sets is_bad in the range of a piece with a match
+/* Queues turning the group's symbols into bytes at out + piece.to.  Sets is_bad in the range of a piece with a match
  * that reaches back too far. */
 cudaError_t gpu_resolve(const gpu_group &g, uint8_t *out, cudaStream_t stream);
 
 /* A part of the output, of at most GPU_CRC_PART bytes. */
 struct gpu_crc_part {
-    uint64_t start;
+    uint64_t start; /* in bytes from the output's start on */
     uint32_t length;
-    uint32_t crc;      /* its sum, which crc.cu sets */
+    uint32_t crc;      /* its sum, which crc.cu or adler.cu sets */
     uint32_t is_first; /* the first part of a member's output in the group */
 };
 
@@ -253,5 +264,27 @@ uint32_t gpu_crc_join(uint32_t sum, uint32_t next, uint64_t length);
 /* Queues the computation of the sums of parts[0..count), which are parts of bytes[]. */
 cudaError_t gpu_sum_up(const uint8_t *bytes, gpu_crc_part *parts, uint32_t count,
                        cudaStream_t stream);
+
+/* The same for the Adler-32 of zlib's format (RFC 1950).  The Adler-32 of all parts is their sums,
+ * joined to ADLER_START. */
+#define ADLER_START 1u
+uint32_t gpu_adler_join(uint32_t sum, uint32_t next, uint64_t length);
+cudaError_t gpu_sum_up_adler(const uint8_t *bytes, gpu_crc_part *parts, uint32_t count,
+                             cudaStream_t stream);
+
+/* --- Many inputs ------------------------------------------------------------------------------ */
+
+/* One of many inputs in a batch. */
+struct gpu_input {
+    const uint8_t *from; /* its bytes, which the device can read; NULL: they are in the batch */
+    uint32_t at;         /* byte of the batch where it starts */
+    uint32_t length;     /* bytes */
+    uint32_t start;      /* bit of the batch where its first block starts; 0: its header is odd */
+};
+
+/* Queues copies of inputs[0..count) to their places in the batch, and then the search for their
+ * first blocks.  longest: the bytes of the longest input. */
+cudaError_t gpu_gather(const gpu_compressed &in, gpu_input *inputs, uint32_t count,
+                       uint32_t longest, cudaStream_t stream);
 
 #endif

@@ -149,12 +149,13 @@ static __global__ void __launch_bounds__(THREADS) resolve_pieces(gpu_group g, ui
         const uint64_t known = p.known + (range.start - p.block_out);
         const uint32_t unknown = known < GPU_WINDOW ? GPU_WINDOW - (uint32_t)known : 0;
         const uint16_t *const symbols = g.symbols + range.start;
-        const bool is_bad = make_bytes(window, symbols, out + range.start, range.length, unknown);
+        uint8_t *const to = out + p.to + (range.start - p.block_out);
+        const bool is_bad = make_bytes(window, symbols, to, range.length, unknown);
 
         if (is_bad)
             atomicOr(&g.ranges[first + i].is_bad, 1u);
         __syncthreads();
-        move_window(window, out + range.start, range.length);
+        move_window(window, to, range.length);
     }
 }
 

@@ -73,6 +73,43 @@ void gpu_drain(const struct gpu_inflate *g)
     (void)cudaGetLastError();
 }
 
+/* --- A call ----------------------------------------------------------------------------------- */
+
+enum gpu_inflate_result gpu_open_call(struct call *c, struct gpu_inflate *g, char *error)
+{
+    c->g = g;
+    c->error = error;
+    g->times = {};
+    g->lacks_memory = false;
+    if (!gpu_is_good(g, gpu_use_device(g->device), error)) {
+        (void)cudaGetLastError();
+        return GPU_INFLATE_FAILED;
+    }
+    /* Clear an error that another device has left, or it would seem to be this device's. */
+    (void)cudaGetLastError();
+    return GPU_INFLATE_DONE;
+}
+
+enum gpu_inflate_result gpu_tell(struct call *c, gpu_inflate_goes_on *goes_on, void *ctx,
+                                 uint64_t in, uint64_t out)
+{
+    if (goes_on == NULL)
+        return GPU_INFLATE_DONE;
+    if (!goes_on(ctx, in, out))
+        return GPU_INFLATE_STOPPED;
+    return gpu_is_good(c->g, gpu_use_device(c->g->device), c->error) ? GPU_INFLATE_DONE
+                                                                     : GPU_INFLATE_FAILED;
+}
+
+enum gpu_inflate_result gpu_close_call(struct call *c, enum gpu_inflate_result result)
+{
+    if (result == GPU_INFLATE_DONE || result == GPU_INFLATE_STOPPED)
+        return result;
+    /* Wait: kernels still queued would write to the caller's memory while the CPU does. */
+    gpu_drain(c->g);
+    return c->g->lacks_memory ? GPU_INFLATE_LEFT : result;
+}
+
 /* --- A batch ---------------------------------------------------------------------------------- */
 
 bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len, size_t find_len)
@@ -95,12 +132,12 @@ bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len
            gpu_mark(c, AFTER_COPY);
 }
 
-/* Finds the batch's candidates and sorts them into starts[0..count).  The first is the bit where
- * decoding goes on, whether the device has found it or not. */
-static enum gpu_inflate_result find_candidates(struct call *c)
+/* Sorts the batch's candidates into starts[0..count).  Those in starts[0..known), of which the first
+ * is the lowest, are known before.  If `searches` is true, the device finds further ones. */
+static enum gpu_inflate_result find_candidates(struct call *c, uint32_t known, bool searches)
 {
     struct gpu_inflate *g = c->g;
-    const uint32_t first = (uint32_t)(c->position - 8 * c->batch_start);
+    const uint32_t first = g->starts[0];
     const gpu_list found = {g->found, &g->counters[FOUND], g->candidates_max};
     const gpu_list maybe = {g->list, &g->counters[LISTED], g->list_max};
     uint32_t counts[2], *end;
@@ -108,16 +145,16 @@ static enum gpu_inflate_result find_candidates(struct call *c)
     c->batch.is_bgzf = c->is_bgzf;
     if (!gpu_is_good(g, cudaMemsetAsync(g->counters, 0, COUNTERS * sizeof(uint32_t), g->stream),
                      c->error) ||
-        !gpu_is_good(g, gpu_find_starts(c->batch, found, maybe, g->stream), c->error) ||
+        (searches &&
+         !gpu_is_good(g, gpu_find_starts(c->batch, found, maybe, g->stream), c->error)) ||
         !gpu_mark(c, AFTER_FIND) || !from_device(c, counts, g->counters, 2))
         return GPU_INFLATE_FAILED;
     gpu_add_time(g, &g->times.find, AFTER_COPY, AFTER_FIND);
-    if (counts[FOUND] > g->candidates_max || counts[LISTED] > g->list_max)
+    if (counts[FOUND] > g->candidates_max + 1 - known || counts[LISTED] > g->list_max)
         return gpu_leave(c, "its blocks are too short");
-    g->starts[0] = first;
-    if (counts[FOUND] > 0 && !from_device(c, g->starts + 1, g->found, counts[FOUND]))
+    if (counts[FOUND] > 0 && !from_device(c, g->starts + known, g->found, counts[FOUND]))
         return GPU_INFLATE_FAILED;
-    end = std::remove_if(g->starts + 1, g->starts + 1 + counts[FOUND], [&](uint32_t start) {
+    end = std::remove_if(g->starts + known, g->starts + known + counts[FOUND], [&](uint32_t start) {
         return start <= first || start >= c->batch.find_end;
     });
     std::sort(g->starts, end);
@@ -161,6 +198,16 @@ static enum gpu_inflate_result leave_at(const struct call *c, uint32_t bit, cons
     return GPU_INFLATE_LEFT;
 }
 
+/* Returns the number of the candidate that starts at that bit, after candidate number i; 0 if there
+ * is none. */
+static uint32_t candidate_at(const struct call *c, uint32_t i, uint32_t bit)
+{
+    const uint32_t *const end = c->g->starts + c->count;
+    const uint32_t *const at = std::lower_bound((const uint32_t *)c->g->starts + i + 1, end, bit);
+
+    return at == end || *at != bit ? 0 : (uint32_t)(at - c->g->starts);
+}
+
 /* Follows the chain from the first candidate on: each unit ends where the next one starts.
  * which[0..chain) become the numbers of its units. */
 static enum gpu_inflate_result follow_chain(struct call *c)
@@ -170,17 +217,15 @@ static enum gpu_inflate_result follow_chain(struct call *c)
     c->chain = 0;
     for (uint32_t i = 0;;) {
         const gpu_unit &u = g->units[i];
-        const uint32_t *next;
 
         if (u.how == GPU_UNIT_BAD)
             return leave_at(c, u.start, "the block is damaged, or odd");
         g->which[c->chain++] = i;
         if (u.how == GPU_UNIT_LAST || u.end >= c->batch.find_end)
             return GPU_INFLATE_DONE;
-        next = std::lower_bound(g->starts + i + 1, g->starts + c->count, u.end);
-        if (next == g->starts + c->count || *next != u.end)
+        i = candidate_at(c, i, u.end);
+        if (i == 0)
             return leave_at(c, u.end, "the block was not found");
-        i = (uint32_t)(next - g->starts);
     }
 }
 
@@ -201,8 +246,8 @@ static bool mend_map(struct call *c)
             uint32_t &end = wrong_ends[i % GPU_MAPS];
 
             end = std::max(end, g->units[i].reach);
-            /* The candidate lies in the last unit of the chain that starts before it. */
-            if (g->which[k - 1] % GPU_MAPS == i % GPU_MAPS &&
+            /* The candidate may lie in the last unit of the chain that starts before it. */
+            if (k > 0 && g->which[k - 1] % GPU_MAPS == i % GPU_MAPS &&
                 (count == 0 || again[count - 1] != g->which[k - 1]))
                 again[count++] = g->which[k - 1];
             continue;
@@ -251,8 +296,10 @@ static bool outline_blocks(struct call *c)
 /* Finds the candidates, counts their units and follows the chain. */
 static enum gpu_inflate_result find_units(struct call *c)
 {
-    const enum gpu_inflate_result result = find_candidates(c);
+    enum gpu_inflate_result result;
 
+    c->g->starts[0] = (uint32_t)(c->position - 8 * c->batch_start);
+    result = find_candidates(c, 1, true);
     if (result != GPU_INFLATE_DONE)
         return result;
     if (!count_all(c))
@@ -275,4 +322,70 @@ enum gpu_inflate_result gpu_find_chain(struct call *c)
     if (result != GPU_INFLATE_FAILED && c->chain > 0 && (!mend_map(c) || !outline_blocks(c)))
         return GPU_INFLATE_FAILED;
     return result;
+}
+
+/* --- Many inputs ------------------------------------------------------------------------------ */
+
+/* Follows the chain of one of many inputs, from candidate number i on.  The chain must end with the
+ * input, at bit `end`, and have at most `room` bytes of output.  Appends its units to the joint
+ * chain, and returns their number; 0 if the input is left to the CPU. */
+static uint32_t follow_input(struct call *c, uint32_t i, uint32_t end, uint64_t room,
+                             uint64_t place, uint64_t *places)
+{
+    const struct gpu_inflate *g = c->g;
+    uint32_t units = 0;
+
+    do {
+        const gpu_unit &u = g->units[i];
+        const bool is_last = u.how == GPU_UNIT_LAST && u.end == end;
+
+        if (!is_last && (u.how != GPU_UNIT_BLOCK || u.end >= end))
+            return 0;
+        if (u.length > room || u.length > g->symbols_max)
+            return 0;
+        room -= u.length;
+        g->which[c->chain + units] = i;
+        places[c->chain + units++] = place;
+        place += u.length;
+        if (is_last) {
+            c->chain += units;
+            return units;
+        }
+        i = candidate_at(c, i, u.end);
+    } while (i != 0);
+    return 0;
+}
+
+enum gpu_inflate_result gpu_find_chains(struct call *c, const gpu_input *inputs,
+                                        struct many_input *many, uint32_t count, bool searches,
+                                        uint64_t *places)
+{
+    struct gpu_inflate *g = c->g;
+    uint32_t known = 0, i = 0;
+    enum gpu_inflate_result result;
+
+    c->chain = 0;
+    for (uint32_t k = 0; k < count; k++)
+        if (inputs[k].start != 0)
+            g->starts[known++] = inputs[k].start;
+    if (known == 0)
+        return gpu_leave(c, "no input begins with a usual header");
+    result = find_candidates(c, known, searches);
+    if (result != GPU_INFLATE_DONE)
+        return result;
+    if (!count_all(c))
+        return GPU_INFLATE_FAILED;
+    for (uint32_t k = 0; k < count; k++) {
+        many[k].units = 0;
+        if (inputs[k].start == 0)
+            continue;
+        i = (uint32_t)(std::lower_bound(g->starts + i, g->starts + c->count, inputs[k].start) -
+                       g->starts);
+        many[k].units = follow_input(c, i, 8 * (inputs[k].at + inputs[k].length), many[k].room,
+                                     many[k].to, places);
+    }
+    c->places = places;
+    if (c->chain > 0 && (!mend_map(c) || !outline_blocks(c)))
+        return GPU_INFLATE_FAILED;
+    return GPU_INFLATE_DONE;
 }

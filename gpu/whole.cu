@@ -35,6 +35,9 @@
 /* Entries for the outlines of a batch: one for GPU_OUTLINE_STEPS steps, and one more a block. */
 #define OUTLINE_ROOM(map_room) ((map_room) / GPU_OUTLINE_STEPS + OUTLINED_MAX)
 
+/* Why kernels cannot write to the caller's memory. */
+#define OUT_OF_REACH "its output is in another context"
+
 /* --- Opening ---------------------------------------------------------------------------------- */
 
 /* Allocates an array of `count` on the device, and another on the host if `host` is not NULL. */
@@ -149,6 +152,7 @@ void gpu_inflate_close(struct gpu_inflate *g)
                           g->ranges, g->parts, g->outline, g->outlined};
 
     gpu_free_steps(g);
+    gpu_free_many(g);
     free(g->member_parts);
     for (void *p : device)
         (void)cudaFree(p);
@@ -168,7 +172,7 @@ void gpu_inflate_close(struct gpu_inflate *g)
 
 /* --- All of an input in memory ---------------------------------------------------------------- */
 
-/* A call of gpu_inflate: its input and output. */
+/* A call for a whole input. */
 struct whole {
     struct call c;
     const uint8_t *in;
@@ -176,6 +180,8 @@ struct whole {
     size_t room;
     uint64_t made; /* bytes of output */
     struct member member;
+    gpu_inflate_goes_on *goes_on;
+    void *ctx; /* the argument of goes_on */
 };
 
 /* Finds the first member's first block. */
@@ -186,6 +192,8 @@ static enum gpu_inflate_result begin(struct whole *w)
     const size_t len = c->in_len < GPU_HEADER_MAX ? (size_t)c->in_len : GPU_HEADER_MAX;
     gpu_compressed start = {};
 
+    if (c->in_len == 0)
+        return gpu_leave(c, "it is empty");
     start.words = header;
     start.bits = (uint32_t)(8 * len);
     /* A match that reaches too far back copies from this window, until it is found bad.  So clear
@@ -194,21 +202,34 @@ static enum gpu_inflate_result begin(struct whole *w)
         !from_device(c, (uint8_t *)header, w->in, len))
         return GPU_INFLATE_FAILED;
     c->position = 8 * (uint64_t)gpu_header_end(start, 0);
+    c->known = 0;
+    c->has_ended = false;
     c->is_bgzf = gpu_is_bgzf(start, 0);
     return c->position != 0 ? GPU_INFLATE_DONE
                             : gpu_leave(c, "it does not begin with a usual header");
 }
 
-/* Brings the next batch to the device. */
-static bool load_batch(struct whole *w)
+/* Brings the next batch to the device, and finds its chain. */
+static enum gpu_inflate_result find_batch(struct whole *w)
 {
     struct call *c = &w->c;
     struct gpu_inflate *g = c->g;
     const uint64_t start = c->position / 8, left = c->in_len - start;
     const size_t len = left < g->batch + g->overlap ? (size_t)left : g->batch + g->overlap;
+    enum gpu_inflate_result result;
 
-    return gpu_mark(c, BEFORE_COPY) && to_device(c, (uint8_t *)g->words, w->in + start, len) &&
-           gpu_begin_batch(c, g->words, start, len, g->batch);
+    if (!gpu_mark(c, BEFORE_COPY) || !to_device(c, (uint8_t *)g->words, w->in + start, len) ||
+        !gpu_begin_batch(c, g->words, start, len, g->batch))
+        return GPU_INFLATE_FAILED;
+    result = gpu_find_chain(c);
+    gpu_add_time(g, &g->times.copy, BEFORE_COPY, AFTER_COPY);
+    return result;
+}
+
+/* Compares the CRC and the length of a member with its trailer, whose values these are. */
+static bool is_as_in_trailer(const struct member *m, uint32_t crc, uint32_t size)
+{
+    return m->crc == crc && (uint32_t)m->length == size;
 }
 
 /* Adds the group's output to the members' CRCs and lengths.  Compares these with the trailers of
@@ -222,7 +243,7 @@ static bool compare_members(struct whole *w, const struct group *group)
         w->member.length += m->length;
         if (!m->ends)
             continue;
-        if (w->member.crc != m->trailer_crc || (uint32_t)w->member.length != m->trailer_size)
+        if (!is_as_in_trailer(&w->member, m->trailer_crc, m->trailer_size))
             return false;
         w->member = {0, 0};
     }
@@ -245,18 +266,60 @@ static enum gpu_inflate_result decode_chain(struct whole *w)
             return gpu_leave(&w->c, "its output is wrong");
         w->made += group.length;
     }
-    return GPU_INFLATE_DONE;
+    return gpu_tell(&w->c, w->goes_on, w->ctx, w->c.has_ended ? w->c.in_len : w->c.position / 8,
+                    w->made);
 }
 
-static enum gpu_inflate_result do_batch(struct whole *w)
+/* Decodes from c->position on. */
+static enum gpu_inflate_result decode_all(struct whole *w)
 {
-    enum gpu_inflate_result result;
+    enum gpu_inflate_result result = GPU_INFLATE_DONE;
 
-    if (!load_batch(w))
-        return GPU_INFLATE_FAILED;
-    result = gpu_find_chain(&w->c);
-    gpu_add_time(w->c.g, &w->c.g->times.copy, BEFORE_COPY, AFTER_COPY);
-    return result == GPU_INFLATE_DONE ? decode_chain(w) : result;
+    while (result == GPU_INFLATE_DONE && !w->c.has_ended) {
+        result = find_batch(w);
+        if (result == GPU_INFLATE_DONE)
+            result = decode_chain(w);
+    }
+    return result;
+}
+
+/* Adds the lengths of the chain's units to *size, and moves on to the chain's end.  Compares the
+ * length of each member that ends with its trailer: then most wrong data is found before the
+ * program allocates memory for it. */
+static enum gpu_inflate_result count_chain(struct whole *w, uint64_t *size)
+{
+    struct call *c = &w->c;
+    const gpu_unit *u = NULL;
+
+    for (uint32_t i = 0; i < c->chain; i++) {
+        u = &c->g->units[c->g->which[i]];
+        *size += u->length;
+        w->member.length += u->length;
+        if (u->how == GPU_UNIT_BLOCK)
+            continue;
+        if ((uint32_t)w->member.length != u->size)
+            return gpu_leave(c, "its length is wrong");
+        w->member = {0, 0};
+    }
+    if (u == NULL)
+        return gpu_leave(c, "it has no blocks");
+    c->position = 8 * c->batch_start + u->end;
+    c->has_ended = u->how == GPU_UNIT_LAST;
+    return gpu_tell(c, w->goes_on, w->ctx, 0, 0);
+}
+
+/* Sets *size to the bytes of all output, and *batches to the number of batches. */
+static enum gpu_inflate_result count_all(struct whole *w, uint64_t *size, uint64_t *batches)
+{
+    enum gpu_inflate_result result = begin(w);
+
+    *size = *batches = 0;
+    for (; result == GPU_INFLATE_DONE && !w->c.has_ended; ++*batches) {
+        result = find_batch(w);
+        if (result == GPU_INFLATE_DONE)
+            result = count_chain(w, size);
+    }
+    return result;
 }
 
 /* Whether the device's kernels can write to this memory.  They cannot if the program allocated it
@@ -269,48 +332,92 @@ static bool is_in_reach(const void *p)
            attributes.devicePointer != NULL;
 }
 
+/* Ends a call with this result.  Returns what the caller gets. */
+static enum gpu_inflate_result close(struct whole *w, enum gpu_inflate_result result)
+{
+    result = gpu_close_call(&w->c, result);
+    if (result != GPU_INFLATE_DONE && result != GPU_INFLATE_STOPPED)
+        w->made = 0;
+    return result;
+}
+
 enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                     uint8_t *out, size_t room, size_t *out_len,
                                     gpu_inflate_goes_on *goes_on, void *ctx,
                                     char error[GPU_ERROR_SIZE])
 {
-    struct whole w = {{}, in, out, room, 0, {0, 0}};
-    enum gpu_inflate_result result;
+    struct whole w = {{}, in, out, room, 0, {0, 0}, goes_on, ctx};
+    enum gpu_inflate_result result = gpu_open_call(&w.c, g, error);
 
-    w.c.g = g;
     w.c.in_len = in_len;
-    w.c.error = error;
-    *out_len = 0;
-    g->times = {};
-    g->lacks_memory = false;
-    if (!gpu_is_good(g, gpu_use_device(g->device), error)) {
-        (void)cudaGetLastError();
+    if (result == GPU_INFLATE_DONE)
+        result = is_in_reach(out) ? begin(&w) : gpu_leave(&w.c, OUT_OF_REACH);
+    if (result == GPU_INFLATE_DONE)
+        result = decode_all(&w);
+    result = close(&w, result);
+    *out_len = (size_t)w.made;
+    return result;
+}
+
+enum gpu_inflate_result gpu_inflate_count(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
+                                          uint64_t *size, gpu_inflate_goes_on *goes_on, void *ctx,
+                                          char error[GPU_ERROR_SIZE])
+{
+    struct whole w = {{}, in, NULL, 0, 0, {0, 0}, goes_on, ctx};
+    enum gpu_inflate_result result = gpu_open_call(&w.c, g, error);
+    uint64_t batches;
+
+    w.c.in_len = in_len;
+    *size = 0;
+    if (result == GPU_INFLATE_DONE)
+        result = count_all(&w, size, &batches);
+    result = close(&w, result);
+    if (result != GPU_INFLATE_DONE)
+        *size = 0;
+    return result;
+}
+
+/* Asks the caller for memory for `size` bytes. */
+static enum gpu_inflate_result allocate_output(struct whole *w, uint64_t size,
+                                               gpu_inflate_allocate *allocate)
+{
+    if (size > SIZE_MAX)
+        return gpu_leave(&w->c, "it has no room");
+    w->room = (size_t)size;
+    w->out = allocate(w->ctx, w->room);
+    if (w->out == NULL && size > 0)
+        return GPU_INFLATE_STOPPED;
+    if (!gpu_is_good(w->c.g, gpu_use_device(w->c.g->device), w->c.error))
         return GPU_INFLATE_FAILED;
-    }
-    /* Clear an error that another device has left, or it would seem to be this device's. */
-    (void)cudaGetLastError();
-    if (in_len == 0)
-        result = gpu_leave(&w.c, "it is empty");
-    else if (!is_in_reach(out))
-        result = gpu_leave(&w.c, "its output is in another context");
-    else
+    return is_in_reach(w->out) ? GPU_INFLATE_DONE : gpu_leave(&w->c, OUT_OF_REACH);
+}
+
+enum gpu_inflate_result gpu_inflate_new(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
+                                        gpu_inflate_allocate *allocate, size_t *out_len,
+                                        gpu_inflate_goes_on *goes_on, void *ctx,
+                                        char error[GPU_ERROR_SIZE])
+{
+    struct whole w = {{}, in, NULL, 0, 0, {0, 0}, goes_on, ctx};
+    enum gpu_inflate_result result = gpu_open_call(&w.c, g, error);
+    uint64_t size = 0, batches = 0;
+
+    w.c.in_len = in_len;
+    if (result == GPU_INFLATE_DONE)
+        result = count_all(&w, &size, &batches);
+    if (result == GPU_INFLATE_DONE)
+        result = allocate_output(&w, size, allocate);
+    w.member = {0, 0};
+    if (result == GPU_INFLATE_DONE && batches == 1) {
+        /* The device still has the only batch, and its chain. */
+        result = decode_chain(&w);
+    } else if (result == GPU_INFLATE_DONE) {
         result = begin(&w);
-    while (result == GPU_INFLATE_DONE && !w.c.has_ended) {
-        result = do_batch(&w);
-        if (result != GPU_INFLATE_DONE || goes_on == NULL)
-            continue;
-        if (!goes_on(ctx, w.c.has_ended ? in_len : w.c.position / 8, w.made))
-            result = GPU_INFLATE_STOPPED;
-        else if (!gpu_is_good(g, gpu_use_device(g->device), error))
-            result = GPU_INFLATE_FAILED;
+        if (result == GPU_INFLATE_DONE)
+            result = decode_all(&w);
     }
-    if (result == GPU_INFLATE_DONE || result == GPU_INFLATE_STOPPED) {
-        *out_len = (size_t)w.made;
-        return result;
-    }
-    /* Wait: kernels still queued would write to the caller's memory while the CPU does. */
-    gpu_drain(g);
-    return g->lacks_memory ? GPU_INFLATE_LEFT : result;
+    result = close(&w, result);
+    *out_len = (size_t)w.made;
+    return result;
 }
 
 struct gpu_inflate_times gpu_inflate_times(const struct gpu_inflate *g)

@@ -57,7 +57,7 @@ p/lib/libgzlzss.a
 p/lib/libgzlzss.la
 p/lib/libgzlzss.so
 p/lib/libgzlzss.so.0
-p/lib/libgzlzss.so.0.0.0
+p/lib/libgzlzss.so.0.1.0
 p/lib/pkgconfig/gzlzss.pc
 p/share/bash/gunzlzss
 p/share/bash/gzlzss

@@ -98,7 +98,7 @@ same() {
         sort >declared
     [ "$(wc -l <declared)" -gt 15 ]
     nm -D --defined-only "$build/.libs/libgzlzss.so" |
-        sed -n 's/^[0-9a-f]* T \(.*\)@@GZLZSS_0\.1$/\1/p' | sort >exported
+        sed -n 's/^[0-9a-f]* T \(.*\)@@GZLZSS_0\.[0-9]*$/\1/p' | sort >exported
     cmp declared exported || fail "$(diff declared exported)"
     nm -D --defined-only "$build/.libs/libgzlzss.so" | awk '{ print $2 }' | sort | uniq -c >kinds
     [ "$(awk '{ print $2 }' kinds | tr '\n' ' ')" = "A T " ] || fail "$(cat kinds)"

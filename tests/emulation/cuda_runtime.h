@@ -182,6 +182,18 @@ template <typename T, typename U> static inline T atomicOr(T *p, U value)
     return before;
 }
 
+/* The bytes of a have the numbers 0 to 3, from the lowest on; those of b have 4 to 7.  The four
+ * lowest hexadecimal digits of `selector` are the numbers of the result's bytes. */
+static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector)
+{
+    const uint64_t both = (uint64_t)b << 32 | a;
+    uint32_t result = 0;
+
+    for (uint32_t i = 0; i < 4; i++)
+        result |= (uint32_t)(both >> (8 * (selector >> (4 * i) & 7)) & 255) << (8 * i);
+    return result;
+}
+
 static inline uint32_t __brev(uint32_t x)
 {
     uint32_t reversed = 0;
@@ -409,7 +421,11 @@ static inline cudaError_t cudaSetDeviceFlags(int)
     return cudaSuccess;
 }
 
+enum cudaMemoryType { cudaMemoryTypeDevice = 2 };
+
 struct cudaPointerAttributes {
+    enum cudaMemoryType type;
+    int device;
     void *devicePointer;
 };
 
@@ -417,6 +433,8 @@ static inline cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes 
                                                    const void *p)
 {
     attributes->devicePointer = (void *)(uintptr_t)p;
+    attributes->device = 0;
+    attributes->type = cudaMemoryTypeDevice;
     return cudaSuccess;
 }
 

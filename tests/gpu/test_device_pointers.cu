@@ -392,6 +392,86 @@ static void check_kinds(void)
     gzlzss_free(cpu);
 }
 
+/* Memory for gzlzss_cuda_decompress_new. */
+struct allocation {
+    enum kind kind;
+    void *memory;
+    size_t size;
+    CUcontext expected;
+};
+
+static void *allocate(void *ctx, size_t size)
+{
+    struct allocation *a = (struct allocation *)ctx;
+
+    HOLDS(current() == a->expected);
+    if (a->memory != NULL)
+        drop(a->kind, a->memory);
+    a->size = size;
+    a->memory = get(a->kind, size + 1);
+    return a->memory;
+}
+
+static bool is_same(const uint8_t *device, const uint8_t *bytes, size_t len)
+{
+    uint8_t *copy = (uint8_t *)need(malloc(len + 1));
+    bool is;
+
+    put(copy, device, len);
+    is = memcmp(copy, bytes, len) == 0;
+    free(copy);
+    return is;
+}
+
+/* Decompression to memory that is allocated when the size is known. */
+static void decompress_new(gzlzss *z, const struct sample *s, const uint8_t *in, enum kind kind)
+{
+    struct allocation a = {kind, NULL, 0, current()};
+    uint64_t size = 77;
+    void *out = NULL;
+    size_t len = 77;
+
+    HOLDS(gzlzss_cuda_decompressed_size(z, &size, in, s->packed_len, 0, NULL) == GZLZSS_OK);
+    HOLDS(size == s->len);
+    HOLDS(gzlzss_cuda_decompress_new(z, &out, &len, allocate, &a, in, s->packed_len, 0, NULL) ==
+          GZLZSS_OK);
+    HOLDS(out == a.memory && len == s->len && a.size == s->len);
+    HOLDS(is_same((const uint8_t *)out, s->bytes, s->len));
+    HOLDS(current() == a.expected);
+    drop(kind, a.memory);
+}
+
+/* Decompression of many items: the sample's first bytes, which gzlzss has compressed alone.  One is
+ * cut off. */
+static void decompress_items(gzlzss *z, const struct sample *s, enum kind from, enum kind to)
+{
+    enum { ITEMS = 50, BAD = 20 };
+    const size_t room = gzlzss_bound(z, 100 * ITEMS);
+    uint8_t *in = get(from, ITEMS * room), *out = get(to, 100 * ITEMS * ITEMS);
+    uint8_t *packed = (uint8_t *)need(malloc(room));
+    const CUcontext before = current();
+    gzlzss_item items[ITEMS];
+
+    for (size_t i = 0; i < ITEMS; i++) {
+        size_t len = room;
+
+        HOLDS(gzlzss_compress(z, packed, &len, s->bytes, 100 * i, NULL) == GZLZSS_OK);
+        put(in + i * room, packed, len);
+        items[i] = {in + i * room, len - (i == BAD), out + i * 100 * ITEMS, 100 * i, GZLZSS_OK};
+    }
+    HOLDS(gzlzss_cuda_decompress_batch(z, items, ITEMS, GZLZSS_GZIP, 0, NULL) ==
+          GZLZSS_ERROR_TRUNCATED);
+    for (size_t i = 0; i < ITEMS; i++) {
+        HOLDS(items[i].status == (i == BAD ? GZLZSS_ERROR_TRUNCATED : GZLZSS_OK));
+        HOLDS(items[i].out_len == 100 * i);
+        HOLDS(is_same((const uint8_t *)items[i].out, s->bytes, 100 * i));
+    }
+    HOLDS(current() == before);
+    drop(from, in);
+    drop(to, out);
+    free(packed);
+}
+
 /* Decompression from and to memory of every kind; also into a buffer that is too small. */
 static void decompress_by(gzlzss_backend backend)
 {
@@ -424,6 +504,8 @@ static void decompress_by(gzlzss_backend backend)
             behind = 0;
             put(&behind, out + s.len, 1);
             HOLDS(behind == 0x77);
+            decompress_new(z, &s, in, (enum kind)k);
+            decompress_items(z, &s, (enum kind)i, (enum kind)k);
             HOLDS(current() == before);
             free(copy);
             drop((enum kind)i, in - 1);
@@ -441,17 +523,6 @@ static void check_decompression(void)
 {
     decompress_by(GZLZSS_CPU);
     decompress_by(GZLZSS_AUTO);
-}
-
-static bool is_same(const uint8_t *device, const uint8_t *bytes, size_t len)
-{
-    uint8_t *copy = (uint8_t *)need(malloc(len));
-    bool is;
-
-    put(copy, device, len);
-    is = memcmp(copy, bytes, len) == 0;
-    free(copy);
-    return is;
 }
 
 /* The last numbers that the progress callback got. */
@@ -484,7 +555,7 @@ static size_t free_memory(void)
 /* Decompresses larger members, from the host's memory and from the device's, again and again. */
 static void check_inflating(void)
 {
-    const size_t most = (size_t)(is_quick ? 4 : 150) << 20;
+    const size_t most = (size_t)(is_quick ? 16 : 150) << 20;
     gzlzss *cpu = object(6, GZLZSS_CPU, 0), *z = object(6, GZLZSS_AUTO, 0);
     uint8_t *out = get(DEVICE, 2 * most);
     const size_t before = free_memory();
@@ -493,6 +564,8 @@ static void check_inflating(void)
         struct sample s = sample(cpu, len, len);
         uint8_t *in = get(DEVICE, 2 * s.packed_len), *twice;
 
+        /* Less than this would be the CPU's work. */
+        HOLDS(s.packed_len >= 64 << 10);
         put(in, s.packed, s.packed_len);
         put(in + s.packed_len, s.packed, s.packed_len);
         twice = (uint8_t *)need(malloc(2 * s.packed_len));
@@ -625,6 +698,8 @@ static void check_own_context(void)
         HOLDS(len == s.len && current() == own);
         HOLDS(is_same(to, s.bytes, len));
     }
+    decompress_new(z, &s, in, DEVICE);
+    decompress_items(z, &s, DEVICE, DEVICE);
     drop(DEVICE, in);
     drop(DEVICE, out);
     end(z);

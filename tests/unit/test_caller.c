@@ -67,6 +67,16 @@ static CUresult ctx_get_current(CUcontext *context)
     return CUDA_SUCCESS;
 }
 
+static CUresult ctx_get_device(CUdevice *device)
+{
+    if (!driver.is_ready)
+        return CUDA_ERROR_NOT_INITIALIZED;
+    if (top() == NULL)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *device = top()->device;
+    return CUDA_SUCCESS;
+}
+
 static CUresult ctx_set_current(CUcontext context)
 {
     if (!driver.is_ready)
@@ -151,6 +161,12 @@ static CUresult pointer_get_attributes(unsigned count, CUpointer_attribute *attr
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
             /* Memory that the driver does not know belongs to no device (-2). */
             *(int *)data[i] = is_in(p, on_device) ? 2 : is_in(p, managed) ? 1 : -2;
+            break;
+        case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+            *(CUdeviceptr *)data[i] = is_in(p, on_device) ? (uintptr_t)on_device : 0;
+            break;
+        case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+            *(size_t *)data[i] = is_in(p, on_device) ? sizeof(on_device) : 0;
             break;
         }
     return CUDA_SUCCESS;
@@ -257,6 +273,7 @@ void *emulated_dlsym(void *library, const char *name)
         const char *name;
         void *function;
     } functions[] = {{"cuCtxGetCurrent", (void *)ctx_get_current},
+                     {"cuCtxGetDevice", (void *)ctx_get_device},
                      {"cuCtxSetCurrent", (void *)ctx_set_current},
                      {"cuCtxPushCurrent_v2", (void *)ctx_push},
                      {"cuCtxPopCurrent_v2", (void *)ctx_pop},
@@ -329,6 +346,9 @@ static void check_device(const void *p, int device)
     CHECK(gpu_find_memory(p, &m, error));
     CHECK(m.is_on_gpu);
     CHECK_EQ(m.device, device);
+    /* The driver tells the allocation of one of the two kinds of memory. */
+    CHECK(m.block == (device == 2 ? on_device : NULL));
+    CHECK_EQ(m.block_size, device == 2 ? sizeof(on_device) : 0);
     check_tidy();
 }
 
@@ -488,6 +508,7 @@ static void test_thread(void)
         gpu_save_thread(&t);
         CHECK_EQ(capture_mode, CU_STREAM_CAPTURE_MODE_RELAXED);
         CHECK(top() == (has_one != 0 ? &another : NULL));
+        CHECK_EQ(gpu_current_device(), has_one != 0 ? another.device : 0);
         /* Make a context current, as CUDA's runtime does. */
         CHECK_EQ(ctx_set_current(&primary[0]), CUDA_SUCCESS);
         gpu_restore_thread(&t);
@@ -506,6 +527,7 @@ static void test_thread(void)
     CHECK_EQ(stack.count, 0);
     check_tidy();
     driver.is_there = false;
+    CHECK_EQ(gpu_current_device(), 0);
     gpu_save_thread(&t);
     gpu_restore_thread(&t);
     check_tidy();

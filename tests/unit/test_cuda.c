@@ -65,6 +65,9 @@ static struct {
     enum gpu_wait result;    /* the result of waiting for a stream, */
     _Atomic(void *) stream;  /* and for which one was waited, */
     atomic_int device;       /* with which device */
+    int current;             /* the current device */
+    bool has_no_blocks;      /* the driver does not tell allocations */
+    atomic_long asked;       /* how often it was asked about memory */
     atomic_long good_copies; /* after this number, copies fail */
 } told;
 
@@ -88,8 +91,19 @@ bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_S
     CHECK(is_program);
     snprintf(error, GPU_ERROR_SIZE, "nobody knows");
     *m = (struct gpu_memory){is_on_gpu(p), is_on_gpu(p) ? device_of(p) : 0,
-                             is_on_gpu(p) ? NULL : (void *)p};
+                             is_on_gpu(p) ? NULL : (void *)p, NULL, 0};
+    if (is_on_gpu(p) && !told.has_no_blocks) {
+        m->block = device_of(p) == 2 ? memory : memory + memory_size / 2;
+        m->block_size = memory_size / 2;
+    }
+    atomic_fetch_add(&told.asked, 1);
     return !told.is_unknown;
+}
+
+int gpu_current_device(void)
+{
+    CHECK(is_program);
+    return told.current;
 }
 
 enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ctx), void *ctx,
@@ -166,6 +180,8 @@ static struct {
     atomic_size_t after;      /* once this much of its input was read */
     atomic_bool cannot_open;  /* no engine can be opened */
     size_t batch;             /* bytes of input of a batch */
+    bool counts;              /* gpu_inflate_new can count, whatever the fate */
+    size_t counts_too_few;    /* bytes by which it counts wrongly */
     void (*in_call)(void);    /* called in each call before it works; may be NULL */
     atomic_long opens, calls; /* what was asked */
     atomic_long open;         /* engines that are open */
@@ -202,7 +218,7 @@ void gpu_inflate_close(struct gpu_inflate *g)
     free(g);
 }
 
-/* Decompresses members up to in[in_len), a batch at a time. */
+/* Decompresses members up to in[in_len), a batch at a time.  out is NULL: only counts. */
 static enum gpu_inflate_result inflate_all(const uint8_t *in, size_t in_len, uint8_t *out,
                                            size_t room, size_t *out_len,
                                            gpu_inflate_goes_on *goes_on, void *ctx)
@@ -230,7 +246,8 @@ static enum gpu_inflate_result inflate_all(const uint8_t *in, size_t in_len, uin
             result = GPU_INFLATE_LEFT;
             break;
         }
-        mask(out + made, piece, n);
+        if (out != NULL)
+            mask(out + made, piece, n);
         made += n;
         if (atomic_load(&zlib.fate) != WORKS && read >= atomic_load(&zlib.after))
             result = atomic_load(&zlib.fate) == LEAVES ? GPU_INFLATE_LEFT : GPU_INFLATE_FAILED;
@@ -275,6 +292,138 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
     snprintf(error, GPU_ERROR_SIZE, "zlib is tired");
     free(unmasked);
     atomic_store(&g->is_busy, false);
+    return result;
+}
+
+/* Begins a call of the engine: returns its input, which the caller frees. */
+static uint8_t *enter(struct gpu_inflate *g, const uint8_t *in, size_t in_len)
+{
+    uint8_t *bytes = unit_need(malloc(in_len + 1));
+
+    CHECK(!is_program || is_saved);
+    CHECK(!atomic_exchange(&g->is_busy, true));
+    atomic_fetch_add(&zlib.calls, 1);
+    if (is_on_gpu(in))
+        mask(bytes, in, in_len);
+    else if (in_len > 0)
+        memcpy(bytes, in, in_len);
+    return bytes;
+}
+
+/* Ends it. */
+static void leave(struct gpu_inflate *g, char error[GPU_ERROR_SIZE])
+{
+    CHECK(!is_program || is_saved);
+    snprintf(error, GPU_ERROR_SIZE, "zlib is tired");
+    atomic_store(&g->is_busy, false);
+}
+
+/* `progress` gets the numbers of the second pass only. */
+static bool goes_on_silently(void *ctx, uint64_t in, uint64_t out)
+{
+    (void)ctx;
+    (void)in;
+    (void)out;
+    return true;
+}
+
+enum gpu_inflate_result gpu_inflate_count(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
+                                          uint64_t *size, gpu_inflate_goes_on *goes_on, void *ctx,
+                                          char error[GPU_ERROR_SIZE])
+{
+    uint8_t *const bytes = enter(g, in, in_len);
+    size_t made = 0;
+    enum gpu_inflate_result result = GPU_INFLATE_STOPPED;
+
+    *size = 0;
+    if (goes_on(ctx, 0, 0))
+        result = inflate_all(bytes, in_len, NULL, SIZE_MAX, &made, goes_on_silently, NULL);
+    if (result == GPU_INFLATE_DONE)
+        *size = made;
+    free(bytes);
+    leave(g, error);
+    return result;
+}
+
+enum gpu_inflate_result gpu_inflate_new(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
+                                        gpu_inflate_allocate *allocate, size_t *out_len,
+                                        gpu_inflate_goes_on *goes_on, void *ctx,
+                                        char error[GPU_ERROR_SIZE])
+{
+    uint8_t *const bytes = enter(g, in, in_len);
+    const enum fate fate = atomic_exchange(&zlib.fate, zlib.counts ? WORKS : zlib.fate);
+    enum gpu_inflate_result result;
+    size_t made = 0;
+
+    *out_len = 0;
+    result = inflate_all(bytes, in_len, NULL, SIZE_MAX, &made, goes_on_silently, NULL);
+    atomic_store(&zlib.fate, fate);
+    if (result == GPU_INFLATE_DONE) {
+        uint8_t *const out = allocate(ctx, made - zlib.counts_too_few);
+
+        CHECK(out == NULL || (is_on_gpu(out) && g->device == device_of(out)));
+        result = out == NULL ? GPU_INFLATE_STOPPED
+                             : inflate_all(bytes, in_len, out, made - zlib.counts_too_few, out_len,
+                                           goes_on, ctx);
+    }
+    free(bytes);
+    leave(g, error);
+    return result;
+}
+
+static int window_bits(enum gpu_inflate_format format)
+{
+    return format == GPU_INFLATE_GZIP ? 15 + 16 : format == GPU_INFLATE_ZLIB ? 15 : -15;
+}
+
+/* Decompresses one of many inputs. */
+static void inflate_one(struct gpu_inflate_input *i, enum gpu_inflate_format format)
+{
+    uint8_t *const in = unit_need(malloc(i->in_len + 1)), *const out = unit_need(malloc(i->room));
+    z_stream z = {.next_in = in, .avail_in = (uInt)i->in_len, .next_out = out};
+
+    if (is_on_gpu(i->in))
+        mask(in, i->in, i->in_len);
+    else
+        memcpy(in, i->in, i->in_len);
+    z.avail_out = (uInt)i->room;
+    CHECK_EQ(inflateInit2(&z, window_bits(format)), Z_OK);
+    if (inflate(&z, Z_FINISH) == Z_STREAM_END && z.avail_in == 0) {
+        i->made = z.total_out;
+        i->result = GPU_INFLATE_DONE;
+        mask(i->out, out, i->made);
+    }
+    (void)inflateEnd(&z);
+    free(in);
+    free(out);
+}
+
+enum gpu_inflate_result gpu_inflate_many(struct gpu_inflate *g, struct gpu_inflate_input *inputs,
+                                         size_t count, enum gpu_inflate_format format,
+                                         gpu_inflate_goes_on *goes_on, void *ctx,
+                                         char error[GPU_ERROR_SIZE])
+{
+    enum gpu_inflate_result result = GPU_INFLATE_DONE;
+    uint64_t read = 0, made = 0;
+
+    free(enter(g, NULL, 0));
+    for (size_t i = 0; i < count; i++) {
+        inputs[i].result = GPU_INFLATE_LEFT;
+        inputs[i].made = 0;
+    }
+    for (size_t i = 0; i < count && result == GPU_INFLATE_DONE; i++) {
+        CHECK(is_on_gpu(inputs[i].out) && device_of(inputs[i].out) == g->device);
+        CHECK(inputs[i].in_block == NULL || inputs[i].in_block <= (const void *)inputs[i].in);
+        if (atomic_load(&zlib.fate) == FAILS && i >= atomic_load(&zlib.after))
+            result = GPU_INFLATE_FAILED;
+        else if (atomic_load(&zlib.fate) == WORKS || i < atomic_load(&zlib.after))
+            inflate_one(&inputs[i], format);
+        read += inputs[i].in_len;
+        made += inputs[i].made;
+        if (!goes_on(ctx, read, made))
+            result = GPU_INFLATE_STOPPED;
+    }
+    leave(g, error);
     return result;
 }
 
@@ -351,6 +500,10 @@ static void be_good(void)
     told.is_unknown = false;
     told.result = GPU_WAIT_DONE;
     told.stream = NULL;
+    told.current = 3;
+    told.has_no_blocks = false;
+    zlib.counts = false;
+    zlib.counts_too_few = 0;
     atomic_store(&told.good_copies, 1L << 40);
     atomic_store(&zlib.fate, WORKS);
     atomic_store(&zlib.after, 0);
@@ -1001,6 +1154,400 @@ static void test_progress(void)
     free_object(z);
 }
 
+/* --- Sizes, and memory that the program allocates --- */
+
+/* The size, by a GPU and by the CPU; of damaged data, too. */
+static void test_size(void)
+{
+    gzlzss *z = object(2, false);
+
+    for (int i = 0; i < 8; i++) {
+        const bool by_cpu = i % 2 != 0, is_bad = i / 2 % 2 != 0, from_gpu = i / 4 != 0;
+        gzlzss_call call = GZLZSS_CALL_INIT;
+        size_t len = input_size;
+        uint64_t size = 77;
+        gzlzss_status expected;
+        uint8_t *out = unit_need(malloc(input_size));
+
+        const size_t in_len = is_bad ? packed_len / 2 : packed_len;
+
+        get_ready();
+        atomic_store(&zlib.fate, by_cpu ? LEAVES : WORKS);
+        told.current = 5;
+        expected = gzlzss_decompress(z, out, &len, packed, in_len, NULL);
+        CHECK_EQ(gzlzss_cuda_decompressed_size(z, &size, from_gpu ? gpu_in() : packed, in_len, NULL,
+                                               &call),
+                 expected);
+        CHECK_EQ(expected, is_bad ? GZLZSS_ERROR_TRUNCATED : GZLZSS_OK);
+        CHECK(is_bad ? size < input_size : size == input_size);
+        CHECK_EQ(call.out_bytes, size);
+        CHECK(is_bad || call.in_bytes == packed_len);
+        CHECK_EQ(atomic_load(&zlib.calls), 1);
+        free(out);
+    }
+    /* Small data, none, and wrong arguments. */
+    uint64_t size = 77;
+
+    get_ready();
+    CHECK_EQ(gzlzss_cuda_decompressed_size(z, &size, packed, 0, NULL, NULL),
+             GZLZSS_ERROR_TRUNCATED);
+    CHECK_EQ(size, 0);
+    CHECK_EQ(gzlzss_cuda_decompressed_size(z, NULL, packed, 9, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_cuda_decompressed_size(z, &size, NULL, 9, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_cuda_decompressed_size(NULL, &size, packed, 9, NULL, NULL),
+             GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(atomic_load(&zlib.calls), 0);
+    free_object(z);
+}
+
+/* What the program allocates: `memory`. */
+struct program_memory {
+    uint8_t *memory;
+    size_t asked[3];
+    int calls;
+};
+
+static void *allocate(void *ctx, size_t size)
+{
+    struct program_memory *m = ctx;
+
+    /* The program's own context is current. */
+    CHECK(!is_saved);
+    m->asked[m->calls++] = size;
+    return m->memory;
+}
+
+/* Output in memory of the engine's GPU, of another GPU, and of the host, by a GPU and by the CPU. */
+static void test_new(void)
+{
+    uint8_t *host = unit_need(malloc(input_size));
+
+    for (int i = 0; i < 24; i++) {
+        gzlzss *z = object(2, false);
+        const int where = i % 3, way = i / 3 % 4;
+        const bool from_gpu = i / 12 != 0;
+        struct program_memory m = {.memory = where == 0   ? memory + 3 + packed_len
+                                             : where == 1 ? gpu_out()
+                                                          : host};
+        gzlzss_call call = GZLZSS_CALL_INIT;
+        size_t len = 77;
+        void *out = NULL;
+
+        get_ready();
+        memset(m.memory, 0, input_size);
+        told.current = 2;
+        /* The GPU does all; it does nothing; it counts, and then leaves the data or fails. */
+        if (way > 0)
+            atomic_store(&zlib.fate, way == 3 ? FAILS : LEAVES);
+        zlib.counts = way >= 2;
+        CHECK_EQ(gzlzss_cuda_decompress_new(z, &out, &len, allocate, &m,
+                                            from_gpu ? gpu_in() : packed, packed_len, NULL, &call),
+                 GZLZSS_OK);
+        CHECK(out == m.memory && len == input_size);
+        CHECK(m.calls == 1 && m.asked[0] == input_size);
+        CHECK(where == 2 ? memcmp(host, input, len) == 0 : is_masked(m.memory, input, len));
+        CHECK(call.in_bytes == packed_len && call.out_bytes == input_size);
+        CHECK_EQ(atomic_load(&zlib.calls), 1);
+        free_object(z);
+    }
+    free(host);
+}
+
+/* No memory, a wrong count, damage, and no output. */
+static void test_new_errors(void)
+{
+    gzlzss *z = object(2, false);
+    size_t len = 77, empty_len;
+    void *out = packed;
+    struct program_memory none = {0}, few = {.memory = gpu_out()}, bad = few;
+
+    for (int i = 0; i < 2; i++) {
+        get_ready();
+        atomic_store(&zlib.fate, i == 0 ? WORKS : LEAVES);
+        CHECK_EQ(gzlzss_cuda_decompress_new(z, &out, &len, allocate, &none, packed, packed_len,
+                                            NULL, NULL),
+                 GZLZSS_ERROR_MEMORY);
+        CHECK(out == NULL && len == 0 && none.calls == i + 1);
+    }
+    /* If the GPU has counted too few bytes, the program is asked again. */
+    get_ready();
+    zlib.counts_too_few = 100;
+    CHECK_EQ(
+        gzlzss_cuda_decompress_new(z, &out, &len, allocate, &few, packed, packed_len, NULL, NULL),
+        GZLZSS_OK);
+    CHECK(out == gpu_out() && len == input_size && few.calls == 2 && few.asked[1] == input_size);
+    CHECK(is_masked(gpu_out(), input, len));
+    /* The bytes before the end of data that is cut off are there. */
+    get_ready();
+    memset(gpu_out(), 0, input_size);
+    CHECK_EQ(gzlzss_cuda_decompress_new(z, &out, &len, allocate, &bad, packed, packed_len / 2, NULL,
+                                        NULL),
+             GZLZSS_ERROR_TRUNCATED);
+    CHECK(out == gpu_out() && len > 0 && len < input_size && len <= bad.asked[0] && bad.calls == 1);
+    CHECK(is_masked(gpu_out(), input, len));
+    /* For no output, NULL is memory enough. */
+    uint8_t *empty = compressed(z, 0, &empty_len);
+
+    none.calls = 0;
+    CHECK_EQ(
+        gzlzss_cuda_decompress_new(z, &out, &len, allocate, &none, empty, empty_len, NULL, NULL),
+        GZLZSS_OK);
+    CHECK(out == NULL && len == 0 && none.calls == 1 && none.asked[0] == 0);
+    CHECK_EQ(gzlzss_cuda_decompress_new(z, &out, &len, NULL, NULL, empty, empty_len, NULL, NULL),
+             GZLZSS_ERROR_ARGUMENT);
+    free(empty);
+    free_object(z);
+}
+
+/* `progress` can end the call in the second pass. */
+static void test_new_progress(void)
+{
+    gzlzss *z = object(2, false);
+
+    for (int i = 0; i < 2; i++) {
+        struct told_bytes t = {.stop_at = 3};
+        struct program_memory m = {.memory = gpu_out()};
+        gzlzss_call call = GZLZSS_CALL_INIT;
+        size_t len = 77;
+        void *out = NULL;
+
+        get_ready();
+        if (i > 0)
+            atomic_store(&zlib.fate, LEAVES);
+        zlib.batch = packed_len / 10;
+        call.progress = progress;
+        call.ctx = &t;
+        CHECK_EQ(gzlzss_cuda_decompress_new(z, &out, &len, allocate, &m, packed, packed_len, NULL,
+                                            &call),
+                 GZLZSS_ERROR_CANCELLED);
+        CHECK(t.calls == 3 && !t.went_back && len < input_size && out == gpu_out());
+    }
+    free_object(z);
+}
+
+/* --- Many inputs --- */
+
+enum { ITEMS = 30 };
+
+/* An item's bytes, compressed by zlib. */
+struct sample {
+    uint8_t *packed;
+    size_t packed_len;
+    const uint8_t *bytes;
+    size_t len;
+};
+
+static void make_sample(struct sample *s, const uint8_t *bytes, size_t len, int bits)
+{
+    z_stream z = {0};
+    const size_t room = compressBound((uLong)len) + 100;
+
+    *s = (struct sample){unit_need(malloc(room)), 0, bytes, len};
+    CHECK_EQ(deflateInit2(&z, 6, Z_DEFLATED, bits, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    z.next_in = (Bytef *)(uintptr_t)bytes;
+    z.avail_in = (uInt)len;
+    z.next_out = s->packed;
+    z.avail_out = (uInt)room;
+    CHECK_EQ(deflate(&z, Z_FINISH), Z_STREAM_END);
+    s->packed_len = z.total_out;
+    (void)deflateEnd(&z);
+}
+
+/* Items of one format, in a GPU's memory or the host's. */
+struct batch {
+    struct sample samples[ITEMS];
+    gzlzss_item items[ITEMS];
+    uint8_t *host_out;
+    size_t packed_len, len; /* of all */
+};
+
+/* Makes items whose inputs and outputs are in these places: 0 is device 2, 1 device 3, 2 the host,
+ * 3 one after the other. */
+static void make_batch(struct batch *b, gzlzss_format format, int in, int out)
+{
+    uint8_t *host_out = b->host_out = unit_need(malloc(ITEMS * 5000));
+    uint8_t *device_in[2] = {memory, memory + memory_size / 2};
+    uint8_t *device_out[2] = {memory + memory_size / 4, memory + 3 * (memory_size / 4)};
+
+    b->packed_len = b->len = 0;
+    for (size_t i = 0; i < ITEMS; i++) {
+        struct sample *s = &b->samples[i];
+        gzlzss_item *item = &b->items[i];
+        const size_t from = in < 3 ? (size_t)in : i % 3, to = out < 3 ? (size_t)out : i % 3;
+
+        make_sample(s, input + 1000 * i, i < 3 ? i : 150 * i,
+                    window_bits(format == GZLZSS_GZIP   ? GPU_INFLATE_GZIP
+                                : format == GZLZSS_ZLIB ? GPU_INFLATE_ZLIB
+                                                        : GPU_INFLATE_RAW));
+        *item = (gzlzss_item){s->packed, s->packed_len, host_out, s->len + i % 2, GZLZSS_OK};
+        if (from < 2) {
+            mask(device_in[from], s->packed, s->packed_len);
+            item->in = device_in[from];
+            device_in[from] += s->packed_len;
+        }
+        if (to < 2) {
+            item->out = device_out[to];
+            device_out[to] += s->len + 1;
+        }
+        host_out += s->len + 1;
+        b->packed_len += s->packed_len;
+        b->len += s->len;
+    }
+}
+
+static void drop_batch(struct batch *b)
+{
+    for (size_t i = 0; i < ITEMS; i++)
+        free(b->samples[i].packed);
+    free(b->host_out);
+}
+
+/* Whether an item's output is right. */
+static bool is_item_right(const struct batch *b, size_t i)
+{
+    const gzlzss_item *item = &b->items[i];
+    const struct sample *s = &b->samples[i];
+
+    if (item->status != GZLZSS_OK || item->out_len != s->len)
+        return false;
+    return is_on_gpu(item->out) ? is_masked(item->out, s->bytes, s->len)
+                                : s->len == 0 || memcmp(item->out, s->bytes, s->len) == 0;
+}
+
+/* All formats, from everywhere to everywhere, by a GPU and by the CPU. */
+static void test_batches(void)
+{
+    for (int way = 0; way < 3 * 4 * 4 * 4; way++) {
+        const gzlzss_format format = (gzlzss_format)(way % 3);
+        const int in = way / 3 % 4, out = way / 12 % 4, fate = way / 48;
+        gzlzss *z = object(2, false);
+        gzlzss_call call = GZLZSS_CALL_INIT;
+        struct told_bytes t = {0};
+        struct batch b;
+
+        be_good();
+        make_batch(&b, format, in, out);
+        atomic_store(&zlib.fate, fate == 0 ? WORKS : fate == 1 ? LEAVES : FAILS);
+        atomic_store(&zlib.after, fate == 3 ? 5 : 0);
+        told.has_no_blocks = way % 5 == 0;
+        call.progress = progress;
+        call.ctx = &t;
+        CHECK_EQ(gzlzss_cuda_decompress_batch(z, b.items, ITEMS, format, NULL, &call), GZLZSS_OK);
+        for (size_t i = 0; i < ITEMS; i++)
+            CHECK(is_item_right(&b, i));
+        CHECK(call.in_bytes == b.packed_len && call.out_bytes == b.len);
+        CHECK(t.calls > 0 && !t.went_back);
+        CHECK_EQ(atomic_load(&zlib.calls), out != 2);
+        drop_batch(&b);
+        free_object(z);
+    }
+}
+
+/* The driver is asked a few times, not once for each item. */
+static void test_locating(void)
+{
+    gzlzss *z = object(2, false);
+    struct batch b;
+
+    be_good();
+    make_batch(&b, GZLZSS_ZLIB, 0, 1);
+    atomic_store(&told.asked, 0);
+    CHECK_EQ(gzlzss_cuda_decompress_batch(z, b.items + 1, ITEMS - 1, GZLZSS_ZLIB, NULL, NULL),
+             GZLZSS_OK);
+    CHECK(atomic_load(&told.asked) < 10);
+    drop_batch(&b);
+    free_object(z);
+}
+
+/* Bad items among good ones: each has its own status, and all others are right. */
+static void test_bad_items(void)
+{
+    gzlzss *z = object(2, false);
+
+    for (int way = 0; way < 3 * 3; way++) {
+        const gzlzss_format format = (gzlzss_format)(way % 3);
+        const bool is_raw = format == GZLZSS_RAW;
+        gzlzss_status expected[ITEMS] = {GZLZSS_OK};
+        struct batch b;
+        uint8_t *last;
+
+        be_good();
+        atomic_store(&zlib.fate, way / 3 == 0 ? WORKS : LEAVES);
+        make_batch(&b, format, 2, way / 3 == 2 ? 2 : 1);
+        b.items[10].out_len = b.samples[10].len - 1;
+        expected[10] = GZLZSS_ERROR_ROOM;
+        b.items[12].in_len -= is_raw ? 3 : 1;
+        expected[12] = GZLZSS_ERROR_TRUNCATED;
+        b.items[14].in_len = 0;
+        expected[14] = GZLZSS_ERROR_TRUNCATED;
+        b.samples[16].packed[b.samples[16].packed_len] = 7;
+        b.items[16].in_len++;
+        expected[16] = GZLZSS_ERROR_TRAILING;
+        last = b.samples[18].packed + b.samples[18].packed_len - 1;
+        *last ^= is_raw ? 0 : 1;
+        expected[18] = is_raw ? GZLZSS_OK : GZLZSS_ERROR_DATA;
+        b.samples[20].packed[is_raw ? 0 : format == GZLZSS_ZLIB ? 2 : 10] |= 6;
+        expected[20] = GZLZSS_ERROR_DATA;
+        if (!is_raw) {
+            b.samples[22].packed[0] = 'P';
+            expected[22] = GZLZSS_ERROR_FORMAT;
+        }
+        CHECK_EQ(gzlzss_cuda_decompress_batch(z, b.items, ITEMS, format, NULL, NULL),
+                 GZLZSS_ERROR_ROOM);
+        for (size_t i = 0; i < ITEMS; i++) {
+            CHECK_EQ(b.items[i].status, expected[i]);
+            CHECK(expected[i] != GZLZSS_OK || is_item_right(&b, i));
+        }
+        CHECK_EQ(b.items[10].out_len, b.samples[10].len - 1);
+        CHECK_EQ(b.items[14].out_len, 0);
+        CHECK_EQ(b.items[16].out_len, b.samples[16].len);
+        drop_batch(&b);
+    }
+    free_object(z);
+}
+
+/* A call that `progress` ends, by a GPU and by the CPU; and wrong arguments. */
+static void test_batch_ends(void)
+{
+    gzlzss *z = object(2, false);
+    struct batch b;
+
+    for (int i = 0; i < 2; i++) {
+        struct told_bytes t = {.stop_at = 7};
+        gzlzss_call call = GZLZSS_CALL_INIT;
+
+        be_good();
+        make_batch(&b, GZLZSS_RAW, 0, i == 0 ? 1 : 2);
+        call.progress = progress;
+        call.ctx = &t;
+        CHECK_EQ(gzlzss_cuda_decompress_batch(z, b.items, ITEMS, GZLZSS_RAW, NULL, &call),
+                 GZLZSS_ERROR_CANCELLED);
+        for (size_t k = 0; k < ITEMS; k++)
+            CHECK(b.items[k].status == GZLZSS_ERROR_CANCELLED ? b.items[k].out_len == 0
+                                                              : is_item_right(&b, k));
+        CHECK_EQ(b.items[0].status, i == 0 ? GZLZSS_ERROR_CANCELLED : GZLZSS_OK);
+        CHECK_EQ(b.items[4].status, GZLZSS_OK);
+        CHECK_EQ(b.items[ITEMS - 1].status, GZLZSS_ERROR_CANCELLED);
+        drop_batch(&b);
+    }
+    be_good();
+    make_batch(&b, GZLZSS_RAW, 0, 1);
+    CHECK_EQ(gzlzss_cuda_decompress_batch(z, NULL, 0, GZLZSS_RAW, NULL, NULL), GZLZSS_OK);
+    CHECK_EQ(gzlzss_cuda_decompress_batch(z, NULL, 1, GZLZSS_RAW, NULL, NULL),
+             GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_cuda_decompress_batch(z, b.items, ITEMS, (gzlzss_format)3, NULL, NULL),
+             GZLZSS_ERROR_ARGUMENT);
+    b.items[9].in = NULL;
+    CHECK_EQ(gzlzss_cuda_decompress_batch(z, b.items, ITEMS, GZLZSS_RAW, NULL, NULL),
+             GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(atomic_load(&zlib.calls), 0);
+    told.result = GPU_WAIT_CAPTURED;
+    CHECK_EQ(gzlzss_cuda_decompress_batch(z, b.items, 3, GZLZSS_RAW, NULL, NULL),
+             GZLZSS_ERROR_ARGUMENT);
+    drop_batch(&b);
+    free_object(z);
+}
+
 /* Calls from several threads take turns, and those that wait can be cancelled. */
 static struct {
     pthread_mutex_t lock;
@@ -1212,6 +1759,14 @@ int main(void)
     RUN(test_verdicts);
     RUN(test_formats);
     RUN(test_progress);
+    RUN(test_size);
+    RUN(test_new);
+    RUN(test_new_errors);
+    RUN(test_new_progress);
+    RUN(test_batches);
+    RUN(test_locating);
+    RUN(test_bad_items);
+    RUN(test_batch_ends);
     RUN(test_threads);
     RUN(test_fork);
     free(packed);

@@ -11,39 +11,11 @@
 #include <zlib.h>
 
 #include "gpu/inflate.h"
+#include "tests/unit/device.h"
 #include "tests/unit/encoders.h"
 #include "tests/unit/inputs.h"
 
 #define KIB ((size_t)1 << 10)
-
-/* --- Device memory, which is the heap's where the device is emulated -------------------------- */
-
-#ifdef REAL_DEVICE
-void *device_alloc(size_t size);
-void device_free(void *p);
-void device_get(void *to, const void *from, size_t size);
-void device_put(void *to, const void *from, size_t size);
-#else
-static void *device_alloc(size_t size)
-{
-    return unit_need(malloc(size > 0 ? size : 1));
-}
-
-static void device_free(void *p)
-{
-    free(p);
-}
-
-static void device_get(void *to, const void *from, size_t size)
-{
-    memcpy(to, from, size);
-}
-
-static void device_put(void *to, const void *from, size_t size)
-{
-    memcpy(to, from, size);
-}
-#endif
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
@@ -154,6 +126,52 @@ static struct gpu_inflate *open_device(struct gpu_inflate_options options)
     return unit_need(gpu_inflate_open(0, &options, error));
 }
 
+/* Memory that gpu_inflate_new asks for. */
+struct memory {
+    uint8_t *bytes;
+    size_t size;
+    int asked;
+    bool is_short;
+};
+
+static uint8_t *allocate(void *ctx, size_t size)
+{
+    struct memory *m = ctx;
+
+    m->asked++;
+    m->size = size;
+    m->bytes = m->is_short ? NULL : device_alloc(size);
+    return m->bytes;
+}
+
+/* The size is known before there is output, and memory is asked for once. */
+static void check_new(struct gpu_inflate *g, const struct file *f)
+{
+    uint8_t *device_in = device_alloc(f->gz_len), *out = unit_need(malloc(f->len + 1));
+    char error[GPU_ERROR_SIZE] = "";
+    struct memory m = {0}, none = {.is_short = true};
+    uint64_t size = 77;
+    size_t made = 77;
+
+    device_put(device_in, f->gz, f->gz_len);
+    CHECK_EQ(gpu_inflate_count(g, device_in, f->gz_len, &size, NULL, NULL, error),
+             GPU_INFLATE_DONE);
+    CHECK_EQ(size, f->len);
+    CHECK_EQ(gpu_inflate_new(g, device_in, f->gz_len, allocate, &made, NULL, &m, error),
+             GPU_INFLATE_DONE);
+    CHECK(m.asked == 1 && m.size == f->len && made == f->len);
+    device_get(out, m.bytes, f->len);
+    CHECK(memcmp(out, f->data, f->len) == 0);
+    device_free(m.bytes);
+    if (f->len > 0) {
+        CHECK_EQ(gpu_inflate_new(g, device_in, f->gz_len, allocate, &made, NULL, &none, error),
+                 GPU_INFLATE_STOPPED);
+        CHECK(none.asked == 1 && made == 0);
+    }
+    device_free(device_in);
+    free(out);
+}
+
 /* A batch for a whole file.  The usual batch is 128 MiB, and setting its memory to a value takes
  * most of the emulation's time; test_reaches_too_far has one. */
 #define WHOLE ((size_t)2 << 20)
@@ -168,6 +186,7 @@ static void check_file(const struct file *f)
         struct gpu_inflate *g = open_device(some[i]);
 
         CHECK_EQ(inflate_bytes(g, f->gz, f->gz_len, f, f->len, i), GPU_INFLATE_DONE);
+        check_new(g, f);
         gpu_inflate_close(g);
     }
 }
@@ -373,6 +392,23 @@ static void test_left(void)
         f.gz[bit / 8] ^= (uint8_t)(1u << (bit % 8));
         CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len, &f, f.len, 0), GPU_INFLATE_LEFT);
         f.gz[bit / 8] ^= (uint8_t)(1u << (bit % 8));
+    }
+    /* A wrong length in the trailer is found before there is output; a wrong CRC is not. */
+    for (size_t i = 1; i < 9; i += 4) {
+        struct memory m = {0};
+        size_t made = 77;
+        char error[GPU_ERROR_SIZE] = "";
+
+        f.gz[f.gz_len - i] ^= 1;
+        uint8_t *device_in = device_alloc(f.gz_len);
+
+        device_put(device_in, f.gz, f.gz_len);
+        CHECK_EQ(gpu_inflate_new(g, device_in, f.gz_len, allocate, &made, NULL, &m, error),
+                 GPU_INFLATE_LEFT);
+        CHECK(made == 0 && m.asked == (i > 4));
+        device_free(m.bytes);
+        device_free(device_in);
+        f.gz[f.gz_len - i] ^= 1;
     }
     f.gz = unit_need(realloc(f.gz, f.gz_len + 100));
     memset(f.gz + f.gz_len, 0, 100);

@@ -1,0 +1,50 @@
+/*
+ * cuda.h - functions that calls with memory of a GPU share
+ */
+#ifndef GZLZSS_LIB_CUDA_H
+#define GZLZSS_LIB_CUDA_H
+
+#include "gpu/gpu.h"
+#include "gpu/inflate.h"
+#include "lib/object.h"
+
+struct CUstream_st;
+
+/* --- Memory and streams of the program ------------------------------------------------------- */
+
+/* Finds out where the memory at p is: on which device, or on the host. */
+gzlzss_status cuda_locate(const void *p, struct gpu_memory *m);
+
+/* Waits for the caller's CUDA stream, in a call that has begun. */
+gzlzss_status cuda_wait(struct operation *o, struct CUstream_st *stream,
+                        const struct gpu_memory *in, const struct gpu_memory *out);
+
+/* --- Decompression ---------------------------------------------------------------------------- */
+
+/* Set as `wake_up` of an operation that uses a GPU's engine: ends the wait for a turn. */
+void cuda_wake_up(struct operation *o);
+
+/* A GPU's attempt to do the work of a call. */
+struct cuda_attempt {
+    struct operation *operation;
+    struct gpu_thread program;
+    /* The numbers that `progress` was told last. */
+    uint64_t in_bytes, out_bytes;
+    /* For cuda_tell: `progress` is not called. */
+    bool is_silent;
+};
+
+/* Work for an engine. */
+typedef enum gpu_inflate_result cuda_work(void *ctx, struct gpu_inflate *g,
+                                          char error[GPU_ERROR_SIZE]);
+
+/* Waits for a turn on the device, opens its engine if necessary, and calls work(ctx).  The program's
+ * thread is saved meanwhile.  Without an engine, returns GPU_INFLATE_LEFT. */
+enum gpu_inflate_result cuda_use_engine(struct cuda_attempt *a, int device, cuda_work *work,
+                                        void *ctx);
+
+/* Tells the program how far the GPU is.  Meanwhile, the thread has the program's CUDA context.
+ * Returns whether the call goes on. */
+bool cuda_tell(struct cuda_attempt *a, uint64_t in, uint64_t out);
+
+#endif

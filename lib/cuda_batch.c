@@ -1,0 +1,409 @@
+/*
+ * cuda_batch.c - decompression of many small inputs in one call (include/gzlzss_cuda.h)
+ *
+ * The GPU that has the outputs decompresses all inputs side by side (gpu/inflate.h).  The calling
+ * thread then decompresses those that the GPU has left, one after the other.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "include/gzlzss.h"
+
+#include "include/gzlzss_cuda.h"
+#include "inflate/raw.h"
+#include "lib/cuda.h"
+
+/* A call. */
+struct batch {
+    gzlzss *z;
+    struct operation operation;
+    struct cuda_attempt attempt;
+    gzlzss_item *items;
+    size_t count;
+    gzlzss_format format;
+    /* The GPU that has the first output in a GPU's memory; -1 if there is none. */
+    int device;
+    /* What the GPU does: inputs[i] is items[which[i]]. */
+    struct gpu_inflate_input *inputs;
+    size_t *which;
+    size_t input_count;
+    /* Bytes of input and output of the items that are done. */
+    uint64_t in_bytes, out_bytes;
+};
+
+/* --- Where memory is -------------------------------------------------------------------------- */
+
+/* Memory is in pages of this many bytes, or of a multiple. */
+#define PAGE ((uintptr_t)4096)
+
+/* Where the memory is that was located last, and the range of addresses for which that is true. */
+struct located {
+    bool is_on_gpu;
+    int device;
+    uintptr_t start, end;
+};
+
+/* Finds out where *p is, which has len bytes.  Asks the driver only for memory that is not in the
+ * range.  Host memory that was passed by its device address gets its host address. */
+static gzlzss_status locate(struct located *l, const void **p, size_t len)
+{
+    uintptr_t at = (uintptr_t)*p;
+    struct gpu_memory memory;
+    gzlzss_status status;
+
+    if (at < l->start || at >= l->end) {
+        status = cuda_locate(*p, &memory);
+        if (status != GZLZSS_OK)
+            return status;
+        l->is_on_gpu = memory.is_on_gpu;
+        l->device = memory.device;
+        if (memory.is_on_gpu) {
+            l->start = (uintptr_t)memory.block;
+            l->end = l->start + memory.block_size;
+            return GZLZSS_OK;
+        }
+        *p = memory.host;
+        at = (uintptr_t)memory.host;
+    }
+    /* All of a page is the host's if a byte of it is. */
+    if (!l->is_on_gpu) {
+        l->start = at / PAGE * PAGE;
+        l->end = (at + len + PAGE - 1) / PAGE * PAGE;
+    }
+    return GZLZSS_OK;
+}
+
+/* --- By a GPU --------------------------------------------------------------------------------- */
+
+static enum gpu_inflate_format format_of(gzlzss_format format)
+{
+    switch (format) {
+    case GZLZSS_ZLIB:
+        return GPU_INFLATE_ZLIB;
+    case GZLZSS_RAW:
+        return GPU_INFLATE_RAW;
+    default:
+        return GPU_INFLATE_GZIP;
+    }
+}
+
+static bool tell(void *ctx, uint64_t in, uint64_t out)
+{
+    struct batch *b = ctx;
+
+    return cuda_tell(&b->attempt, in, out);
+}
+
+static enum gpu_inflate_result run(void *ctx, struct gpu_inflate *g, char error[GPU_ERROR_SIZE])
+{
+    struct batch *b = ctx;
+
+    return gpu_inflate_many(g, b->inputs, b->input_count, format_of(b->format), tell, b, error);
+}
+
+/* Whether the GPU may be asked to decompress this item.  If so, fills in *to. */
+static bool is_for_gpu(struct batch *b, const gzlzss_item *item, struct located *in,
+                       struct located *out, struct gpu_inflate_input *to)
+{
+    const void *from = item->in, *into = item->out;
+
+    if (item->in_len == 0 || item->out_len == 0 || locate(out, &into, item->out_len) != GZLZSS_OK ||
+        !out->is_on_gpu || locate(in, &from, item->in_len) != GZLZSS_OK)
+        return false;
+    if (b->device < 0)
+        b->device = out->device;
+    *to = (struct gpu_inflate_input){.in = from,
+                                     .in_len = item->in_len,
+                                     .out = item->out,
+                                     .room = item->out_len,
+                                     .in_block = (const void *)in->start,
+                                     .out_block = (const void *)out->start};
+    return out->device == b->device;
+}
+
+/* Lists the items for the GPU.  False: memory is short. */
+static bool list_items(struct batch *b)
+{
+    struct located in = {0}, out = {0};
+
+    b->inputs = malloc((b->count + 1) * sizeof(*b->inputs));
+    b->which = malloc((b->count + 1) * sizeof(*b->which));
+    if (b->inputs == NULL || b->which == NULL)
+        return false;
+    for (size_t i = 0; i < b->count; i++)
+        if (is_for_gpu(b, &b->items[i], &in, &out, &b->inputs[b->input_count]))
+            b->which[b->input_count++] = i;
+    return true;
+}
+
+/* Has the GPU decompress what it can.  False: the call was cancelled. */
+static bool use_gpu(struct batch *b)
+{
+    enum gpu_inflate_result result;
+
+    if (b->input_count == 0 || !object_may_use(b->z, b->device))
+        return true;
+    /* If no engine can be had, run() is not called. */
+    for (size_t i = 0; i < b->input_count; i++)
+        b->inputs[i].result = GPU_INFLATE_LEFT;
+    result = cuda_use_engine(&b->attempt, b->device, run, b);
+    for (size_t i = 0; i < b->input_count; i++) {
+        gzlzss_item *item = &b->items[b->which[i]];
+
+        if (b->inputs[i].result != GPU_INFLATE_DONE)
+            continue;
+        item->status = GZLZSS_OK;
+        item->out_len = b->inputs[i].made;
+        b->in_bytes += item->in_len;
+        b->out_bytes += item->out_len;
+    }
+    b->operation.told_in = b->attempt.in_bytes;
+    b->operation.told_out = b->attempt.out_bytes;
+    return result != GPU_INFLATE_STOPPED;
+}
+
+/* --- By the CPU ------------------------------------------------------------------------------- */
+
+/* An item in the host's memory. */
+struct host_item {
+    /* The input, with INF_BACK bytes before it and behind it. */
+    uint8_t *in;
+    size_t in_len;
+    /* There is room for one byte more than the program has: an output that takes this byte is too
+     * long. */
+    uint8_t *out;
+    size_t room;
+    size_t made;
+};
+
+/* Decodes DEFLATE that starts at in[at].  Sets *end to the byte behind it. */
+static gzlzss_status decode(struct host_item *h, size_t at, size_t *end)
+{
+    struct inf_raw *raw = inf_open(h->in_len < INF_SMALL);
+    struct inf_io io = {.in = h->in + at,
+                        .in_len = h->in_len - at,
+                        .in_ends = true,
+                        .out = h->out,
+                        .out_len = h->room};
+    enum inf_result result = INF_NO_MEMORY;
+
+    if (raw != NULL)
+        result = inf_run(raw, &io);
+    inf_close(raw);
+    h->made = io.made;
+    *end = at + (size_t)io.used;
+    switch (result) {
+    case INF_END:
+        return GZLZSS_OK;
+    case INF_NO_MEMORY:
+        return GZLZSS_ERROR_MEMORY;
+    case INF_MORE:
+    case INF_CUT:
+        return h->made == h->room ? GZLZSS_ERROR_ROOM : GZLZSS_ERROR_TRUNCATED;
+    default:
+        return GZLZSS_ERROR_DATA;
+    }
+}
+
+static gzlzss_status expand_raw(struct host_item *h)
+{
+    size_t end;
+    const gzlzss_status status = decode(h, 0, &end);
+
+    return status == GZLZSS_OK && end < h->in_len ? GZLZSS_ERROR_TRAILING : status;
+}
+
+/* Bytes of zlib's header and trailer (RFC 1950). */
+#define ZLIB_HEADER ((size_t)2)
+#define ZLIB_TRAILER ((size_t)4)
+
+static gzlzss_status expand_zlib(struct host_item *h)
+{
+    size_t end;
+    gzlzss_status status;
+    uint32_t sum = 0;
+
+    if (h->in_len < ZLIB_HEADER)
+        return GZLZSS_ERROR_TRUNCATED;
+    if ((h->in[0] & 15) != 8 || h->in[0] >> 4 > 7 || (h->in[0] << 8 | h->in[1]) % 31 != 0 ||
+        (h->in[1] & 32) != 0)
+        return GZLZSS_ERROR_FORMAT;
+    status = decode(h, ZLIB_HEADER, &end);
+    if (status != GZLZSS_OK)
+        return status;
+    if (h->in_len - end < ZLIB_TRAILER)
+        return GZLZSS_ERROR_TRUNCATED;
+    for (size_t i = 0; i < ZLIB_TRAILER; i++)
+        sum = sum << 8 | h->in[end + i];
+    if (sum != adler32_z(adler32_z(0, NULL, 0), h->out, h->made))
+        return GZLZSS_ERROR_DATA;
+    return end + ZLIB_TRAILER < h->in_len ? GZLZSS_ERROR_TRAILING : GZLZSS_OK;
+}
+
+static gzlzss_status expand_gzip(struct batch *b, struct host_item *h)
+{
+    h->made = h->room;
+    return gzlzss_decompress(b->z, h->out, &h->made, h->in, h->in_len, NULL);
+}
+
+/* Decompresses an item in the host's memory. */
+static gzlzss_status expand_host(struct batch *b, struct host_item *h)
+{
+    switch (b->format) {
+    case GZLZSS_ZLIB:
+        return expand_zlib(h);
+    case GZLZSS_RAW:
+        return expand_raw(h);
+    default:
+        return expand_gzip(b, h);
+    }
+}
+
+/* Copies len bytes to or from memory of the host. */
+static bool copy(const struct batch *b, const struct gpu_memory *m, void *to, const void *from,
+                 size_t len)
+{
+    if (len == 0)
+        return true;
+    if (m->is_on_gpu)
+        return operation_copy(&b->operation, m->device, to, from, len);
+    memcpy(to, from, len);
+    return true;
+}
+
+/* Copies the item's input to the host, decompresses it, and copies the output to its place. */
+static gzlzss_status expand_copies(struct batch *b, const gzlzss_item *item, struct host_item *h)
+{
+    struct gpu_memory in, out;
+    gzlzss_status status = cuda_locate(item->in, &in);
+
+    if (status == GZLZSS_OK)
+        status = cuda_locate(item->out, &out);
+    if (status != GZLZSS_OK)
+        return status;
+    if (!copy(b, &in, h->in, in.is_on_gpu ? item->in : in.host, h->in_len))
+        return operation_error(&b->operation, GZLZSS_ERROR_READ, errno);
+    status = expand_host(b, h);
+    if (h->made == h->room) {
+        h->made--;
+        status = GZLZSS_ERROR_ROOM;
+    }
+    if (!copy(b, &out, out.is_on_gpu ? item->out : out.host, h->out, h->made))
+        return operation_error(&b->operation, GZLZSS_ERROR_WRITE, errno);
+    return status;
+}
+
+static void expand_item(struct batch *b, gzlzss_item *item)
+{
+    uint8_t *const in = calloc(1, item->in_len + 2 * INF_BACK);
+    struct host_item h = {.in_len = item->in_len, .room = item->out_len + 1};
+
+    h.out = item->out_len < SIZE_MAX ? malloc(h.room) : NULL;
+    item->status = GZLZSS_ERROR_MEMORY;
+    if (in != NULL && h.out != NULL) {
+        h.in = in + INF_BACK;
+        item->status = expand_copies(b, item, &h);
+    }
+    item->out_len = h.made;
+    free(in);
+    free(h.out);
+}
+
+/* --- The call --------------------------------------------------------------------------------- */
+
+/* What the status of an item is until it is done. */
+#define NOT_DONE GZLZSS_ERROR_CANCELLED
+
+/* Decompresses the items that are not done.  False: the call was cancelled. */
+static bool use_cpu(struct batch *b)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        gzlzss_item *item = &b->items[i];
+
+        if (item->status != NOT_DONE)
+            continue;
+        if (!operation_goes_on(&b->operation))
+            return false;
+        expand_item(b, item);
+        b->in_bytes += item->in_len;
+        b->out_bytes += item->out_len;
+        if (!operation_tell(&b->operation, b->in_bytes, b->out_bytes))
+            return false;
+    }
+    return true;
+}
+
+/* Waits for the stream, in the context of the first item. */
+static gzlzss_status wait_for(struct batch *b, struct CUstream_st *stream)
+{
+    struct gpu_memory in = {0}, out = {0};
+    gzlzss_status status = GZLZSS_OK;
+
+    if (b->count > 0)
+        status = cuda_locate(b->items[0].in, &in);
+    if (b->count > 0 && status == GZLZSS_OK)
+        status = cuda_locate(b->items[0].out, &out);
+    return status == GZLZSS_OK ? cuda_wait(&b->operation, stream, &in, &out) : status;
+}
+
+/* Decompresses all items, in a call that has begun. */
+static gzlzss_status run_batch(struct batch *b, struct CUstream_st *stream)
+{
+    gzlzss_status status = wait_for(b, stream);
+    bool is_done;
+
+    if (status != GZLZSS_OK)
+        return status;
+    if (!list_items(b))
+        return GZLZSS_ERROR_MEMORY;
+    is_done = use_gpu(b) && use_cpu(b);
+    for (size_t i = 0; i < b->count && status == GZLZSS_OK; i++)
+        status = b->items[i].status;
+    for (size_t i = 0; i < b->count; i++)
+        if (b->items[i].status == NOT_DONE)
+            b->items[i].out_len = 0;
+    return is_done ? status : GZLZSS_ERROR_CANCELLED;
+}
+
+static bool is_valid(const gzlzss_item *item)
+{
+    return (item->in != NULL || item->in_len == 0) && (item->out != NULL || item->out_len == 0);
+}
+
+gzlzss_status gzlzss_cuda_decompress_batch(gzlzss *z, gzlzss_item *items, size_t count,
+                                           gzlzss_format format, struct CUstream_st *stream,
+                                           gzlzss_call *call)
+{
+    struct batch b = {.z = z,
+                      .operation.wake_up = cuda_wake_up,
+                      .items = items,
+                      .count = count,
+                      .format = format,
+                      .device = -1};
+    gzlzss_status status;
+
+    if ((items == NULL && count > 0) || format < GZLZSS_GZIP || format > GZLZSS_RAW)
+        return GZLZSS_ERROR_ARGUMENT;
+    for (size_t i = 0; i < count; i++)
+        if (!is_valid(&items[i]))
+            return GZLZSS_ERROR_ARGUMENT;
+    status = operation_begin(&b.operation, z, call);
+    if (status != GZLZSS_OK)
+        return status;
+    b.attempt.operation = &b.operation;
+    for (size_t i = 0; i < count; i++)
+        items[i].status = NOT_DONE;
+    status = run_batch(&b, stream);
+    operation_end(&b.operation);
+    if (call != NULL) {
+        call->in_bytes = b.in_bytes;
+        call->out_bytes = b.out_bytes;
+    }
+    free(b.inputs);
+    free(b.which);
+    return status;
+}

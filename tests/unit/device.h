@@ -1,0 +1,39 @@
+/*
+ * device.h - device memory for tests of kernels: the heap's where the device is emulated
+ */
+#ifndef GZLZSS_TESTS_UNIT_DEVICE_H
+#define GZLZSS_TESTS_UNIT_DEVICE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/unit.h"
+
+#ifdef REAL_DEVICE
+void *device_alloc(size_t size);
+void device_free(void *p);
+void device_get(void *to, const void *from, size_t size);
+void device_put(void *to, const void *from, size_t size);
+#else
+static inline void *device_alloc(size_t size)
+{
+    return unit_need(malloc(size > 0 ? size : 1));
+}
+
+static inline void device_free(void *p)
+{
+    free(p);
+}
+
+static inline void device_get(void *to, const void *from, size_t size)
+{
+    memcpy(to, from, size);
+}
+
+static inline void device_put(void *to, const void *from, size_t size)
+{
+    memcpy(to, from, size);
+}
+#endif
+
+#endif

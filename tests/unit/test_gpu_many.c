@@ -1,0 +1,357 @@
+/*
+ * test_gpu_many.c - a GPU decompresses many small inputs that zlib has compressed, side by side
+ *
+ * tests/unit/test_gpu_many runs the kernels on an emulated device, and tests/gpu/test_gpu_many,
+ * which `make check-gpu` builds from the same source, on a real one.
+ */
+#include "config.h"
+
+#include <string.h>
+#include <zlib.h>
+
+#include "gpu/inflate.h"
+#include "tests/unit/device.h"
+#include "tests/unit/inputs.h"
+
+#define KIB ((size_t)1 << 10)
+
+/* zlib's window bits for each format. */
+static const int window_bits[] = {
+    [GPU_INFLATE_GZIP] = 15 + 16, [GPU_INFLATE_ZLIB] = 15, [GPU_INFLATE_RAW] = -15};
+
+/* An input: compressed bytes, and what is in them. */
+struct input {
+    uint8_t *packed, *data;
+    size_t packed_len, len;
+    size_t room;     /* for the output */
+    bool is_left;    /* the GPU must leave it */
+    bool may_be_any; /* it is damaged in a way that need not matter: zlib has the verdict */
+};
+
+static const struct input_kind words = {"words", WORDS, 0}, noise = {"noise", RANDOM, 0},
+                               zeros = {"zeros", ZEROS, 0}, many = {"many", FEW_VALUES, 200};
+
+/* Makes an input of len bytes of that kind.  level 10: fixed codes. */
+static void make_input(struct input *i, size_t len, const struct input_kind *kind, int level,
+                       uint64_t seed, enum gpu_inflate_format format)
+{
+    z_stream z = {0};
+    const size_t room = compressBound((uLong)len) + 1000;
+
+    *i = (struct input){.packed = unit_need(malloc(room)),
+                        .data = unit_need(malloc(len + 1)),
+                        .len = len,
+                        .room = len};
+    fill_kind(i->data, len, kind, LONGEST_TOKEN, seed);
+    if (deflateInit2(&z, level > 9 ? 6 : level, Z_DEFLATED, window_bits[format], 8,
+                     level > 9 ? Z_FIXED : Z_DEFAULT_STRATEGY) != Z_OK)
+        abort();
+    z.next_in = i->data;
+    z.avail_in = (uInt)len;
+    z.next_out = i->packed;
+    z.avail_out = (uInt)room;
+    if (deflate(&z, Z_FINISH) != Z_STREAM_END)
+        abort();
+    i->packed_len = z.total_out;
+    (void)deflateEnd(&z);
+}
+
+/* Whether zlib takes all of the input's bytes, and gives its data. */
+static bool is_right(const struct input *i, enum gpu_inflate_format format)
+{
+    uint8_t *out = unit_need(malloc(i->len + 1));
+    z_stream z = {.next_in = i->packed,
+                  .avail_in = (uInt)i->packed_len,
+                  .next_out = out,
+                  .avail_out = (uInt)i->len + 1};
+    bool is;
+
+    CHECK_EQ(inflateInit2(&z, window_bits[format]), Z_OK);
+    is = inflate(&z, Z_FINISH) == Z_STREAM_END && z.avail_in == 0 && z.total_out == i->len &&
+         (format == GPU_INFLATE_RAW || memcmp(out, i->data, i->len) == 0);
+    /* Raw DEFLATE has no checksum: then zlib's output is the right one. */
+    if (is && format == GPU_INFLATE_RAW)
+        memcpy(i->data, out, i->len);
+    (void)inflateEnd(&z);
+    free(out);
+    return is;
+}
+
+/* --- Calls ------------------------------------------------------------------------------------ */
+
+enum { GUARD = 32 };
+
+/* Where inputs are. */
+enum place { HOST, DEVICE, BLOCK /* all in one block of the device's memory */ };
+
+struct calls {
+    uint64_t in, out;
+    int count, most;
+};
+
+static bool goes_on(void *ctx, uint64_t in, uint64_t out)
+{
+    struct calls *c = ctx;
+
+    CHECK(in >= c->in && out >= c->out);
+    c->in = in;
+    c->out = out;
+    return ++c->count < c->most;
+}
+
+/* Decompresses inputs[0..count), and compares outputs and results. */
+static void check_inputs(struct gpu_inflate *g, const struct input *inputs, size_t count,
+                         enum gpu_inflate_format format, enum place place)
+{
+    struct gpu_inflate_input *work = unit_need(calloc(count + 1, sizeof(*work)));
+    struct calls calls = {.most = 1000000};
+    char error[GPU_ERROR_SIZE] = "";
+    size_t packed = 0, at = 0, made = 0;
+    uint8_t *block, *out = NULL;
+
+    for (size_t i = 0; i < count; i++)
+        packed += inputs[i].packed_len;
+    block = device_alloc(packed);
+    for (size_t i = 0; i < count; i++) {
+        const struct input *from = &inputs[i];
+        uint8_t *copy = block + at;
+
+        if (place == DEVICE)
+            copy = device_alloc(from->packed_len);
+        if (place != HOST)
+            device_put(copy, from->packed, from->packed_len);
+        at += from->packed_len;
+        work[i].in = place == HOST ? from->packed : copy;
+        work[i].in_len = from->packed_len;
+        work[i].in_block = place == BLOCK ? block : NULL;
+        work[i].room = from->room;
+        work[i].out = device_alloc(from->room + GUARD);
+        out = unit_need(realloc(out, from->room + GUARD));
+        memset(out, 0xa5, from->room + GUARD);
+        device_put(work[i].out, out, from->room + GUARD);
+    }
+    CHECK_EQ(gpu_inflate_many(g, work, count, format, goes_on, &calls, error), GPU_INFLATE_DONE);
+    for (size_t i = 0; i < count; i++) {
+        const struct input *from = &inputs[i];
+        bool is_right_one = !from->is_left;
+
+        if (from->may_be_any)
+            is_right_one = work[i].result == GPU_INFLATE_DONE && is_right(from, format);
+        CHECK_EQ(work[i].result, is_right_one ? GPU_INFLATE_DONE : GPU_INFLATE_LEFT);
+        CHECK_EQ(work[i].made, is_right_one ? from->len : 0);
+        made += work[i].made;
+        out = unit_need(realloc(out, from->room + GUARD));
+        device_get(out, work[i].out, from->room + GUARD);
+        CHECK(!is_right_one || memcmp(out, from->data, from->len) == 0);
+        for (size_t k = 0; k < GUARD; k++)
+            CHECK_EQ(out[from->room + k], 0xa5);
+        device_free(work[i].out);
+        if (place == DEVICE)
+            device_free((void *)(uintptr_t)work[i].in);
+    }
+    CHECK_EQ(calls.in, packed);
+    CHECK_EQ(calls.out, made);
+    device_free(block);
+    free(out);
+    free(work);
+}
+
+static void drop_inputs(struct input *inputs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(inputs[i].packed);
+        free(inputs[i].data);
+    }
+}
+
+/* Engines whose batches hold all inputs, and a few. */
+static const struct gpu_inflate_options some[] = {
+    {.batch = (size_t)1 << 20, .symbols = (size_t)2 << 20},
+    {.batch = (size_t)40 << 10, .symbols = (size_t)300 << 10, .longer = 5000}};
+
+static struct gpu_inflate *open_device(const struct gpu_inflate_options *options)
+{
+    char error[GPU_ERROR_SIZE];
+
+    return unit_need(gpu_inflate_open(0, options, error));
+}
+
+/* --- Tests ------------------------------------------------------------------------------------ */
+
+/* Inputs of all sizes, kinds and levels, in all formats, from everywhere. */
+static void test_sizes(void)
+{
+    static const struct input_kind *const kinds[] = {&words, &noise, &many, &zeros};
+    enum { COUNT = 60 };
+
+    for (size_t k = 0; k < sizeof(some) / sizeof(*some); k++) {
+        struct gpu_inflate *g = open_device(&some[k]);
+
+        for (int format = GPU_INFLATE_GZIP; format <= GPU_INFLATE_RAW; format++) {
+            struct input inputs[COUNT];
+
+            for (size_t i = 0; i < COUNT; i++) {
+                const size_t len = i < 10 ? i : i % 7 == 0 ? 31 * KIB + i : (i * i * 7) % 9000;
+
+                make_input(&inputs[i], len, kinds[i % 4], (int)(i % 11), i,
+                           (enum gpu_inflate_format)format);
+                inputs[i].room += i % 3;
+            }
+            check_inputs(g, inputs, COUNT, (enum gpu_inflate_format)format,
+                         (enum place)(format % 3));
+            drop_inputs(inputs, COUNT);
+        }
+        gpu_inflate_close(g);
+    }
+}
+
+/* Inputs of many blocks among small ones, and one that is longer than a batch. */
+static void test_long_inputs(void)
+{
+    for (size_t k = 0; k < sizeof(some) / sizeof(*some); k++) {
+        struct gpu_inflate *g = open_device(&some[k]);
+
+        for (int format = GPU_INFLATE_GZIP; format <= GPU_INFLATE_RAW; format++) {
+            struct input inputs[5];
+
+            for (size_t i = 0; i < 5; i++)
+                make_input(&inputs[i], i % 2 == 0 ? 1000 * i + 1 : 110 * KIB * i, &words, 6, i,
+                           (enum gpu_inflate_format)format);
+            for (size_t i = 0; i < 5; i++)
+                inputs[i].is_left = inputs[i].packed_len > some[k].batch - 32;
+            check_inputs(g, inputs, 5, (enum gpu_inflate_format)format, BLOCK);
+            drop_inputs(inputs, 5);
+        }
+        gpu_inflate_close(g);
+    }
+}
+
+/* Inputs that the GPU leaves, each between good ones. */
+static void test_left(void)
+{
+    enum { COUNT = 40 };
+    uint64_t random = 3;
+
+    for (size_t k = 0; k < sizeof(some) / sizeof(*some); k++) {
+        struct gpu_inflate *g = open_device(&some[k]);
+
+        for (int format = GPU_INFLATE_GZIP; format <= GPU_INFLATE_RAW; format++) {
+            struct input inputs[COUNT];
+
+            for (size_t i = 0; i < COUNT; i++) {
+                struct input *bad = &inputs[i];
+
+                make_input(bad, 3000 + 100 * i, i % 4 == 1 ? &many : &words, 6, i,
+                           (enum gpu_inflate_format)format);
+                if (i % 2 == 0)
+                    continue;
+                switch (i % 5) {
+                case 0: /* too little room */
+                    bad->room--;
+                    bad->is_left = true;
+                    break;
+                case 1: /* something behind it */
+                    bad->packed[bad->packed_len++] = 0;
+                    bad->is_left = true;
+                    break;
+                case 2: /* cut off */
+                    bad->packed_len = 1 + (size_t)unit_below(&random, bad->packed_len - 1);
+                    bad->is_left = true;
+                    break;
+                default: /* flipped bits */
+                    for (size_t n = 0; n < i % 3 + 1; n++)
+                        bad->packed[unit_below(&random, bad->packed_len)] ^=
+                            (uint8_t)(1u << unit_below(&random, 8));
+                    bad->may_be_any = true;
+                }
+            }
+            check_inputs(g, inputs, COUNT, (enum gpu_inflate_format)format, DEVICE);
+            drop_inputs(inputs, COUNT);
+        }
+        gpu_inflate_close(g);
+    }
+}
+
+/* No inputs, and empty ones; then a call that is stopped. */
+static void test_none(void)
+{
+    struct gpu_inflate *g = open_device(&some[1]);
+    struct gpu_inflate_input work[40] = {{0}};
+    struct calls calls = {.most = 2};
+    char error[GPU_ERROR_SIZE] = "";
+    struct input input;
+
+    check_inputs(g, NULL, 0, GPU_INFLATE_GZIP, HOST);
+    make_input(&input, 20 * KIB, &noise, 1, 1, GPU_INFLATE_ZLIB);
+    for (size_t i = 0; i < 40; i++)
+        work[i] = (struct gpu_inflate_input){.in = input.packed,
+                                             .in_len = input.packed_len,
+                                             .out = device_alloc(input.len),
+                                             .room = input.len};
+    CHECK_EQ(gpu_inflate_many(g, work, 40, GPU_INFLATE_ZLIB, goes_on, &calls, error),
+             GPU_INFLATE_STOPPED);
+    CHECK_EQ(work[0].result, GPU_INFLATE_DONE);
+    CHECK_EQ(work[39].result, GPU_INFLATE_LEFT);
+    CHECK_EQ(work[39].made, 0);
+    for (size_t i = 0; i < 40; i++)
+        device_free(work[i].out);
+    work[0].in_len = 0;
+    CHECK_EQ(gpu_inflate_many(g, work, 1, GPU_INFLATE_RAW, NULL, NULL, error), GPU_INFLATE_DONE);
+    CHECK_EQ(work[0].result, GPU_INFLATE_LEFT);
+    drop_inputs(&input, 1);
+    gpu_inflate_close(g);
+}
+
+/* A device that fails at each call, and one that makes a wrong byte. */
+static void test_failures(void)
+{
+    enum gpu_inflate_result result = GPU_INFLATE_FAILED;
+    char error[GPU_ERROR_SIZE] = "";
+    struct gpu_inflate_options options = some[0];
+    struct gpu_inflate_input work = {0};
+    struct input input;
+    long good_calls = 0;
+
+    make_input(&input, 20 * KIB, &words, 6, 1, GPU_INFLATE_ZLIB);
+    work.in = input.packed;
+    work.in_len = input.packed_len;
+    work.out = device_alloc(input.len);
+    work.room = input.len;
+    options.fails = true;
+    for (; result == GPU_INFLATE_FAILED && good_calls < 1000; good_calls++) {
+        options.good_calls = good_calls;
+        struct gpu_inflate *g = open_device(&options);
+
+        result = gpu_inflate_many(g, &work, 1, GPU_INFLATE_ZLIB, NULL, NULL, error);
+        CHECK_EQ(work.result, result == GPU_INFLATE_DONE ? GPU_INFLATE_DONE : GPU_INFLATE_LEFT);
+        CHECK_EQ(work.made, result == GPU_INFLATE_DONE ? input.len : 0);
+        gpu_inflate_close(g);
+    }
+    CHECK_EQ(result, GPU_INFLATE_DONE);
+    CHECK(good_calls > 10);
+    options.fails = false;
+    options.is_wrong = true;
+
+    struct gpu_inflate *g = open_device(&options);
+
+    CHECK_EQ(gpu_inflate_many(g, &work, 1, GPU_INFLATE_ZLIB, NULL, NULL, error), GPU_INFLATE_DONE);
+    CHECK_EQ(work.result, GPU_INFLATE_LEFT);
+    gpu_inflate_close(g);
+    device_free(work.out);
+    drop_inputs(&input, 1);
+}
+
+/* With the argument `quick`, what compute-sanitizer has the patience for. */
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "quick") == 0) {
+        RUN(test_long_inputs);
+        return unit_done();
+    }
+    RUN(test_sizes);
+    RUN(test_long_inputs);
+    RUN(test_left);
+    RUN(test_none);
+    RUN(test_failures);
+    return unit_done();
+}
