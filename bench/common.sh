@@ -81,6 +81,11 @@ rate() {
     decimal $(($1 * 10 / $2))
 }
 
+# gigabytes BYTES MICROSECONDS prints GB/s.
+gigabytes() {
+    awk -v b="$1" -v t="$2" 'BEGIN { printf "%.2f", b / t / 1000 }'
+}
+
 # "${peak[@]}" COMMAND... writes the command's peak resident memory, in KiB, to $work/peak.
 peak=(/usr/bin/time -f %M -o "$work/peak")
 need_peak() {

@@ -103,11 +103,6 @@ median() {
     printf '%s\n' "$@" | sort -n | sed -n "$((($# + 1) / 2))p"
 }
 
-# gigabytes BYTES MICROSECONDS prints GB/s.
-gigabytes() {
-    awk -v b="$1" -v t="$2" 'BEGIN { printf "%.2f", b / t / 1000 }'
-}
-
 echo "file,kind,tool,threads,GB/s to /dev/null,GB/s to a file" >"$csv"
 about "decompress.sh: GB/s of output, medians of $runs, of ${file##*/}, $(stat -Lc %s "$file") bytes"
 for kind in "${kinds[@]}"; do

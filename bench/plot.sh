@@ -1,15 +1,16 @@
 #!/bin/bash
-# plot.sh - draws the results of bench/bench.sh, bench/decompress.sh and bench/papers.sh, as PNG and
-# SVG
+# plot.sh - draws the results of bench/bench.sh, bench/decompress.sh, bench/gpu_decompress.sh and
+# bench/papers.sh, as PNG and SVG
 #
 #   bench/plot.sh DIR
 #
 # Draws the results that it finds in DIR. From results.csv and time.csv of bench/bench.sh, it makes
 # DIR/pareto-FILE (speed against ratio), DIR/size (throughput against input size), DIR/threads and
 # DIR/devices (scaling), and DIR/time-FILE (where the wall time goes). From decompress.csv of
-# bench/decompress.sh, it makes DIR/decompress; from papers.csv of bench/papers.sh, DIR/papers. Each
-# plot is a .png and a .svg file. The results may come from another machine. Needs gnuplot (apt-get
-# install gnuplot-nox) and awk.
+# bench/decompress.sh, it makes DIR/decompress; from gpu_sizes.csv of bench/gpu_decompress.sh,
+# DIR/gpu_sizes; from papers.csv of bench/papers.sh, DIR/papers. Each plot is a .png and a .svg
+# file. The results may come from another machine. Needs gnuplot (apt-get install gnuplot-nox) and
+# awk.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 here=$(cd "${0%/*}" && pwd)
@@ -19,8 +20,8 @@ fail() {
     exit 1
 }
 
-[ $# -eq 1 ] || fail "wants the directory that bench.sh, decompress.sh or papers.sh has written"
-if [ ! -r "$1/decompress.csv" ] && [ ! -r "$1/papers.csv" ]; then
+[ $# -eq 1 ] || fail "wants the directory that bench.sh, decompress.sh, gpu_decompress.sh or papers.sh has written"
+if [ ! -r "$1/decompress.csv" ] && [ ! -r "$1/gpu_sizes.csv" ] && [ ! -r "$1/papers.csv" ]; then
     [ -r "$1/results.csv" ] || fail "there is no $1/results.csv"
     [ -r "$1/time.csv" ] || fail "there is no $1/time.csv"
 fi
@@ -42,6 +43,10 @@ trap 'rm -f "$script"' EXIT
     fi
     if [ -r decompress.csv ]; then
         awk -v png="$png" -f "$here/decompress.awk" decompress.csv >"$script"
+        gnuplot "$script"
+    fi
+    if [ -r gpu_sizes.csv ]; then
+        awk -v png="$png" -f "$here/gpu_sizes.awk" gpu_sizes.csv >"$script"
         gnuplot "$script"
     fi
     if [ -r papers.csv ]; then

@@ -274,6 +274,85 @@ END
         fail "$(cat out/decompress.csv)"
 }
 
+# gpu_decompress STATUS ARG...: runs gpu_decompress.sh, which must end with this status.
+gpu_decompress() {
+    local status=$1
+    shift
+    GZLZSS=$GZLZSS GPU_INFLATE=${gpu_inflate-/bin/true} ends_with "$status" \
+        "$srcdir/bench/gpu_decompress.sh" "$@"
+}
+
+@test "decompression by a GPU: bad usage" {
+    gpu_decompress 1 -x words
+    grep -q '^gpu_decompress.sh - ' stderr || fail "$(cat stderr)"
+    gpu_decompress 1 -s much words
+    grep -q '^gpu_decompress.sh - ' stderr || fail "$(cat stderr)"
+    gpu_decompress 1 -P sizes,speeds words
+    stderr_is "gpu_decompress.sh: there is no part speeds"
+    gpu_decompress 1 -k "gzip-6 gzip-10" words
+    stderr_is "gpu_decompress.sh: there is no kind gzip-10"
+    gpu_decompress 1 words nowhere
+    stderr_is "gpu_decompress.sh: cannot read nowhere"
+    gpu_decompress 1 words ./words
+    stderr_is "gpu_decompress.sh: two files have the name words"
+    GZLZSS_CORPORA=$PWD gpu_decompress 1
+    stderr_is "gpu_decompress.sh: there is no file of bench/corpora.sh"
+}
+
+@test "decompression by a GPU: without bench/gpu_inflate or a GPU, a message and no results" {
+    local gpu_inflate=./nowhere
+    gpu_decompress 1 -o out words
+    stderr_is \
+        "gpu_decompress.sh: there is no ./nowhere (make bench/gpu_inflate); GPU_INFLATE names it"
+    absent out
+    have_gpu && skip "there is a GPU"
+    # This part does not need gpu_inflate.
+    gpu_decompress 1 -P commands -o out words
+    [ "$(wc -l <stderr)" -eq 1 ] || fail "$(cat stderr)"
+    grep -q '^gpu_decompress.sh: .*GPU' stderr || fail "$(cat stderr)"
+    [ ! -s stdout ] || fail "$(cat stdout)"
+    absent out
+}
+
+@test "decompression by a GPU: the plot" {
+    have gnuplot || skip "gnuplot is not installed"
+    mkdir out
+    cat >out/gpu_sizes.csv <<'END'
+file,kind,bytes,out_bytes,GB/s,ms
+f_1,gzip-6,300000,1000000,1.50,0.67
+f_1,gzip-6,3000000,10000000,9.00,1.11
+f_1,bgzf,310000,1000000,2.50,0.40
+END
+    ends_with 0 "$srcdir/bench/plot.sh" out
+    stderr_is
+    [ "$(hex out/gpu_sizes.png 0 4)" = 89504e47 ] || fail "gpu_sizes.png is none"
+    grep -q '</svg>' out/gpu_sizes.svg || fail "gpu_sizes.svg is incomplete"
+    grep -q bgzf out/gpu_sizes.svg
+}
+
+@test "python_gz.py: gzip and BGZF" {
+    have python3 || skip "no python3"
+    "$GEN" source 200000 >listing # four members of BGZF, and an empty one
+    python3 "$srcdir/bench/python_gz.py" listing >listing.gz
+    gzip -dc listing.gz | cmp - listing
+    python3 "$srcdir/bench/python_gz.py" --bgzf listing >listing.bgzf
+    gzip -dc <listing.bgzf | cmp - listing
+    # Each header has the size of its member. The end is the one that the specification gives.
+    local -i at=0 members=0 size
+    size=$(stat -c %s listing.bgzf)
+    while [ "$at" -lt "$size" ]; do
+        [ "$(hex listing.bgzf $((at + 10)) 6)" = 060042430200 ] || fail "no BGZF header at $at"
+        members+=1
+        at+=1+$(od -A n -t u2 --endian=little -j $((at + 16)) -N 2 listing.bgzf)
+    done
+    [ "$at" -eq "$size" ]
+    [ "$members" -eq 5 ] || fail "$members members"
+    [ "$(hex listing.bgzf $((size - 28)) 28)" = \
+        1f8b08040000000000ff0600424302001b0003000000000000000000 ] || fail "the end is wrong"
+    ends_with 1 python3 "$srcdir/bench/python_gz.py"
+    stderr_is "usage: bench/python_gz.py [--bgzf] FILE"
+}
+
 @test "methods of papers: a line for each, and its own coding's size" {
     local name
     local -i methods=0
