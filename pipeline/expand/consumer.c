@@ -81,7 +81,8 @@ static bool run_ahead(void *ctx, struct gz_place *place)
         enum coming coming;
 
         if (in_order_is_idle(e) && !in_order_has_failed(e, &error)) {
-            if (decoder_is_ready(e, place->bit))
+            /* After a member's last block, the next bit is not a block's. */
+            if (!place->ended && decoder_is_ready(e, place->bit))
                 decoder_start(e, place, in_order_window(e));
             if (decoder_is_at_work(e)) {
                 has_failed = !decoder_write(e, place, in_order_window(e), &error);

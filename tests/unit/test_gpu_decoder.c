@@ -33,7 +33,26 @@ static struct {
     long after;                     /* good calls at this stage before that */
     atomic_long calls[NEVER];
     bool is_slow;
+    /* gpu_inflate_open waits until this much output was written. */
+    size_t open_after;
+    atomic_size_t written;
+    atomic_int bad_begins; /* calls of gpu_inflate_begin where a member has ended */
 } fate = {.stage = NEVER};
+
+/* Where the members' blocks end, in bytes of the file, if the test is interested in that. */
+static struct {
+    uint64_t *ends;
+    size_t count;
+} members;
+
+/* Whether the last block of a member ends at that bit, or in that byte. */
+static bool is_member_end(uint64_t bit)
+{
+    for (size_t i = 0; i < members.count; i++)
+        if ((bit + 7) / 8 == members.ends[i])
+            return true;
+    return false;
+}
 
 struct gpu_inflate {
     uint8_t stage[GPU_INFLATE_STAGE], slice[GPU_INFLATE_SLICE];
@@ -72,6 +91,8 @@ struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_option
 {
     CHECK_EQ(device, 0);
     CHECK(options->in_steps);
+    while (atomic_load(&fate.written) < fate.open_after)
+        nanosleep(&(struct timespec){0, 100000}, NULL);
     return is_good(OPEN, error) ? unit_need(calloc(1, sizeof(struct gpu_inflate))) : NULL;
 }
 
@@ -125,6 +146,8 @@ enum gpu_inflate_result gpu_inflate_begin(struct gpu_inflate *g, uint64_t in_len
                                           char error[GPU_ERROR_SIZE])
 {
     CHECK(!is_bgzf);
+    if (is_member_end(bit))
+        atomic_fetch_add(&fate.bad_begins, 1);
     g->in_len = in_len;
     g->bit = bit;
     g->known = known;
@@ -315,6 +338,7 @@ static int write_output(void *ctx, const void *buf, size_t len)
     if (buf != NULL)
         memcpy(r->out + r->made, buf, len);
     r->made += len;
+    atomic_store(&fate.written, r->made);
     return 0;
 }
 
@@ -346,7 +370,7 @@ static void decompress(struct pipeline *p, const uint8_t *gz, size_t len, bool d
     fclose(f);
 }
 
-static struct pipeline *make_pipeline(int threads)
+static struct pipeline *make_pipeline_with(int threads, uint64_t gpu_min)
 {
     const struct pipeline_config config = {.level = 1,
                                            .threads = threads,
@@ -354,10 +378,17 @@ static struct pipeline *make_pipeline(int threads)
                                            .segment_size = 1 << 20,
                                            .backend = BACKEND_CPU,
                                            .expand_backend = BACKEND_AUTO,
-                                           .is_test = true};
+                                           .is_test = true,
+                                           .test_gpu_min = gpu_min};
     char error[GPU_ERROR_SIZE];
 
     return unit_need(pipeline_new(&config, error));
+}
+
+/* A pipeline that waits for the GPU. */
+static struct pipeline *make_pipeline(int threads)
+{
+    return make_pipeline_with(threads, 0);
 }
 
 /* Decompresses the sample, all of which must come out right. */
@@ -469,6 +500,49 @@ static void test_full(void)
     free(r.out);
 }
 
+/* Short members, and a GPU that is up only when some of them are decompressed: it takes over where a
+ * block starts, never where a member has just ended. */
+static void test_late(void)
+{
+    enum { COUNT = 200, EACH = LEN / COUNT };
+    uint8_t *gz = unit_need(malloc(LEN + 100 * COUNT));
+    struct run r = new_run();
+    size_t len = 0, helped = 0;
+
+    members.ends = unit_need(calloc(COUNT, sizeof(*members.ends)));
+    for (size_t i = 0; i < COUNT; i++) {
+        z_stream z = {.next_in = sample.data + i * EACH, .avail_in = EACH, .next_out = gz + len};
+
+        z.avail_out = (uInt)(LEN + 100 * COUNT - len);
+        CHECK_EQ(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+        CHECK_EQ(deflate(&z, Z_FINISH), Z_STREAM_END);
+        len += z.total_out;
+        members.ends[i] = len - 8;
+        (void)deflateEnd(&z);
+    }
+    members.count = COUNT;
+    set_fate(NEVER, GPU_INFLATE_DONE, 0);
+    for (size_t i = 1; i <= 20; i++) {
+        struct pipeline *p = make_pipeline_with(1 + (int)i % 4, 1);
+
+        fate.written = 0;
+        fate.open_after = i * (LEN / 40);
+        decompress(p, gz, len, i % 2 == 0, &r);
+        CHECK_EQ(r.status, GZ_OK);
+        CHECK_EQ(r.made, LEN);
+        CHECK(i % 2 == 0 || memcmp(r.out, sample.data, LEN) == 0);
+        helped += r.gpu_bytes > 0;
+        pipeline_free(p);
+    }
+    CHECK(helped > 0);
+    CHECK_EQ(fate.bad_begins, 0);
+    fate.open_after = 0;
+    members.count = 0;
+    free(members.ends);
+    free(gz);
+    free(r.out);
+}
+
 int main(void)
 {
     make_sample();
@@ -476,6 +550,7 @@ int main(void)
     RUN(test_failures);
     RUN(test_damage);
     RUN(test_full);
+    RUN(test_late);
     free(sample.data);
     free(sample.gz);
     return unit_done();
