@@ -84,7 +84,8 @@ static void drop_file(struct file *f)
 
 static const struct input_kind words = {"words", WORDS, 0}, tokens = {"tokens", TOKENS, 200},
                                noise = {"noise", RANDOM, 0}, zeros = {"zeros", ZEROS, 0},
-                               few = {"few", FEW_VALUES, 4}, many = {"many", FEW_VALUES, 200};
+                               few = {"few", FEW_VALUES, 4}, many = {"many", FEW_VALUES, 200},
+                               alike = {"alike", FEW_VALUES, 128};
 static const struct way usual = {6, Z_DEFAULT_STRATEGY, 0, 0};
 
 /* --- Decompression ---------------------------------------------------------------------------- */
@@ -233,18 +234,22 @@ static void test_kinds(void)
     }
 }
 
-/* Codes of nearly one length, which do not synchronise, in units that many threads count. */
+/* Codes of nearly one length, which do not synchronise, in units that a warp counts and in units
+ * that many threads count. */
 static void test_codes_of_one_length(void)
 {
     static const struct way way = {6, Z_HUFFMAN_ONLY, 0, 0};
     struct file f = {0};
-    struct gpu_inflate *g =
-        open_device((struct gpu_inflate_options){.symbols = 4 << 20, .longer = 1000});
 
-    append_kind(&f, 150 * KIB, &many, 1, &way);
+    append_kind(&f, 150 * KIB, &alike, 1, &way);
     append_kind(&f, 150 * KIB, &many, 2, &usual);
-    CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len, &f, f.len, 0), GPU_INFLATE_DONE);
-    gpu_inflate_close(g);
+    for (size_t longer = 1000; longer <= WHOLE; longer += WHOLE - 1000) {
+        struct gpu_inflate *g = open_device(
+            (struct gpu_inflate_options){.batch = WHOLE, .symbols = 4 << 20, .longer = longer});
+
+        CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len, &f, f.len, 0), GPU_INFLATE_DONE);
+        gpu_inflate_close(g);
+    }
     drop_file(&f);
 }
 
