@@ -14,7 +14,7 @@
 #include <zlib.h>
 
 #include "tests/fuzz/fuzz_gpu.h"
-#include "tests/unit/encoders.h"
+#include "tests/unit/blocks.h"
 #include "tests/unit/inputs.h"
 
 /* --- Files ------------------------------------------------------------------------------------ */
@@ -23,11 +23,13 @@ static const struct input_kind words = {"words", WORDS, 0}, tokens = {"tokens", 
                                noise = {"noise", RANDOM, 0}, zeros = {"zeros", ZEROS, 0},
                                few = {"few", FEW_VALUES, 4}, many = {"many", FEW_VALUES, 200};
 
+enum { INNER = 3 };
+
 /* How a file is made.  With little memory, zlib makes short blocks: a small file then has many. */
 static const struct recipe {
     const char *name;
-    const struct input_kind *kind;
-    size_t len; /* of all its data */
+    const struct input_kind *kind; /* NULL: its data is a .gz, made from recipes[INNER] */
+    size_t len;                    /* of all its data, or of the inner file's */
     int level, strategy, memory;
     int flush;          /* between pieces of flush_every bytes; 0: none */
     size_t flush_every; /* bytes */
@@ -37,7 +39,7 @@ static const struct recipe {
     {"level 1", &tokens, 40000, 1, Z_DEFAULT_STRATEGY, 8, 0, 0, 1, false},
     {"level 6", &words, 90000, 6, Z_DEFAULT_STRATEGY, 8, 0, 0, 1, false},
     {"level 9", &words, 60000, 9, Z_DEFAULT_STRATEGY, 5, 0, 0, 1, false},
-    {"short blocks", &words, 40000, 6, Z_DEFAULT_STRATEGY, 4, 0, 0, 1, false},
+    [INNER] = {"short blocks", &words, 40000, 6, Z_DEFAULT_STRATEGY, 4, 0, 0, 1, false},
     {"as pigz", &words, 60000, 6, Z_DEFAULT_STRATEGY, 8, Z_SYNC_FLUSH, 9000, 1, false},
     {"as pigz -i", &words, 50000, 6, Z_DEFAULT_STRATEGY, 8, Z_FULL_FLUSH, 7000, 1, false},
     {"partial flushes", &words, 30000, 6, Z_DEFAULT_STRATEGY, 8, Z_PARTIAL_FLUSH, 4000, 1, false},
@@ -52,6 +54,8 @@ static const struct recipe {
     /* Each ends just where the batch does that begins with its first block. */
     {"members that end with a batch", &noise, 5 * (3 * FUZZ_GPU_SMALL_BATCH + 10 - 23), 0,
      Z_DEFAULT_STRATEGY, 8, 0, 0, 5, false},
+    /* Good blocks are found in it that are none of its own. */
+    {"stored .gz", NULL, 60000, 0, Z_DEFAULT_STRATEGY, 8, Z_BLOCK, 5000, 1, false},
 };
 
 #define RECIPES (sizeof(recipes) / sizeof(*recipes))
@@ -85,15 +89,30 @@ static void add_stream(struct bytes *to, const uint8_t *data, size_t len, const 
     (void)deflateEnd(&z);
 }
 
+static void drop_file(struct file *f)
+{
+    drop(&f->gz);
+    drop(&f->streams);
+}
+
 static struct file make_file(const struct recipe *r, size_t len, uint64_t seed)
 {
     static const uint8_t usual[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
     static const uint8_t bgzf[] = {0x1f, 0x8b, 8, 4,   0,   0, 0, 0, 0,
                                    0xff, 6,    0, 'B', 'C', 2, 0, 0, 0};
-    uint8_t *const data = unit_need(malloc(len + 1));
-    struct file f = {0};
+    struct file f = {0}, inner = {0};
+    uint8_t *data;
 
-    fill_kind(data, len, r->kind, LONGEST_TOKEN, seed);
+    if (r->kind == NULL) {
+        inner = make_file(&recipes[INNER], len, seed);
+        len = inner.gz.len;
+    }
+    data = unit_need(malloc(len + 1));
+    if (r->kind == NULL)
+        memcpy(data, inner.gz.data, len);
+    else
+        fill_kind(data, len, r->kind, LONGEST_TOKEN, seed);
+    drop_file(&inner);
     for (unsigned i = 0; i < r->members; i++) {
         const size_t from = len * i / r->members, n = len * (i + 1) / r->members - from;
         const size_t start = f.gz.len, stream = f.streams.len;
@@ -112,26 +131,20 @@ static struct file make_file(const struct recipe *r, size_t len, uint64_t seed)
     return f;
 }
 
-static void drop_file(struct file *f)
-{
-    drop(&f->gz);
-    drop(&f->streams);
-}
-
-/* The files: short ones, which small batches suit, and long ones. */
-enum size { SHORT, LONG, SIZES };
+/* The files, in three sizes.  In short files, damage hits headers more often, and small batches
+ * suit short files. */
+enum size { TINY, SHORT, LONG, SIZES };
 static struct file files[SIZES][RECIPES];
-
-#define SHORTER 12 /* a short file has this part of a long one's data */
+static const size_t divisors[SIZES] = {100, 12, 1}; /* of a recipe's length */
 
 /* --- Damage ----------------------------------------------------------------------------------- */
 
-enum kind { FLIPS, CUTS, INSERTIONS, SPLICES, NOISE, STREAMS, LENGTHS, KINDS };
+enum kind { FLIPS, CUTS, INSERTIONS, SPLICES, NOISE, STREAMS, LENGTHS, BLOCKS, KINDS };
 
 /* How many files are damaged in each way, by default. */
-static unsigned long counts[KINDS] = {30, 8, 10, 10, 10, 40, 16};
+static unsigned long counts[KINDS] = {51, 9, 12, 12, 12, 51, 17, 60};
 static const char *const names[KINDS] = {"flips", "cuts",    "insertions", "splices",
-                                         "noise", "streams", "lengths"};
+                                         "noise", "streams", "lengths",    "blocks"};
 static uint64_t seed = 1;
 
 /* Returns a place to damage: one in four is in the first header or the last trailer. */
@@ -224,7 +237,7 @@ static void print_totals(const char *name, const struct totals *t)
 static struct fuzz_gpu_choice random_choice(enum fuzz_gpu_form form, enum size size,
                                             uint64_t *random)
 {
-    const unsigned settings = size == SHORT ? FUZZ_GPU_SETTINGS : FUZZ_GPU_SETTINGS - 2;
+    const unsigned settings = size == LONG ? FUZZ_GPU_SETTINGS - 2 : FUZZ_GPU_SETTINGS;
 
     return (struct fuzz_gpu_choice){
         .form = form,
@@ -306,12 +319,49 @@ static void lengths(void)
     print_totals(names[LENGTHS], &totals);
 }
 
+/* Makes one to three streams of random blocks, most of which no compressor writes.  With `spoil`, a
+ * block of each stream may have errors. */
+static struct bytes make_streams(bool spoil, uint64_t *random)
+{
+    struct bytes b = {0};
+
+    for (unsigned members = 1 + below(random, 3); members > 0; members--) {
+        struct stream s = {.bits = {.to = &b}, .random = random};
+        const unsigned count = 1 + below(random, 10), bad = below(random, count);
+
+        for (unsigned i = 0; i < count; i++) {
+            s.spoil = spoil && i == bad;
+            put_block(&s, i == count - 1, 300);
+        }
+        end_bits(&s.bits);
+    }
+    return b;
+}
+
+static void blocks(void)
+{
+    uint64_t random = seed * KINDS + BLOCKS;
+    struct totals totals = {0};
+
+    for (unsigned long i = 0; i < counts[BLOCKS]; i++) {
+        const bool spoil = one_in(&random, 2);
+        const enum fuzz_gpu_form form = FUZZ_GPU_STREAMS + (spoil ? 0 : unit_below(&random, 3));
+        const struct fuzz_gpu_choice choice = random_choice(form, SHORT, &random);
+        struct bytes b = make_streams(spoil, &random);
+
+        (void)run_one(&choice, &b, &totals);
+        drop(&b);
+    }
+    print_totals(names[BLOCKS], &totals);
+    CHECK(totals.done > totals.files / 8);
+}
+
 static void undamaged(void)
 {
     static const struct {
         enum size size;
         uint8_t setting;
-    } small[] = {{LONG, 1}, {LONG, 2}, {SHORT, 3}};
+    } small[] = {{LONG, 1}, {LONG, 2}, {SHORT, 3}, {TINY, 4}};
     struct totals totals = {0};
 
     for (size_t i = 0; i < RECIPES; i++) {
@@ -331,13 +381,16 @@ static void undamaged(void)
 
 /* --- For libFuzzer ---------------------------------------------------------------------------- */
 
-static void write_input(const char *dir, const char *name, const struct fuzz_gpu_choice *choice,
+/* Writes an input that is not too long for a fuzzer. */
+static void write_input(const char *name, size_t number, const struct fuzz_gpu_choice *choice,
                         const struct bytes *b)
 {
     char path[512];
     FILE *out;
 
-    snprintf(path, sizeof(path), "%s/gpu-%s", dir, name);
+    if (b->len > 3000)
+        return;
+    snprintf(path, sizeof(path), "%s/gpu-%s-%zu", getenv("FUZZ_CORPUS"), name, number);
     out = fopen(path, "wb");
     if (!CHECK(out != NULL))
         return;
@@ -346,19 +399,26 @@ static void write_input(const char *dir, const char *name, const struct fuzz_gpu
     CHECK_EQ(fclose(out), 0);
 }
 
-/* Writes the short files in all forms. */
+/* Writes the files in all forms, and streams of random blocks. */
 static void write_corpus(void)
 {
-    for (size_t i = 0; i < RECIPES; i++)
-        for (uint8_t form = 0; form < FUZZ_GPU_FORMS; form++) {
-            const struct fuzz_gpu_choice choice = {.form = form, .setting = (uint8_t)(i + form)};
-            const struct file *f = &files[SHORT][i];
-            char name[64];
+    uint64_t random = seed;
 
-            snprintf(name, sizeof(name), "%zu-%u", i, form);
-            write_input(getenv("FUZZ_CORPUS"), name, &choice,
-                        form == FUZZ_GPU_FILE ? &f->gz : &f->streams);
-        }
+    for (size_t i = 0; i < SIZES * RECIPES * FUZZ_GPU_FORMS; i++) {
+        const struct file *f = &files[i % SIZES][i / SIZES / FUZZ_GPU_FORMS];
+        const uint8_t form = i / SIZES % FUZZ_GPU_FORMS;
+        const struct fuzz_gpu_choice choice = {.form = form,
+                                               .setting = i % SIZES == LONG ? 0 : (uint8_t)(i % 7)};
+
+        write_input("file", i, &choice, form == FUZZ_GPU_FILE ? &f->gz : &f->streams);
+    }
+    for (size_t i = 0; i < 100; i++) {
+        const struct fuzz_gpu_choice choice = random_choice(FUZZ_GPU_STREAMS, SHORT, &random);
+        struct bytes b = make_streams(i % 2 == 0, &random);
+
+        write_input("blocks", i, &choice, &b);
+        drop(&b);
+    }
 }
 
 /* --- The command line ------------------------------------------------------------------------- */
@@ -386,7 +446,7 @@ static bool take_argument(const char *argument)
 int main(int argc, char **argv)
 {
     static void (*const tests[KINDS])(void) = {flips,       cuts,    insertions, splices,
-                                               overwritten, streams, lengths};
+                                               overwritten, streams, lengths,    blocks};
 
     for (unsigned k = 0; k < KINDS; k++)
         counts[k] = argc > 1 ? 0 : UNIT_SANITIZED ? counts[k] / 4 : counts[k];
@@ -395,9 +455,11 @@ int main(int argc, char **argv)
             fprintf(stderr, "mutate_gpu: no such argument: %s\n", argv[i]);
             return EXIT_FAILURE;
         }
-    for (size_t i = 0; i < RECIPES; i++) {
-        files[SHORT][i] = make_file(&recipes[i], recipes[i].len / SHORTER, i);
-        files[LONG][i] = make_file(&recipes[i], recipes[i].len, i);
+    for (size_t i = 0; i < SIZES * RECIPES; i++) {
+        const enum size size = i / RECIPES;
+        const struct recipe *r = &recipes[i % RECIPES];
+
+        files[size][i % RECIPES] = make_file(r, r->len / divisors[size], i);
     }
     if (getenv("FUZZ_CORPUS") != NULL)
         RUN(write_corpus);
