@@ -43,10 +43,11 @@ struct span {
 /* Decodes the codes that start in bits [start, bound).  middle becomes the bit where the first code
  * at or behind bit `half` starts, and middle_output the output before it; without such a code,
  * middle becomes UINT32_MAX. */
-static __device__ span decode_span(const tables &t, const uint32_t *words, uint32_t start,
+static __device__ span decode_span(const tables &t, const gpu_compressed &in, uint32_t start,
                                    uint32_t bound, uint32_t half, uint32_t &middle,
                                    uint32_t &middle_output)
 {
+    const uint32_t *const words = in.words;
     span s = {start, start, 0, LITERAL};
     gpu_reader r;
 
@@ -79,6 +80,10 @@ static __device__ span decode_span(const tables &t, const uint32_t *words, uint3
         if (s.state != LITERAL)
             break;
     }
+    /* In an input that is cut, a code may reach behind the end.  Otherwise the threads behind would
+     * pass this end on, one a round. */
+    if (s.end > in.bits)
+        s.state = WRONG;
     return s;
 }
 
@@ -307,7 +312,7 @@ static __device__ bool count_codes(const gpu_compressed &in, const tables &t, gp
 
         if (at >= limit)
             return false;
-        s = decode_span(t, in.words, g.rank == 0 ? place : min(cut, in.bits), bound, cut + GPU_STEP,
+        s = decode_span(t, in, g.rank == 0 ? place : min(cut, in.bits), bound, cut + GPU_STEP,
                         middle, middle_output);
         for (;;) {
             const uint32_t before = g.before(s.end), before_state = g.before(s.state);
@@ -323,13 +328,12 @@ static __device__ bool count_codes(const gpu_compressed &in, const tables &t, gp
                     const uint32_t start = find_true_start(in, t, place, cut, bound, g);
 
                     if (start != 0 && start != s.start)
-                        s = decode_span(t, in.words, start, bound, cut + GPU_STEP, middle,
-                                        middle_output);
+                        s = decode_span(t, in, start, bound, cut + GPU_STEP, middle, middle_output);
                     continue;
                 }
             }
             if (is_wrong) {
-                s = decode_span(t, in.words, before, bound, cut + GPU_STEP, middle, middle_output);
+                s = decode_span(t, in, before, bound, cut + GPU_STEP, middle, middle_output);
             }
         }
         const uint32_t last = min(ended, Group::size - 1);

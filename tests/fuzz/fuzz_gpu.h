@@ -1,0 +1,53 @@
+/*
+ * fuzz_gpu.h - decompresses one file on the emulated device, and compares with zlib (fuzz_gpu.c)
+ */
+#ifndef GZLZSS_FUZZ_GPU_H
+#define GZLZSS_FUZZ_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the data is. */
+enum fuzz_gpu_form {
+    FUZZ_GPU_FILE,    /* a .gz file */
+    FUZZ_GPU_STREAMS, /* raw DEFLATE streams; each gets a header, and the trailer of its output */
+    FUZZ_GPU_MENDED,  /* the same; a stream that is bad is ended behind its last good block */
+    FUZZ_GPU_BGZF,    /* the same as FUZZ_GPU_MENDED, with headers of BGZF */
+    FUZZ_GPU_FORMS
+};
+
+/* Engines, by falling size of batches and groups. */
+#define FUZZ_GPU_SETTINGS 5
+
+/* Compressed bytes of a batch of setting number 2.  Twice as many more are loaded with it. */
+#define FUZZ_GPU_SMALL_BATCH 2000
+
+/* How a file is decompressed.  An input of the libFuzzer target begins with these bytes.  Every
+ * value is valid: fuzz_gpu.c takes it modulo the number of cases. */
+struct fuzz_gpu_choice {
+    uint8_t form;    /* enum fuzz_gpu_form */
+    uint8_t setting; /* the number of an engine; one with larger batches if the file has too many */
+    uint8_t room;    /* room for more output than there is, for all, for all but one byte, or for a
+                        lot */
+    uint8_t stop;    /* 0: decompress all in one call; n: stop after n batches */
+    uint8_t shift;   /* distance of the output from a multiple of 16 bytes */
+    uint8_t first;   /* number of the block at which decompression in steps begins */
+    uint8_t is_bgzf; /* what gpu_inflate_begin is told */
+};
+
+/* What became of a file. */
+struct fuzz_gpu_result {
+    bool is_good;       /* zlib accepts it */
+    bool is_done;       /* gpu_inflate has decompressed it */
+    bool is_stepped;    /* so have the steps, up to its end */
+    unsigned batches;   /* batches that gpu_inflate has decoded */
+    unsigned outputs;   /* output buffers that the steps have filled */
+    size_t step_length; /* bytes of output of the steps */
+};
+
+/* Decompresses the data with gpu_inflate and in steps.  Aborts if a result is not zlib's. */
+void fuzz_gpu_one(const struct fuzz_gpu_choice *choice, const uint8_t *data, size_t len,
+                  struct fuzz_gpu_result *result);
+
+#endif
