@@ -48,6 +48,12 @@ static void *allocate(void *, size_t size)
 
 #ifdef USE_CUFILE
 
+static void check(CUfileError_t error)
+{
+    if (error.err != CU_FILE_SUCCESS)
+        die(cufileop_status_error(error.err));
+}
+
 /* Brings the file to the GPU's memory. */
 static const void *load(int fd, size_t len)
 {
@@ -57,14 +63,16 @@ static const void *load(int fd, size_t len)
 
     description.handle.fd = fd;
     description.type = CU_FILE_HANDLE_TYPE_OPAQUE_FD;
-    if (p == NULL || cuFileDriverOpen().err != CU_FILE_SUCCESS ||
-        cuFileHandleRegister(&handle, &description).err != CU_FILE_SUCCESS)
-        die("cuFile cannot open the file");
+    if (p == NULL)
+        die("no memory");
+    check(cuFileDriverOpen());
+    check(cuFileHandleRegister(&handle, &description));
     for (size_t at = 0; at < len;) {
         const ssize_t n = cuFileRead(handle, p, len - at, (off_t)at, (off_t)at);
 
         if (n <= 0)
-            die("cuFile cannot read the file");
+            die(n < -CUFILEOP_BASE_ERR ? cufileop_status_error((CUfileOpError)-n)
+                                       : "cannot read the file");
         at += (size_t)n;
     }
     cuFileHandleDeregister(handle);
@@ -87,20 +95,28 @@ static const void *load(int fd, size_t len)
 
 int main(int argc, char **argv)
 {
-    const int fd = argc == 2 ? open(argv[1], O_RDONLY) : -1;
     unsigned long long *lines;
     struct stat st;
     size_t len = 0;
     void *bytes;
     gzlzss *z;
 
-    if (fd < 0 || fstat(fd, &st) != 0 || st.st_size == 0)
-        die("usage: load FILE.gz");
+    if (argc != 2) {
+        fprintf(stderr, "usage: load FILE.gz\n");
+        return 2;
+    }
+    const int fd = open(argv[1], O_RDONLY);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        perror(argv[1]);
+        return 1;
+    }
+    if (st.st_size == 0)
+        die("the file is empty");
     gzlzss_status status = gzlzss_new(&z, NULL);
     if (status == GZLZSS_OK)
-        status = gzlzss_cuda_decompress_new(z, &bytes, &len, allocate, NULL,
-                                            load(fd, (size_t)st.st_size), (size_t)st.st_size, 0,
-                                            NULL);
+        status =
+            gzlzss_cuda_decompress_new(z, &bytes, &len, allocate, NULL,
+                                       load(fd, (size_t)st.st_size), (size_t)st.st_size, 0, NULL);
     if (status != GZLZSS_OK)
         die(gzlzss_status_text(status));
     if (cudaMallocManaged(&lines, sizeof(*lines)) != cudaSuccess)

@@ -34,11 +34,17 @@ class Library:
 
     def load(self, path, empty):
         """Returns the file's content. empty(size) makes the tensor; see empty_torch below."""
-        tensors = []
+        tensors, errors = [], []
 
+        # An exception must not leave a function that C calls. None is C's NULL: then there is no
+        # memory.
         def allocate(_, size):
-            tensors.append(empty(size))
-            return address_of(tensors[-1])
+            try:
+                tensors.append(empty(size))
+                return address_of(tensors[-1])
+            except Exception as e:
+                errors.append(e)
+                return None
 
         out, out_len = ctypes.c_void_p(), ctypes.c_size_t()
         with open(path, "rb") as file:
@@ -50,6 +56,8 @@ class Library:
             ctypes.addressof(view), len(data), None, None)
         del view
         data.close()
+        if errors:
+            raise errors[0]
         self.check(status)
         return tensors[-1]
 
@@ -58,10 +66,12 @@ class Library:
 
 
 def empty_torch(size):
+    import torch
     return torch.empty(size, dtype=torch.uint8, device="cuda")
 
 
 def empty_cupy(size):
+    import cupy
     return cupy.empty(size, dtype=cupy.uint8)
 
 
@@ -72,13 +82,13 @@ def address_of(tensor):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: tensor.py FILE.gz")
-    try:
-        import torch
-        empty = empty_torch
-    except ImportError:
-        import cupy
-        empty = empty_cupy
     library = Library()
-    tensor = library.load(sys.argv[1], empty)
+    try:
+        tensor = library.load(sys.argv[1], empty_torch)
+    except ImportError:
+        try:
+            tensor = library.load(sys.argv[1], empty_cupy)
+        except ImportError:
+            sys.exit("tensor.py: there is neither PyTorch nor CuPy")
     print(f"{len(tensor)} bytes, {int((tensor == 10).sum())} lines")
     library.close()

@@ -262,14 +262,20 @@ END
     done
 }
 
-@test "library: the example for a GPU's memory compiles; without a GPU it says so" {
+@test "library: the examples for a GPU's memory compile; without a GPU they say so" {
     install_library
     local nvcc
     grep -q '^#define HAVE_CUDA' "$build/config.h" || skip "this is a build without CUDA"
     nvcc=$(sed -n 's/^NVCC = //p' "$build/Makefile")
-    "$nvcc" -Xcompiler -Wall,-Wextra "$srcdir/examples/device.cu" "${flags[@]}" -o device 2>log ||
-        fail "$(cat log)"
-    ends_with 2 ./device
+    for example in device load; do
+        "$nvcc" -Xcompiler -Wall,-Wextra "$srcdir/examples/$example.cu" "${flags[@]}" \
+            -o $example 2>log || fail "$(cat log)"
+        ends_with 2 ./$example
+    done
+    ends_with 1 ./load missing.gz
+    stderr_is 'missing.gz: No such file or directory'
+    gzip -c /dev/null >empty.gz
+    have_gpu || ends_with 1 ./load empty.gz
     if have_gpu; then
         ./device numbers.gz 300000
         gzip -dc numbers.gz | cmp - <(seq -f %08.0f 0 299999)

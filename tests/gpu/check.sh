@@ -696,6 +696,10 @@ example() {
     gzip -dc numbers.gz | cmp - expected >>problems 2>&1
     "$command" -n <expected | cmp - numbers.gz >>problems 2>&1
     verdict "examples/device.cu"
+    has_program load || return 0
+    "$program" numbers.gz >messages 2>&1 || problem "examples/load.cu: exit status $?"
+    grep -qx '27000000 bytes, 3000000 lines' messages || problem "$(cat messages)"
+    verdict "examples/load.cu"
 }
 
 # device_pointers TOOL CHECK...: runs these checks of tests/gpu/test_device_pointers, or all, under
