@@ -143,9 +143,9 @@ typedef struct gzlzss_item {
  * status of each item are those of the CPU in any case.
  *
  * Returns GZLZSS_OK if all items have this status, otherwise the status of the first that has
- * another one; but GZLZSS_ERROR_CANCELLED if the call was cancelled, and the items that were not done
- * have this status, too.  After GZLZSS_ERROR_ARGUMENT, no item has been touched.  Memory of the
- * device as for gzlzss_cuda_decompress.
+ * another one.  If the call ends early (cancelled, or the work on `stream` failed), it returns that
+ * status, and the items that were not done have it, too.  A wrong argument or a stream that is being
+ * captured gives GZLZSS_ERROR_ARGUMENT.  The GPU's memory is used as by gzlzss_cuda_decompress.
  */
 gzlzss_status gzlzss_cuda_decompress_batch(gzlzss *z, gzlzss_item *items, size_t count,
                                            gzlzss_format format, struct CUstream_st *stream,

@@ -363,9 +363,6 @@ static gzlzss_status run_batch(struct batch *b, struct CUstream_st *stream)
     is_done = use_gpu(b) && use_cpu(b);
     for (size_t i = 0; i < b->count && status == GZLZSS_OK; i++)
         status = b->items[i].status;
-    for (size_t i = 0; i < b->count; i++)
-        if (b->items[i].status == NOT_DONE)
-            b->items[i].out_len = 0;
     return is_done ? status : GZLZSS_ERROR_CANCELLED;
 }
 
@@ -399,6 +396,11 @@ gzlzss_status gzlzss_cuda_decompress_batch(gzlzss *z, gzlzss_item *items, size_t
         items[i].status = NOT_DONE;
     status = run_batch(&b, stream);
     operation_end(&b.operation);
+    for (size_t i = 0; i < count; i++)
+        if (items[i].status == NOT_DONE) {
+            items[i].status = status;
+            items[i].out_len = 0;
+        }
     if (call != NULL) {
         call->in_bytes = b.in_bytes;
         call->out_bytes = b.out_bytes;

@@ -1478,6 +1478,13 @@ static void test_fork(void)
     gzlzss_free(z);
 }
 
+/* The memory for gzlzss_cuda_decompress_new: ctx. */
+static void *give_room(void *ctx, size_t size)
+{
+    (void)size;
+    return ctx;
+}
+
 /* In the child, makes all possible calls with the parent's objects.  No call may wait, and calls
  * with a status must report that the object belongs to another process. */
 static bool use_in_child(gzlzss *z, gzlzss_stream **streams, size_t count)
@@ -1487,15 +1494,18 @@ static bool use_in_child(gzlzss *z, gzlzss_stream **streams, size_t count)
     bool ok = gzlzss_segment_size(z) == SEGMENT && gzlzss_bound(z, 100) > 100;
     size_t len = sizeof(bytes);
     gzlzss_stream *s;
+    gzlzss_item item = {input, 10, bytes, sizeof(bytes), GZLZSS_OK};
+    uint64_t size;
     char why[100];
+    void *out;
 
     for (size_t i = 0; i < count; i++) {
         gzlzss_in in = {input, 100, 0};
-        gzlzss_out out = {bytes, sizeof(bytes), 0};
+        gzlzss_out to = {bytes, sizeof(bytes), 0};
 
-        ok &= gzlzss_stream_run(streams[i], &out, &in, GZLZSS_CONTINUE) == GZLZSS_ERROR_FORKED;
-        ok &= gzlzss_stream_run(streams[i], &out, NULL, GZLZSS_END) == GZLZSS_ERROR_FORKED;
-        ok &= in.used == 0 && out.used == 0;
+        ok &= gzlzss_stream_run(streams[i], &to, &in, GZLZSS_CONTINUE) == GZLZSS_ERROR_FORKED;
+        ok &= gzlzss_stream_run(streams[i], &to, NULL, GZLZSS_END) == GZLZSS_ERROR_FORKED;
+        ok &= in.used == 0 && to.used == 0;
         gzlzss_stream_free(streams[i]);
     }
     gzlzss_cancel(z, NULL);
@@ -1512,6 +1522,10 @@ static bool use_in_child(gzlzss *z, gzlzss_stream **streams, size_t count)
     ok &= gzlzss_cuda_compress(z, bytes, &len, input, 10, NULL, NULL) == GZLZSS_ERROR_FORKED;
     len = sizeof(bytes);
     ok &= gzlzss_cuda_decompress(z, bytes, &len, input, 10, NULL, NULL) == GZLZSS_ERROR_FORKED;
+    ok &= gzlzss_cuda_decompressed_size(z, &size, input, 10, NULL, NULL) == GZLZSS_ERROR_FORKED;
+    ok &= gzlzss_cuda_decompress_new(z, &out, &len, give_room, bytes, input, 10, NULL, NULL) ==
+          GZLZSS_ERROR_FORKED;
+    ok &= gzlzss_cuda_decompress_batch(z, &item, 1, GZLZSS_GZIP, NULL, NULL) == GZLZSS_ERROR_FORKED;
     ok &= gzlzss_cuda_compress_fd(z, 1, input, 10, NULL, NULL) == GZLZSS_ERROR_FORKED;
     ok &= gzlzss_compress_stream(&s, z, NULL) == GZLZSS_ERROR_FORKED && s == NULL;
     ok &= gzlzss_decompress_stream(&s, z, NULL) == GZLZSS_ERROR_FORKED && s == NULL;
@@ -1695,6 +1709,9 @@ static void test_cuda(void)
         uint8_t *made = unit_need(malloc(expected_len));
         FILE *file = unit_need(tmpfile());
         gzlzss_status status, file_status, pipe_status;
+        gzlzss_item item;
+        uint64_t counted;
+        void *given;
         struct drain d;
 
         len = expected_len;
@@ -1718,6 +1735,18 @@ static void test_cuda(void)
                  GZLZSS_OK);
         CHECK_EQ(room, size);
         CHECK(memcmp(made, input, size) == 0);
+        memset(made, 0, size);
+        CHECK_EQ(gzlzss_cuda_decompressed_size(z, &counted, expected, expected_len, NULL, NULL),
+                 GZLZSS_OK);
+        CHECK_EQ(counted, size);
+        CHECK_EQ(gzlzss_cuda_decompress_new(z, &given, &room, give_room, made, expected,
+                                            expected_len, NULL, NULL),
+                 GZLZSS_OK);
+        CHECK(given == made && room == size && memcmp(made, input, size) == 0);
+        memset(made, 0, size);
+        item = (gzlzss_item){expected, expected_len, made, size, GZLZSS_ERROR_DATA};
+        CHECK_EQ(gzlzss_cuda_decompress_batch(z, &item, 1, GZLZSS_GZIP, NULL, NULL), GZLZSS_OK);
+        CHECK(item.status == GZLZSS_OK && item.out_len == size && memcmp(made, input, size) == 0);
         made = unit_need(realloc(made, expected_len));
         room = expected_len - 1;
         CHECK_EQ(gzlzss_cuda_compress(z, made, &room, input, size, NULL, NULL), GZLZSS_ERROR_ROOM);
@@ -1727,6 +1756,16 @@ static void test_cuda(void)
         CHECK_EQ(gzlzss_cuda_decompress(z, made, &room, expected, expected_len, NULL, NULL),
                  GZLZSS_ERROR_GPU);
         CHECK_EQ(room, 0);
+        CHECK_EQ(gzlzss_cuda_decompressed_size(z, &counted, expected, expected_len, NULL, NULL),
+                 GZLZSS_ERROR_GPU);
+        CHECK_EQ(gzlzss_cuda_decompress_new(z, &given, &room, give_room, made, expected,
+                                            expected_len, NULL, NULL),
+                 GZLZSS_ERROR_GPU);
+        CHECK(given == NULL && counted == 0);
+        item = (gzlzss_item){expected, expected_len, made, size, GZLZSS_OK};
+        CHECK_EQ(gzlzss_cuda_decompress_batch(z, &item, 1, GZLZSS_GZIP, NULL, NULL),
+                 GZLZSS_ERROR_GPU);
+        CHECK(item.status == GZLZSS_ERROR_GPU && item.out_len == 0);
         CHECK_EQ(status, GZLZSS_ERROR_GPU);
         CHECK_EQ(len, 0);
         CHECK_EQ(lseek(fileno(file), 0, SEEK_END), 0);
