@@ -5,22 +5,23 @@
  * follow a first part.  To get the CRC of both, move the first part's CRC over n zero bytes, which
  * is a multiplication by a power of x, and take the exclusive or with the second part's CRC.
  *
- * A block of threads sums up one part of the output.  Each thread has EACH bytes.  The threads'
- * bytes end where the part ends, so only the first threads may have fewer bytes, or none.  So the
- * distances by which CRCs move depend only on the threads' numbers.  Neighbours join their CRCs in
- * a tree.  The thread that has the first byte of a member's output in the group begins with the
- * complement.  The host complements the sum.
+ * A block of threads sums up one part of the output, one row of words after the other.  Each thread
+ * has one word of each row, so that neighbours load neighbouring words.  It moves its CRC over a
+ * whole row for each word, by tables.  Rows end where the part ends, so the first row may have fewer
+ * words.  Then the distances by which CRCs move depend only on the threads' numbers.  Neighbours
+ * join their CRCs in a tree.  The first four bytes of a member's output in the group are
+ * complemented; the host complements the sum.
  */
 #include "gpu/pieces.cuh"
 #include "gpu/internal.cuh"
 
 #define THREADS 256
-#define EACH (GPU_CRC_PART / THREADS)
+
+/* Bytes of a row. */
+#define ROW (4 * THREADS)
 
 /* The polynomial of gzip's CRC-32.  Bit 31 is the coefficient of x to the power of 0. */
 #define POLYNOMIAL 0xedb88320u
-
-static_assert((EACH & (EACH - 1)) == 0, "distances are powers of two");
 
 /* Returns the product of a and b modulo the polynomial. */
 static constexpr __host__ __device__ uint32_t multiply(uint32_t a, uint32_t b)
@@ -47,51 +48,89 @@ static constexpr __host__ __device__ uint32_t power_of_x(uint64_t n)
     return power;
 }
 
+/* x to the power of n is the same as to the power of n + ORDER. */
+#define ORDER UINT32_MAX
+
+/* Returns the word that ends `after` words before the part's end.  The first word of the part has
+ * zeros in front if its bytes are no whole word. */
+static __device__ __forceinline__ uint32_t word_at(const uint8_t *p, const gpu_crc_part &part,
+                                                   uint32_t after)
+{
+    const int32_t at = (int32_t)(part.length - 4 * after) - 4;
+    uint32_t word = 0;
+
+    if (at >= 4 && ((uintptr_t)(p + at) & 3) == 0)
+        return *(const uint32_t *)(p + at);
+    for (int32_t i = at < 0 ? 0 : at; i < at + 4; i++) {
+        const uint32_t byte = p[i] ^ (part.is_first && i < 4 ? 255u : 0);
+
+        word |= byte << (8 * (i - at));
+    }
+    return word;
+}
+
+/* Returns the sum of a few bytes. */
+static __device__ uint32_t sum_up_few(const uint8_t *p, const gpu_crc_part &part)
+{
+    uint32_t sum = part.is_first ? UINT32_MAX : 0;
+
+    for (uint32_t i = 0; i < part.length; i++) {
+        sum ^= p[i];
+        for (uint32_t k = 0; k < 8; k++)
+            sum = sum >> 1 ^ ((sum & 1) != 0 ? POLYNOMIAL : 0);
+    }
+    return sum;
+}
+
 /* Sets the CRC of each part.  One block sums up one part. */
 static __global__ void __launch_bounds__(THREADS) sum_up(const uint8_t *bytes, gpu_crc_part *parts)
 {
-    __shared__ uint32_t table[4][256];
+    /* table[k][i]: the product of a word whose byte k is i, and of the power of x that moves a CRC
+     * over a row.  basis[b]: the same for a word that has only bit b. */
+    __shared__ uint32_t table[4][256], basis[32];
     __shared__ uint32_t sums[THREADS];
+    constexpr uint32_t row_power = power_of_x(8 * ROW);
     const gpu_crc_part part = parts[blockIdx.x];
-    /* This thread has EACH bytes of the part, from byte `from` on.  If `from` is negative, the
-     * bytes before 0 are not in the part. */
-    const int32_t from = (int32_t)part.length - (int32_t)(EACH * (THREADS - threadIdx.x));
-    const uint8_t *p = bytes + part.start;
-    uint32_t crc, sum = 0, power;
+    const uint8_t *const p = bytes + part.start;
+    const uint32_t words = (part.length + 3) / 4, rows = (words + THREADS - 1) / THREADS;
+    uint32_t sum = 0, power = power_of_x(32);
 
-    crc = threadIdx.x;
-    for (uint32_t i = 0; i < 8; i++)
-        crc = crc >> 1 ^ ((crc & 1) != 0 ? POLYNOMIAL : 0);
-    table[0][threadIdx.x] = crc;
+    if (part.length < 8) {
+        if (threadIdx.x == 0)
+            parts[blockIdx.x].crc = sum_up_few(p, part);
+        return;
+    }
+    if (threadIdx.x < 32)
+        basis[threadIdx.x] = multiply(1u << threadIdx.x, row_power);
     __syncthreads();
-    for (uint32_t k = 1; k < 4; k++) {
-        crc = crc >> 8 ^ table[0][crc & 255];
-        table[k][threadIdx.x] = crc;
+    for (uint32_t k = 0; k < 4; k++) {
+        uint32_t product = 0;
+
+        for (uint32_t bit = 0; bit < 8; bit++)
+            product ^= (threadIdx.x >> bit & 1) != 0 ? basis[8 * k + bit] : 0;
+        table[k][threadIdx.x] = product;
     }
     __syncthreads();
-    if (part.is_first && from <= 0 && from + (int32_t)EACH > 0)
-        sum = UINT32_MAX;
-    for (int32_t i = from < 0 ? 0 : from; i < from + (int32_t)EACH;) {
-        if (((uintptr_t)(p + i) & 3) == 0 && i + 4 <= from + (int32_t)EACH) {
-            sum ^= *(const uint32_t *)(p + i);
-            sum = table[3][sum & 255] ^ table[2][sum >> 8 & 255] ^ table[1][sum >> 16 & 255] ^
-                  table[0][sum >> 24];
-            i += 4;
-        } else {
-            sum = sum >> 8 ^ table[0][(sum ^ p[i]) & 255];
-            i++;
-        }
+    for (uint32_t row = rows; row > 0; row--) {
+        const uint32_t after = row * THREADS - 1 - threadIdx.x;
+
+        if (after < words)
+            sum ^= word_at(p, part, after);
+        sum = table[0][sum & 255] ^ table[1][sum >> 8 & 255] ^ table[2][sum >> 16 & 255] ^
+              table[3][sum >> 24];
     }
     sums[threadIdx.x] = sum;
-    power = power_of_x(8 * EACH);
     for (uint32_t step = 1; step < THREADS; step *= 2) {
         __syncthreads();
         if (threadIdx.x % (2 * step) == 0)
             sums[threadIdx.x] = multiply(sums[threadIdx.x], power) ^ sums[threadIdx.x + step];
         power = multiply(power, power);
     }
+    /* All CRCs have moved over the last row, and not only over their last word. */
+    constexpr uint32_t back = power_of_x(ORDER - 8 * ROW + 32);
+
     if (threadIdx.x == 0)
-        parts[blockIdx.x].crc = sums[0];
+        parts[blockIdx.x].crc = multiply(sums[0], back);
 }
 
 cudaError_t gpu_sum_up(const uint8_t *bytes, gpu_crc_part *parts, uint32_t count,
