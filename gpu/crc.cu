@@ -8,9 +8,10 @@
  * A block of threads sums up one part of the output, one row of words after the other.  Each thread
  * has one word of each row, so that neighbours load neighbouring words.  It moves its CRC over a
  * whole row for each word, by tables.  Rows end where the part ends, so the first row may have fewer
- * words.  Then the distances by which CRCs move depend only on the threads' numbers.  Neighbours
- * join their CRCs in a tree.  The first four bytes of a member's output in the group are
- * complemented; the host complements the sum.
+ * words.  Then the distance from a thread's last word to the part's end depends only on the thread's
+ * number.  The thread moves its CRC over that distance, and the part's CRC is the exclusive or of
+ * all.  The first four bytes of a member's output in the group are complemented; the host
+ * complements the sum.
  */
 #include "gpu/pieces.cuh"
 #include "gpu/internal.cuh"
@@ -50,6 +51,23 @@ static constexpr __host__ __device__ uint32_t power_of_x(uint64_t n)
 
 /* x to the power of n is the same as to the power of n + ORDER. */
 #define ORDER UINT32_MAX
+
+/* What moves each thread's CRC from the end of its row to the end of its last word, and from there to
+ * the part's end. */
+struct thread_powers {
+    uint32_t of[THREADS];
+};
+
+static constexpr thread_powers make_powers(void)
+{
+    thread_powers powers = {};
+
+    for (uint32_t i = 0; i < THREADS; i++)
+        powers.of[i] = power_of_x(ORDER - 8 * ROW + 32 * (THREADS - i));
+    return powers;
+}
+
+static __device__ const thread_powers powers = make_powers();
 
 /* Returns the word that ends `after` words before the part's end.  The first word of the part has
  * zeros in front if its bytes are no whole word. */
@@ -93,7 +111,7 @@ static __global__ void __launch_bounds__(THREADS) sum_up(const uint8_t *bytes, g
     const gpu_crc_part part = parts[blockIdx.x];
     const uint8_t *const p = bytes + part.start;
     const uint32_t words = (part.length + 3) / 4, rows = (words + THREADS - 1) / THREADS;
-    uint32_t sum = 0, power = power_of_x(32);
+    uint32_t sum = 0;
 
     if (part.length < 8) {
         if (threadIdx.x == 0)
@@ -119,18 +137,14 @@ static __global__ void __launch_bounds__(THREADS) sum_up(const uint8_t *bytes, g
         sum = table[0][sum & 255] ^ table[1][sum >> 8 & 255] ^ table[2][sum >> 16 & 255] ^
               table[3][sum >> 24];
     }
-    sums[threadIdx.x] = sum;
-    for (uint32_t step = 1; step < THREADS; step *= 2) {
+    sums[threadIdx.x] = multiply(sum, powers.of[threadIdx.x]);
+    for (uint32_t half = THREADS / 2; half > 0; half /= 2) {
         __syncthreads();
-        if (threadIdx.x % (2 * step) == 0)
-            sums[threadIdx.x] = multiply(sums[threadIdx.x], power) ^ sums[threadIdx.x + step];
-        power = multiply(power, power);
+        if (threadIdx.x < half)
+            sums[threadIdx.x] ^= sums[threadIdx.x + half];
     }
-    /* All CRCs have moved over the last row, and not only over their last word. */
-    constexpr uint32_t back = power_of_x(ORDER - 8 * ROW + 32);
-
     if (threadIdx.x == 0)
-        parts[blockIdx.x].crc = multiply(sums[0], back);
+        parts[blockIdx.x].crc = sums[0];
 }
 
 cudaError_t gpu_sum_up(const uint8_t *bytes, gpu_crc_part *parts, uint32_t count,
