@@ -202,17 +202,4 @@ static __host__ __device__ inline uint32_t gpu_header_end(const gpu_compressed &
     return at <= limit ? at : 0;
 }
 
-/* Whether the member header at `byte` is one of BGZF (SAM specification, 4.1): its first
- * extra field gives the size of the member, which is at most 64 KiB. */
-static __host__ __device__ inline bool gpu_is_bgzf(const gpu_compressed &in, uint32_t byte)
-{
-    static const uint32_t FIELD = 12; /* byte of the first extra field: "BC", then its length, 2 */
-
-    return in.bits / 8 >= byte + FIELD + 4 && (gpu_byte_at(in.words, byte + 3) & 4) != 0 &&
-           gpu_byte_at(in.words, byte + FIELD) == 'B' &&
-           gpu_byte_at(in.words, byte + FIELD + 1) == 'C' &&
-           gpu_byte_at(in.words, byte + FIELD + 2) == 2 &&
-           gpu_byte_at(in.words, byte + FIELD + 3) == 0;
-}
-
 #endif

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "base/bgzf.h"
 #include "gpu/bits.cuh"
 #include "gpu/inflating.cuh"
 #include "gpu/internal.cuh"
@@ -204,7 +205,7 @@ static enum gpu_inflate_result begin(struct whole *w)
     c->position = 8 * (uint64_t)gpu_header_end(start, 0);
     c->known = 0;
     c->has_ended = false;
-    c->is_bgzf = gpu_is_bgzf(start, 0);
+    c->is_bgzf = bgzf_starts((const uint8_t *)header);
     return c->position != 0 ? GPU_INFLATE_DONE
                             : gpu_leave(c, "it does not begin with a usual header");
 }

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bgzf.h"
 #include "base/thread.h"
 #include "compat/crc.h"
 #include "gpu/inflate.h"
@@ -192,13 +193,11 @@ static bool decode_input(struct gpu_decoder *d, char error[GPU_ERROR_SIZE])
     return result == GPU_INFLATE_DONE && !gpu_inflate_has_ended(d->engine);
 }
 
-/* Whether the input begins with the header of a BGZF member (SAM specification, 4.1). */
 static bool is_bgzf(struct input *in)
 {
-    uint8_t h[16];
+    uint8_t start[BGZF_START];
 
-    return input_read_at(in, 0, h, sizeof(h)) == sizeof(h) && (h[3] & 4) != 0 && h[12] == 'B' &&
-           h[13] == 'C' && h[14] == 2 && h[15] == 0;
+    return input_read_at(in, 0, start, sizeof(start)) == sizeof(start) && bgzf_starts(start);
 }
 
 /* Decodes for one decompression.  Returns once the consumer needs no more output.  Gives up the

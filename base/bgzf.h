@@ -1,0 +1,21 @@
+/*
+ * bgzf.h - BGZF (SAM specification, 4.1): gzip members of at most 64 KiB, whose headers say so
+ */
+#ifndef GZLZSS_BASE_BGZF_H
+#define GZLZSS_BASE_BGZF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Bytes of a header up to the first extra field's length. */
+#define BGZF_START 16
+
+/* Whether the bytes are the start of a header of BGZF: the first extra field is "BC", of two bytes.
+ * (They are the member's size, less 1.) */
+static inline bool bgzf_starts(const uint8_t h[BGZF_START])
+{
+    return h[0] == 0x1f && h[1] == 0x8b && h[2] == 8 && (h[3] & 4) != 0 && h[12] == 'B' &&
+           h[13] == 'C' && h[14] == 2 && h[15] == 0;
+}
+
+#endif
