@@ -7,8 +7,8 @@
  *
  * Prints how many bytes there are, and how many of them are line feeds, which a kernel counts.
  * Without USE_CUFILE, the file's pages are mapped, and gzlzss copies them to the GPU.  With it,
- * cuFile brings the compressed bytes to the GPU: directly from an NVMe drive if GPUDirect Storage is
- * set up, otherwise through the host's memory.
+ * cuFile brings the compressed bytes to the GPU: directly from an NVMe drive if GPUDirect Storage
+ * is set up, otherwise through the host's memory.
  */
 #include <cuda_runtime.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /*
  * adler.cu - the Adler-32 of zlib's format (RFC 1950), on the GPU
  *
- * An Adler-32 has two sums modulo BASE.  The low half is the sum of the bytes.  The high half is the
- * sum of all low halves: byte i of n is in n - i of them.  So a part's sums can be computed apart,
- * as if they began with 0, and joined afterwards.
+ * An Adler-32 has two sums modulo BASE.  The low half is the sum of the bytes.  The high half is
+ * the sum of all low halves: byte i of n is in n - i of them.  So a part's sums can be computed
+ * apart, as if they began with 0, and joined afterwards.
  *
  * A block of threads sums up one part of the output.  Each thread has every THREADS-th byte.
  */

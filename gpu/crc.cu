@@ -7,11 +7,11 @@
  *
  * A block of threads sums up one part of the output, one row of words after the other.  Each thread
  * has one word of each row, so that neighbours load neighbouring words.  It moves its CRC over a
- * whole row for each word, by tables.  Rows end where the part ends, so the first row may have fewer
- * words.  Then the distance from a thread's last word to the part's end depends only on the thread's
- * number.  The thread moves its CRC over that distance, and the part's CRC is the exclusive or of
- * all.  The first four bytes of a member's output in the group are complemented; the host
- * complements the sum.
+ * whole row for each word, by tables.  Rows end where the part ends, so the first row may have
+ * fewer words.  Then the distance from a thread's last word to the part's end depends only on the
+ * thread's number.  The thread moves its CRC over that distance, and the part's CRC is the
+ * exclusive or of all.  The first four bytes of a member's output in the group are complemented;
+ * the host complements the sum.
  */
 #include "gpu/pieces.cuh"
 #include "gpu/internal.cuh"
@@ -52,8 +52,8 @@ static constexpr __host__ __device__ uint32_t power_of_x(uint64_t n)
 /* x to the power of n is the same as to the power of n + ORDER. */
 #define ORDER UINT32_MAX
 
-/* What moves each thread's CRC from the end of its row to the end of its last word, and from there to
- * the part's end. */
+/* What moves each thread's CRC from the end of its row to the end of its last word, and from there
+ * to the part's end. */
 struct thread_powers {
     uint32_t of[THREADS];
 };

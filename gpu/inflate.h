@@ -79,9 +79,9 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
                                     gpu_inflate_goes_on *goes_on, void *ctx,
                                     char error[GPU_ERROR_SIZE]);
 
-/* Sets *size to the bytes of output that gpu_inflate would make of in[0..in_len), by the first steps
- * of decompression alone.  It compares members' lengths with their trailers, but not their CRCs.
- * goes_on gets zeros.  Except after GPU_INFLATE_DONE, *size is 0. */
+/* Sets *size to the bytes of output that gpu_inflate would make of in[0..in_len), by the first
+ * steps of decompression alone.  It compares members' lengths with their trailers, but not their
+ * CRCs. goes_on gets zeros.  Except after GPU_INFLATE_DONE, *size is 0. */
 enum gpu_inflate_result gpu_inflate_count(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                           uint64_t *size, gpu_inflate_goes_on *goes_on, void *ctx,
                                           char error[GPU_ERROR_SIZE]);

@@ -23,7 +23,8 @@
 /* An input begins at the same distance from a multiple of this as its source. */
 #define GATHER_ALIGNMENT 16u
 
-/* The first input begins at this byte or behind: a block that starts at bit 0 would count as none. */
+/* The first input begins at this byte or behind: a block that starts at bit 0 would count as
+ * none. */
 #define FIRST GATHER_ALIGNMENT
 
 struct gpu_inflate_many {

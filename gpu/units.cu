@@ -132,8 +132,8 @@ bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len
            gpu_mark(c, AFTER_COPY);
 }
 
-/* Sorts the batch's candidates into starts[0..count).  Those in starts[0..known), of which the first
- * is the lowest, are known before.  If `searches` is true, the device finds further ones. */
+/* Sorts the batch's candidates into starts[0..count).  Those in starts[0..known), of which the
+ * first is the lowest, are known before.  If `searches` is true, the device finds further ones. */
 static enum gpu_inflate_result find_candidates(struct call *c, uint32_t known, bool searches)
 {
     struct gpu_inflate *g = c->g;

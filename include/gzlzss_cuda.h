@@ -99,8 +99,8 @@ gzlzss_status gzlzss_cuda_decompressed_size(gzlzss *z, uint64_t *size, const voi
 
 /*
  * Decompresses in[0..in_len) to memory that the program allocates when the size is known.
- * allocate(ctx, size) returns memory for `size` bytes: of the GPU that has the input or, if the host
- * has it, of the calling thread's current device; the calling thread calls it, with its CUDA
+ * allocate(ctx, size) returns memory for `size` bytes: of the GPU that has the input or, if the
+ * host has it, of the calling thread's current device; the calling thread calls it, with its CUDA
  * context.  *out becomes the last result of `allocate`, and *out_len the number of bytes of output,
  * also after an error.  The program frees the memory.
  *
@@ -133,8 +133,8 @@ typedef struct gzlzss_item {
 } gzlzss_item;
 
 /*
- * Decompresses items[0..count), which are independent of each other.  The struct gzlzss_items are in
- * the host's memory.  Inputs and outputs may be anywhere; outputs must not overlap.
+ * Decompresses items[0..count), which are independent of each other.  The struct gzlzss_items are
+ * in the host's memory.  Inputs and outputs may be anywhere; outputs must not overlap.
  *
  * The GPU that has the first output that is in a GPU's memory decompresses, side by side, all items
  * with output in its memory: inputs of up to 128 MiB, of one member if they are gzip's.  It is
@@ -144,8 +144,9 @@ typedef struct gzlzss_item {
  *
  * Returns GZLZSS_OK if all items have this status, otherwise the status of the first that has
  * another one.  If the call ends early (cancelled, or the work on `stream` failed), it returns that
- * status, and the items that were not done have it, too.  A wrong argument or a stream that is being
- * captured gives GZLZSS_ERROR_ARGUMENT.  The GPU's memory is used as by gzlzss_cuda_decompress.
+ * status, and the items that were not done have it, too.  A wrong argument or a stream that is
+ * being captured gives GZLZSS_ERROR_ARGUMENT.  The GPU's memory is used as by
+ * gzlzss_cuda_decompress.
  */
 gzlzss_status gzlzss_cuda_decompress_batch(gzlzss *z, gzlzss_item *items, size_t count,
                                            gzlzss_format format, struct CUstream_st *stream,

@@ -38,8 +38,8 @@ struct cuda_attempt {
 typedef enum gpu_inflate_result cuda_work(void *ctx, struct gpu_inflate *g,
                                           char error[GPU_ERROR_SIZE]);
 
-/* Waits for a turn on the device, opens its engine if necessary, and calls work(ctx).  The program's
- * thread is saved meanwhile.  Without an engine, returns GPU_INFLATE_LEFT. */
+/* Waits for a turn on the device, opens its engine if necessary, and calls work(ctx).  The
+ * program's thread is saved meanwhile.  Without an engine, returns GPU_INFLATE_LEFT. */
 enum gpu_inflate_result cuda_use_engine(struct cuda_attempt *a, int device, cuda_work *work,
                                         void *ctx);
 

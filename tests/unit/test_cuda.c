@@ -1217,7 +1217,8 @@ static void *allocate(void *ctx, size_t size)
     return m->memory;
 }
 
-/* Output in memory of the engine's GPU, of another GPU, and of the host, by a GPU and by the CPU. */
+/* Output in memory of the engine's GPU, of another GPU, and of the host, by a GPU and by the
+ * CPU. */
 static void test_new(void)
 {
     uint8_t *host = unit_need(malloc(input_size));
