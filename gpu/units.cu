@@ -17,6 +17,12 @@
  * more threads wait for each other. */
 #define LONG_UNIT ((size_t)40 << 10)
 
+/* The same for a batch that is so small that LONG_UNIT would leave most multiprocessors idle: then
+ * each multiprocessor has TEAMS_EACH blocks of threads that count.  No unit of fewer bytes than
+ * LONG_UNIT_MIN counts as long: most threads of a block would have no part of it. */
+#define TEAMS_EACH 2
+#define LONG_UNIT_MIN ((size_t)4 << 10)
+
 /* Pieces that each team gets.  The steps of a piece follow from it, between PIECE_STEPS_MIN and
  * PIECE_STEPS_MAX.  With more pieces, more time goes into their tables and windows; with fewer,
  * some multiprocessors wait at the end. */
@@ -110,6 +116,16 @@ enum gpu_inflate_result gpu_close_call(struct call *c, enum gpu_inflate_result r
     return c->g->lacks_memory ? GPU_INFLATE_LEFT : result;
 }
 
+/* Returns the compressed bytes from which on a unit counts as long, in a batch of `len` bytes. */
+static size_t long_unit(const struct gpu_inflate *g, size_t len)
+{
+    const size_t share = len / (size_t)(TEAMS_EACH * g->multiprocessors);
+
+    if (g->options.longer > 0)
+        return g->options.longer;
+    return std::min(std::max(share, LONG_UNIT_MIN), LONG_UNIT);
+}
+
 /* --- A batch ---------------------------------------------------------------------------------- */
 
 bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len, size_t find_len)
@@ -121,7 +137,7 @@ bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len
                      (uint32_t)(g->multiprocessors * DECODE_BLOCKS * PIECES_EACH);
     g->piece_steps = std::min(std::max(g->piece_steps, PIECE_STEPS_MIN), PIECE_STEPS_MAX) /
                      GPU_OUTLINE_STEPS * GPU_OUTLINE_STEPS;
-    c->batch.long_bits = (uint32_t)(8 * (g->options.longer > 0 ? g->options.longer : LONG_UNIT));
+    c->batch.long_bits = (uint32_t)(8 * long_unit(g, len));
     c->batch.words = words;
     c->batch.map_room = g->map_room;
     c->batch.bits = (uint32_t)(8 * len);
