@@ -80,8 +80,8 @@ static __device__ span decode_span(const tables &t, const gpu_compressed &in, ui
         if (s.state != LITERAL)
             break;
     }
-    /* In an input that is cut, a code may reach behind the end.  Otherwise the threads behind would
-     * pass this end on, one a round. */
+    /* If the input is cut off, the last code may reach past its end.  Without the state WRONG, the
+     * next threads would take over this end as their start, only one thread in each round. */
     if (s.end > in.bits)
         s.state = WRONG;
     return s;
