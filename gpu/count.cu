@@ -87,8 +87,8 @@ static __device__ span decode_span(const tables &t, const gpu_compressed &in, ui
     return s;
 }
 
-/* A large team uses find_phases after this many rounds in which spans were decoded again.  That
- * takes as long as three to ten rounds. */
+/* A large team uses find_phases after this many rounds in which spans were decoded again.
+ * find_phases takes as long as three to ten rounds. */
 #define SYNC_ROUNDS 8
 
 /* The same, for the rest of a block for which find_phases was used. */
@@ -421,9 +421,10 @@ static __device__ bool is_candidate(const uint32_t *starts, uint32_t count, uint
     return low < count && starts[low] == bit;
 }
 
-/* Up to seven unused bits follow a stored block's header.  If they are 0, as the header, then the
- * header can be read at several places, and find.cu's candidate is the last of them.  Returns that
- * place if all bits from `bit` to its end are 0; else `bit`. */
+/* The header of a stored block that is not final has three bits, all 0, and up to seven unused bits
+ * follow it.  If these are 0, too, the header can be read at several places; find.cu's candidate is
+ * the last of these places.  Returns that place if all bits from `bit` to the end of a header there
+ * are 0; else `bit`. */
 static __device__ uint32_t last_start(const gpu_compressed &in, uint32_t bit)
 {
     const uint32_t canonical = (bit + 3 + 7) / 8 * 8 - 3;

@@ -37,9 +37,9 @@ static uint32_t steps_of_piece(const struct gpu_inflate *g, const gpu_block &b, 
     return std::min(steps, most);
 }
 
-/* Adds the pieces of the unit of candidate number i, whose output goes to `to`.  *known: bytes of
- * output before the unit that belong to its member, at most GPU_WINDOW; moves on behind the
- * unit. */
+/* Adds the pieces of the unit of candidate number i, whose output goes to `to`.  Before the call,
+ * *known is the bytes of output before the unit that belong to its member, at most GPU_WINDOW;
+ * afterwards, it is the same for the place behind the unit. */
 static void add_pieces(const struct call *c, struct group *group, uint32_t i, uint64_t to,
                        uint32_t *known)
 {

@@ -31,7 +31,7 @@ struct gpu_inflate_options {
     bool fails;     /* fail the call of CUDA number `good_calls` and all after it */
     long good_calls;
     bool is_wrong; /* make a wrong byte */
-    bool in_steps; /* not a test's: open the engine for the steps below, and not for gpu_inflate */
+    bool in_steps; /* for the command: open the engine for the steps below, not for gpu_inflate */
 };
 
 /* Seconds of the last call by the device's clock. */
@@ -135,7 +135,7 @@ enum gpu_inflate_result gpu_inflate_many(struct gpu_inflate *g, struct gpu_infla
                                          gpu_inflate_goes_on *goes_on, void *ctx,
                                          char error[GPU_ERROR_SIZE]);
 
-/* What the last call took. */
+/* Returns the times of the last call. */
 struct gpu_inflate_times gpu_inflate_times(const struct gpu_inflate *g);
 
 /* --- In steps --------------------------------------------------------------------------------- */

@@ -89,7 +89,7 @@ struct gpu_inflate {
     gpu_piece *pieces;
     gpu_range *ranges;
     gpu_crc_part *parts;
-    struct member_part *member_parts; /* those of the group */
+    struct member_part *member_parts; /* the parts of members in the group */
 
     /* For steps.cu: */
     struct gpu_inflate_steps *steps; /* NULL: the engine was not opened for steps */
@@ -113,14 +113,14 @@ struct call {
     struct gpu_inflate *g;
     uint64_t in_len;     /* bytes of the input */
     uint64_t position;   /* the bit of the input where the next unit starts */
-    uint32_t known;      /* bytes before it that belong to its member, at most GPU_WINDOW */
+    uint32_t known;      /* bytes before that unit in its member, at most GPU_WINDOW */
     uint32_t next_known; /* `known` as it is after the group that was filled last */
     bool has_ended;
     bool is_bgzf; /* members are taken to be those of BGZF: candidates only follow gzip headers */
 
     /* The batch: */
     gpu_compressed batch;
-    uint64_t batch_start; /* byte of the input */
+    uint64_t batch_start; /* byte of the input where the batch starts */
     uint32_t count;       /* candidates */
     uint32_t chain;       /* units of the chain: units[which[0..chain)] */
     /* Where the output of each unit of the chain goes.  NULL: one after the other. */

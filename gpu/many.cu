@@ -55,7 +55,7 @@ static bool take_many(struct gpu_inflate *g)
     g->many = m = (struct gpu_inflate_many *)calloc(1, sizeof(*m));
     if (m == NULL)
         return false;
-    /* At least half of the candidates' room is left for those that are found. */
+    /* Inputs take at most half of the room for candidates.  A search may fill the rest. */
     m->inputs_max = std::min(g->candidates_max / 2, INPUTS_MAX);
     m->many = (struct many_input *)malloc(m->inputs_max * sizeof(*m->many));
     m->places = (uint64_t *)malloc((g->candidates_max + 1) * sizeof(*m->places));

@@ -14,7 +14,7 @@
  *               byte, or the name of a byte of the window before the piece, which is not known yet.
  *     windows   resolve.cu finds the windows between pieces, by a scan.
  *     resolve   resolve.cu turns symbols into bytes.
- *     sum up    crc.cu computes the CRC-32 of parts of the output.
+ *     sum up    crc.cu computes the CRC-32 of parts of the output, or adler.cu the Adler-32.
  *
  * Bits are numbered from the start of a batch, which has fewer than 2^32.
  */
@@ -205,11 +205,11 @@ cudaError_t gpu_find_starts(const gpu_compressed &in, const gpu_list &found, con
 
 /* Which units are counted, and where the results go. */
 struct gpu_count_work {
-    const uint32_t *starts; /* of all candidates, in ascending order */
+    const uint32_t *starts; /* bits where the candidates start, in ascending order */
     uint32_t count;
-    const uint32_t *which; /* numbers of those to count; NULL: all */
+    const uint32_t *which; /* numbers of the candidates to count; NULL: all */
     uint32_t which_count;
-    gpu_unit *units; /* of all candidates */
+    gpu_unit *units; /* one for each candidate */
     uint32_t *map;
     uint32_t *next; /* two counters on the device, which are 0 */
     /* Short units are counted in this stream, beside the long ones.  The events order the two

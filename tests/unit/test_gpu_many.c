@@ -341,7 +341,7 @@ static void test_failures(void)
     drop_inputs(&input, 1);
 }
 
-/* With the argument `quick`, what compute-sanitizer has the patience for. */
+/* With the argument `quick`, runs only tests that do not take long under compute-sanitizer. */
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "quick") == 0) {
