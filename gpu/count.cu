@@ -41,8 +41,8 @@ struct span {
 };
 
 /* Decodes the codes that start in bits [start, bound).  middle becomes the bit where the first code
- * at or behind bit `half` starts, and middle_output the output before it; without such a code,
- * middle becomes UINT32_MAX. */
+ * at or behind bit `half` starts, and middle_output the output before it.  If there is no such
+ * code, middle becomes UINT32_MAX. */
 static __device__ span decode_span(const tables &t, const gpu_compressed &in, uint32_t start,
                                    uint32_t bound, uint32_t half, uint32_t &middle,
                                    uint32_t &middle_output)
@@ -91,7 +91,7 @@ static __device__ span decode_span(const tables &t, const gpu_compressed &in, ui
  * find_phases takes as long as three to ten rounds. */
 #define SYNC_ROUNDS 8
 
-/* The same, for the rest of a block for which find_phases was used. */
+/* The same number for the rest of a block, once find_phases was used in the block. */
 #define SYNC_ROUNDS_AGAIN 2
 
 /* A span's first code starts at one of this many bits, its phases: a code that starts before the

@@ -23,7 +23,7 @@ extern "C" {
 
 struct gpu_inflate;
 
-/* What tests ask for.  With all members 0 it works as usual. */
+/* What tests ask for.  With all members 0, the engine works as usual. */
 struct gpu_inflate_options {
     size_t batch;   /* compressed bytes of a batch */
     size_t symbols; /* the most output of a group, in bytes */
@@ -71,8 +71,8 @@ typedef bool gpu_inflate_goes_on(void *ctx, uint64_t in, uint64_t out);
  *
  * After GPU_INFLATE_DONE, all output is there and was compared with the trailers, and nothing
  * behind it was written to.  After GPU_INFLATE_STOPPED, *out_len says how much output is there;
- * otherwise it is 0, and there is a reason in error.  Whatever is returned, the device has ended
- * its work on `in` and `out`.
+ * otherwise it is 0, and there is a reason in error.  In any case, the device has ended its work
+ * on `in` and `out`.
  */
 enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                     uint8_t *out, size_t room, size_t *out_len,

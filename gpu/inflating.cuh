@@ -182,8 +182,8 @@ enum gpu_inflate_result gpu_close_call(struct call *c, enum gpu_inflate_result r
 
 /* --- A batch ---------------------------------------------------------------------------------- */
 
-/* Bytes loaded with a batch that follow it.  A unit that starts in the batch must end in them.
- * steps.cu loads twice as many. */
+/* Bytes behind a batch that are loaded with it.  A unit that starts in the batch must end in it or
+ * in these bytes.  steps.cu loads twice as many. */
 #define OVERLAP ((size_t)4 << 20)
 
 /* Prepares c->batch.  Its `len` bytes are on the device at `words`; the first is byte `start` of

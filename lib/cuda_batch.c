@@ -2,7 +2,7 @@
  * cuda_batch.c - decompression of many small inputs in one call (include/gzlzss_cuda.h)
  *
  * The GPU that has the outputs decompresses all inputs side by side (gpu/inflate.h).  The calling
- * thread then decompresses those that the GPU has left, one after the other.
+ * thread then decompresses the inputs that the GPU has left, one after the other.
  */
 #include "config.h"
 

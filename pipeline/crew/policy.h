@@ -61,7 +61,7 @@ struct policy_facts {
  * uses core_guess, then the measured rate. */
 double policy_match_seconds(const struct policy_facts *f, double bytes);
 
-/* The least bytes of input that are worth bringing up a GPU.  `longest` is that of policy_facts. */
+/* The least bytes of input that are worth bringing up a GPU.  `longest` is as in policy_facts. */
 uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest);
 
 /* Whether files of a known size are worth bringing up a GPU.  `least` bytes or more always are.

@@ -866,7 +866,7 @@ static void test_damage(void)
 
 /* --- Decompression by a GPU --- */
 
-/* A call's input, as a .gz in the host's memory and in that GPU's. */
+/* The .gz that the calls decompress, in the host's memory and in the memory of a GPU. */
 static uint8_t *packed;
 static size_t packed_len;
 
@@ -1023,7 +1023,7 @@ static void test_fallbacks(void)
     free_object(z);
 }
 
-/* Too little room, damage, a cut, and bytes behind the members: what the CPU says. */
+/* With too little room, damage, a cut, or bytes behind the members, the result is the CPU's. */
 static void test_verdicts(void)
 {
     gzlzss *z = object(2, false);

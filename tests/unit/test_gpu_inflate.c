@@ -486,8 +486,8 @@ static uint8_t reversed(uint8_t byte)
     return result;
 }
 
-/* The header of a member, and a fixed block of long matches, which stand as literals in the outer
- * block. */
+/* Makes a member's header and a fixed block of long matches.  The outer block has these bytes as
+ * literals. */
 static void make_inner(struct bits *b)
 {
     static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
@@ -500,7 +500,7 @@ static void make_inner(struct bits *b)
         put_code(b, 0, 5);    /* distance 1 */
     }
     put_code(b, 0, 7); /* the end */
-    put_bits(b, 6, 3); /* a block type that there is not */
+    put_bits(b, 6, 3); /* an invalid block type */
     end_bits(b);
 }
 
