@@ -17,8 +17,8 @@
  * was not ready. */
 bool io_is_transient(int error);
 
-/* Calls read(2), again after a signal; if a non-blocking descriptor has no data, waits for some.
- * Returns the number of bytes read, 0 at the end, or -1 with errno set. */
+/* Calls read(2), and repeats it after a signal.  If a non-blocking descriptor has no data, waits
+ * for some.  Returns the number of bytes read, 0 at the end, or -1 with errno set. */
 ssize_t io_read(int fd, void *buf, size_t len);
 
 /* Reads `len` bytes of a file from byte `offset` on, and leaves the file's position alone.  Returns

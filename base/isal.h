@@ -39,8 +39,8 @@ const struct isal *isal_open(void);
 /* Whether ISA-L's inflate does what inflate/raw.c expects. */
 enum isal_verdict { ISAL_UNKNOWN, ISAL_RIGHT, ISAL_WRONG };
 
-/* Like isal_open, for a caller that inflates: returns NULL also unless ISA-L's inflate is
- * ISAL_RIGHT.  While that is unknown, calls `try` to find out. */
+/* Like isal_open, for a caller that inflates: returns ISA-L only if its inflate is ISAL_RIGHT, else
+ * NULL.  While that is unknown, calls `try` to find out. */
 const struct isal *isal_open_inflate(enum isal_verdict (*try)(const struct isal *isal, void *ctx),
                                      void *ctx);
 

@@ -61,8 +61,8 @@ struct tables {
     char path[4 * NAME_SIZE];
 };
 
-/* Reads the file t->path into text[0..room) as a string, cut if the file is longer.  With
- * `is_line`, the file has one line, which a single read(2) gives.  False if the file cannot be
+/* Reads the file t->path into text[0..room) as a string, cut off if the file is longer.  `is_line`:
+ * the file has one line, and a single read(2) returns all of it.  False if the file cannot be
  * opened.  The system composes these files for each reader, so fewer calls are faster. */
 static bool read_file(const struct tables *t, bool is_line, char *text, size_t room)
 {

@@ -30,9 +30,9 @@ struct start {
     void *argument;
 };
 
-/* Fills in the signals that the thread does not block: the signals of a fault in the thread itself,
- * since the kernel kills the process without calling the handler if these are blocked; and SIGPROF,
- * by which a profiler looks at all threads. */
+/* Fills in the signals that the thread does not block.  These are the signals of a fault in the
+ * thread itself: if they were blocked, the kernel would kill the process without calling the
+ * handler.  The set also has SIGPROF, by which a profiler looks at all threads. */
 static void taken_signals(sigset_t *set)
 {
     static const int taken[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
@@ -53,9 +53,10 @@ static void *begin(void *argument)
     return s.body(s.argument);
 }
 
-/* Starts the thread with all signals blocked: the thread inherits the mask of this one, which
- * blocks all signals during pthread_create.  The new thread unblocks some signals itself.  (If this
- * thread unblocked them, it might take a signal that its own program had blocked.) */
+/* Starts a thread with all signals blocked.  A new thread inherits the signal mask of the calling
+ * thread, so the calling thread blocks all signals during pthread_create.  The new thread then
+ * unblocks some signals itself.  (If the calling thread unblocked them, it might take a signal that
+ * its own program had blocked.) */
 static bool start_blocked(pthread_t *thread, const pthread_attr_t *attributes, struct start *s)
 {
     sigset_t all, before;

@@ -3,11 +3,12 @@
  *
  *   bench/device_batch [-n ROUNDS] [-c BYTES]... FILE...
  *
- * Cuts each FILE into chunks of BYTES (default 65536, and 4096), and has zlib compress each at
- * level 6, in every format.  All chunks are items of one call, with input and output in the GPU's
- * memory.  Prints for each: format, bytes of a chunk, bytes of all inputs and of all outputs, and
- * GB of output for each second of wall time, in the fastest of ROUNDS rounds (default 5), after one
- * that does not count.  The output of the last round is compared with FILE.
+ * Cuts each FILE into chunks of BYTES (default: 65536, then 4096). zlib compresses each chunk at
+ * level 6, in every format. One call decompresses all chunks of a FILE, with input and output in
+ * the GPU's memory. Prints a line for each FILE, BYTES and format: the format, the bytes of a
+ * chunk, the bytes of all inputs and of all outputs, and GB of output for each second of wall time.
+ * The time is that of the fastest of ROUNDS rounds (default 5), after one that does not count. The
+ * output of the last round is compared with FILE.
  */
 #include <cuda_runtime.h>
 #include <stdint.h>

@@ -5,19 +5,20 @@
 #   bench/gpu_decompress.sh [-o DIR] [-P PART,...] [-k "KIND..."] [-p "THREADS..."] [-r RUNS] [-l]
 #                           [-s BYTES] [-d DIR] [-T SECONDS] [FILE...]
 #
-# FILEs are not compressed (default: those of bench/corpora.sh that exist). Prints a table for each
-# PART and FILE. PARTs, all by default:
+# FILEs are not compressed (default: the files of bench/corpora.sh that exist). Prints a table for
+# each PART and FILE. PARTs, all by default:
 #
 #   inflate   bench/gpu_inflate on FILE in each KIND, from the GPU's memory to the GPU's memory
-#   nvcomp    bench/nvcomp_inflate on the same clock, if that program was built: on FILE in chunks
-#             of 64 KiB to 2 MiB, each a stream of its own; on gzip-6, and on the members of bgzf
+#   nvcomp    bench/nvcomp_inflate, if that program was built, timed in the same way: on FILE in
+#             chunks of 64 KiB to 2 MiB, each a stream of its own; on gzip-6; on the members of bgzf
 #   sizes     bench/gpu_inflate on the first 1, 3, 10, ... MB of the first FILE, up to BYTES (-s,
-#             default 300M, at most 10G), as gzip-6, pigz-6, bgzf and gzlzss-6. A size that FILE
-#             does not reach is ten copies of the file of a tenth of that size, as members.
+#             default 300M, at most 10G), as gzip-6, pigz-6, bgzf and gzlzss-6. If FILE is smaller
+#             than a size, the .gz of a tenth of that size is repeated ten times, as members.
 #   commands  wall time of gzlzss -t, and of -dc to /dev/null, with each --backend and number of
 #             THREADS (-p, default "4 16"), beside rapidgzip -P (if Python finds it), on gzip-6,
-#             bgzf and gzlzss-6. With -l, also on 3 and 27 copies of these, as members. The least
-#             time of RUNS (-r, default 3), all in turn, counts; what takes more than 1 s runs once.
+#             bgzf and gzlzss-6. With -l, also on 3 and 27 copies of these, as members. All commands
+#             run in turn, RUNS times (-r, default 3), and the least time of each counts. A command
+#             that takes more than 1 s runs once.
 #
 # KINDs (-k, all by default): gzip-1, gzip-6, gzip-9, pigz-6, pigz-i-6 (pigz -i), igzip-1,
 # libdeflate-6, libdeflate-12, zopfli, bgzf (bgzip or bench/python_gz.py), python-zlib, gzlzss-1,
@@ -208,7 +209,7 @@ want() {
     bytes_of[$gz]=$(stat -Lc %s "$2")
 }
 
-# want_part KIND FILE: the same for the part of FILE that is not too slow for this kind.
+# want_part KIND FILE: the same for the first part of FILE, of the size that this kind gets.
 want_part() {
     case $1 in
     zopfli) first 10 "$2" ;;
@@ -256,7 +257,7 @@ make_all() {
     done
 }
 
-# has_room BYTES: whether so large a .gz fits the space for files and, twice, the memory.
+# has_room BYTES: whether a .gz of this size fits the space for files and, twice, the memory.
 has_room() {
     local space memory
     space=$(df -B 1 --output=avail "$dir" | sed 1d)
@@ -298,7 +299,7 @@ inflate() {
     done <"$work/lines"
 }
 
-# is_size FILE BYTES: whether FILE decompresses to so many bytes; if not, reports it.
+# is_size FILE BYTES: whether FILE decompresses to this number of bytes; if not, reports it.
 is_size() {
     [ "$2" = "${bytes_of[$1]}" ] && return
     problem "${1##*/} became $2 bytes, not ${bytes_of[$1]}"
@@ -480,7 +481,7 @@ command_rows() {
 
 # --- The parts ------------------------------------------------------------------------------------
 
-# those_of KIND... prints the kinds that are among those to measure.
+# those_of KIND... prints those of its arguments that are to be measured.
 those_of() {
     local kind
     for kind; do

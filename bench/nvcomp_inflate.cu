@@ -10,14 +10,14 @@
  * DIR is nvCOMP's folder, for instance nvidia/libnvcomp of the Python package
  * nvidia-libnvcomp-cu13. It must be nvCOMP 6.
  *
- * With -c, cuts each FILE into chunks of BYTES. zlib makes a raw DEFLATE stream of each chunk, at
- * level 6. nvCOMP's batched Deflate decompresses all chunks. Give -c several times for several
- * sizes.
+ * With -c, the program cuts each FILE into chunks of BYTES. zlib makes a raw DEFLATE stream of each
+ * chunk, at level 6. nvCOMP's batched Deflate decompresses all chunks. Give -c several times for
+ * several sizes.
  *
  * Without -c, nvCOMP's batched Gzip decompresses each FILE.gz, by its two algorithms: "naive" and
  * "lookahead". A BGZF file is a batch of its members, whose sizes are in their headers. Any other
- * file is one chunk: nvCOMP takes it only if it has one member, and this program only if its output
- * is smaller than 4 GiB.
+ * file is one chunk. nvCOMP accepts it only if it has one member, and this program accepts it only
+ * if its output is smaller than 4 GiB.
  *
  * Prints a line for each way, as bench/gpu_inflate does: name, compressed and uncompressed bytes,
  * GB of output for each second of wall time, milliseconds, and the way. The numbers are those of
@@ -59,7 +59,7 @@ struct chunk {
 };
 
 struct batch {
-    bytes in; /* the compressed chunks; in_len may be less than their distance */
+    bytes in; /* the compressed chunks, with gaps */
     std::vector<struct chunk> chunks;
     size_t in_total, out_total, out_size; /* out_size is the output's buffer, with gaps */
 };

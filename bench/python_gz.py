@@ -3,9 +3,9 @@
 
     bench/python_gz.py [--bgzf] FILE
 
-The output is one gzip member. With --bgzf, it is a BGZF file, as bgzip writes them (SAM/BAM format
+The output is one gzip member. With --bgzf, it is a BGZF file, as bgzip writes it (SAM/BAM format
 specification, section 4.1): each 65,280 bytes become a member, whose header has its compressed
-size, and an empty member is the end. A process on each core compresses members.
+size, and an empty member marks the end. One process on each core compresses members.
 """
 import multiprocessing
 import struct

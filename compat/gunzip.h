@@ -31,7 +31,7 @@
  *
  * gz_read_header() finds all errors that GNU gzip finds before it opens its output: an unknown
  * format, and errors in a gzip or a zip header.  Of other formats it parses only the magic number,
- * and gz_run() judges the header.  With io->copy_unknown, no input is GZ_NOT_GZIP.
+ * and gz_run() judges the header.  With io->copy_unknown, it never returns GZ_NOT_GZIP.
  *
  * gz_run() does the rest.  It calls gz_read_header() if the caller has not, and returns its error
  * again if it failed.  Data is written as it is decoded, before its CRC is known, and up to where

@@ -27,8 +27,8 @@ struct gz_place {
     uint64_t made;
     /* Whether the data ends at the place, so that no block starts there. */
     bool ended;
-    /* Bytes of the data behind the place that were written already: whoever decodes on does not
-     * write them again. */
+    /* Bytes of the data behind the place that were written already.  The decoder that goes on from
+     * the place must not write them again. */
     uint64_t skip;
 };
 

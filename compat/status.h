@@ -126,7 +126,7 @@ const char *gz_status_message(enum gz_status status);
 struct gz_complaint {
     /* Nothing, or an empty line; for GZ_BAD_STORED_LENGTH, a line of text and an empty line. */
     char before[48];
-    /* Begins with ": " or " ", and ends with one newline, for GZ_BAD_TABLE with two. */
+    /* Begins with ": " or " ".  Ends with one newline, or for GZ_BAD_TABLE with two. */
     char after[96];
     /* Whether this is a warning: -q suppresses it, and the exit status is 2.  Otherwise it is an
      * error: the exit status is 1. */

@@ -5,10 +5,10 @@
  *   nvcc -DUSE_CUFILE load.cu $(pkg-config --cflags --libs gzlzss) -lcufile -o load
  *   ./load FILE.gz
  *
- * Prints how many bytes there are, and how many of them are line feeds, which a kernel counts.
- * Without USE_CUFILE, the file's pages are mapped, and gzlzss copies them to the GPU.  With it,
- * cuFile brings the compressed bytes to the GPU: directly from an NVMe drive if GPUDirect Storage
- * is set up, otherwise through the host's memory.
+ * Prints the number of bytes, and the number of line feeds, which a kernel counts.  Without
+ * USE_CUFILE, the program maps the file, and gzlzss copies its pages to the GPU.  With it, cuFile
+ * brings the compressed bytes to the GPU: directly from an NVMe drive if GPUDirect Storage is set
+ * up, otherwise through the host's memory.
  */
 #include <cuda_runtime.h>
 #include <fcntl.h>
@@ -81,7 +81,7 @@ static const void *load(int fd, size_t len)
 
 #else
 
-/* Maps the file.  Its pages may stay in the page cache, or be read as they are needed. */
+/* Maps the file.  Pages that are not in the page cache are read when they are needed. */
 static const void *load(int fd, size_t len)
 {
     void *p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);

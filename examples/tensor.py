@@ -36,8 +36,8 @@ class Library:
         """Returns the file's content. empty(size) makes the tensor; see empty_torch below."""
         tensors, errors = [], []
 
-        # An exception must not leave a function that C calls. None is C's NULL: then there is no
-        # memory.
+        # C calls this function, so no exception may leave it. None becomes NULL in C, which means
+        # that there is no memory.
         def allocate(_, size):
             try:
                 tensors.append(empty(size))

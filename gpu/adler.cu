@@ -2,8 +2,8 @@
  * adler.cu - the Adler-32 of zlib's format (RFC 1950), on the GPU
  *
  * An Adler-32 has two sums modulo BASE.  The low half is the sum of the bytes.  The high half is
- * the sum of all low halves: byte i of n is in n - i of them.  So a part's sums can be computed
- * apart, as if they began with 0, and joined afterwards.
+ * the sum of the low halves after each byte, so byte i of n is counted n - i times.  The sums of
+ * each part can be computed by themselves, as if both began with 0, and joined afterwards.
  *
  * A block of threads sums up one part of the output.  Each thread has every THREADS-th byte.
  */
@@ -13,8 +13,8 @@
 
 #define BASE 65521u
 
-/* Without a remainder in between, a thread's high half stays below 2^64, and its low half below
- * 2^32. */
+/* A thread takes the remainders only at its end: until then its high half stays below 2^64, and its
+ * low half below 2^32. */
 static_assert(GPU_CRC_PART <= 1 << 20, "the sums fit");
 
 static __global__ void __launch_bounds__(THREADS)

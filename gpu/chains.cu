@@ -197,8 +197,8 @@ static __device__ __forceinline__ void count_on(chains_search &s, Data data, uin
                 s.best.quarter = s.best.whole;
         }
     }
-    /* n is enough only if it is longer, too: `nice` is above every length that a search starts
-     * with. */
+    /* A match of s.enough bytes ends the search.  It is always longer than the best match before
+     * it, because `nice` is above every length that a search starts with. */
     s.state = ++s.looked_at < depth && n < s.enough ? FOLLOWING : DONE;
 }
 

@@ -41,8 +41,8 @@ struct span {
 };
 
 /* Decodes the codes that start in bits [start, bound).  middle becomes the bit where the first code
- * at or behind bit `half` starts, and middle_output the output before it; without such a code,
- * middle becomes UINT32_MAX. */
+ * at or behind bit `half` starts, and middle_output the output before it.  If there is no such
+ * code, middle becomes UINT32_MAX. */
 static __device__ span decode_span(const tables &t, const gpu_compressed &in, uint32_t start,
                                    uint32_t bound, uint32_t half, uint32_t &middle,
                                    uint32_t &middle_output)
@@ -80,18 +80,18 @@ static __device__ span decode_span(const tables &t, const gpu_compressed &in, ui
         if (s.state != LITERAL)
             break;
     }
-    /* In an input that is cut, a code may reach behind the end.  Otherwise the threads behind would
-     * pass this end on, one a round. */
+    /* If the input is cut off, the last code may reach past its end.  Without the state WRONG, the
+     * next threads would take over this end as their start, only one thread in each round. */
     if (s.end > in.bits)
         s.state = WRONG;
     return s;
 }
 
-/* A large team uses find_phases after this many rounds in which spans were decoded again.  That
- * takes as long as three to ten rounds. */
+/* A large team uses find_phases after this many rounds in which spans were decoded again.
+ * find_phases takes as long as three to ten rounds. */
 #define SYNC_ROUNDS 8
 
-/* The same, for the rest of a block for which find_phases was used. */
+/* The same number for the rest of a block, once find_phases was used in the block. */
 #define SYNC_ROUNDS_AGAIN 2
 
 /* A span's first code starts at one of this many bits, its phases: a code that starts before the
@@ -421,9 +421,10 @@ static __device__ bool is_candidate(const uint32_t *starts, uint32_t count, uint
     return low < count && starts[low] == bit;
 }
 
-/* Up to seven unused bits follow a stored block's header.  If they are 0, as the header, then the
- * header can be read at several places, and find.cu's candidate is the last of them.  Returns that
- * place if all bits from `bit` to its end are 0; else `bit`. */
+/* The header of a stored block that is not final has three bits, all 0, and up to seven unused bits
+ * follow it.  If these are 0, too, the header can be read at several places; find.cu's candidate is
+ * the last of these places.  Returns that place if all bits from `bit` to the end of a header there
+ * are 0; else `bit`. */
 static __device__ uint32_t last_start(const gpu_compressed &in, uint32_t bit)
 {
     const uint32_t canonical = (bit + 3 + 7) / 8 * 8 - 3;

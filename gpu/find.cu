@@ -64,8 +64,8 @@ static __device__ __forceinline__ bool is_complete(const uint16_t *used, uint64_
 }
 
 /* Whether a stored block may have its length at that byte: the three bits before are 0, the block
- * ends in the batch, and a block that may be good follows it.  If that is a fixed block, it must be
- * empty: others are too often chance. */
+ * ends in the batch, and a block that may be good follows it.  If a fixed block follows, it must be
+ * empty: any other bits look like a fixed block too often by chance. */
 static __device__ bool stored_may_be(const gpu_compressed &in, uint32_t byte, uint32_t length)
 {
     const uint32_t next = 8 * (byte + 4 + length);

@@ -1,8 +1,8 @@
 /*
  * gather.cu - brings many inputs together into a batch, on the GPU
  *
- * Inputs are copied 16 bytes at a time.  many.cu gives each a place at the same distance from a
- * multiple of 16 as its source has.
+ * Inputs are copied 16 bytes at a time.  So many.cu chooses each input's place such that source and
+ * place have the same address modulo 16.
  */
 #include "gpu/bits.cuh"
 #include "gpu/pieces.cuh"

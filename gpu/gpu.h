@@ -190,7 +190,8 @@ struct gpu_memory {
     bool is_on_gpu; /* memory of a GPU, or managed memory: only CUDA copies reach it */
     int device;     /* number of the device, if is_on_gpu */
     void *host;     /* the host's address, if not is_on_gpu */
-    /* The allocation in which the memory is, if is_on_gpu; size 0: the driver does not tell. */
+    /* If is_on_gpu: the allocation that contains the memory.  If the driver does not tell,
+     * block_size is 0. */
     const uint8_t *block;
     size_t block_size;
 };

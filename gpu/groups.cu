@@ -37,9 +37,9 @@ static uint32_t steps_of_piece(const struct gpu_inflate *g, const gpu_block &b, 
     return std::min(steps, most);
 }
 
-/* Adds the pieces of the unit of candidate number i, whose output goes to `to`.  *known: bytes of
- * output before the unit that belong to its member, at most GPU_WINDOW; moves on behind the
- * unit. */
+/* Adds the pieces of the unit of candidate number i, whose output goes to `to`.  Before the call,
+ * *known is the bytes of output before the unit that belong to its member, at most GPU_WINDOW;
+ * afterwards, it is the same for the place behind the unit. */
 static void add_pieces(const struct call *c, struct group *group, uint32_t i, uint64_t to,
                        uint32_t *known)
 {
@@ -78,8 +78,8 @@ static uint32_t count_pieces(const struct gpu_inflate *g, const gpu_unit &u)
     return count;
 }
 
-/* Adds a member part: the output from `from` to the group's end, which goes to `to`.  Its last unit
- * is `last`.  `ends`: the member ends there. */
+/* Adds a member part: the group's output from byte `from` to its end.  This output goes to `to`.
+ * `last` is the part's last unit.  `ends`: the member ends with it. */
 static void add_member_part(struct gpu_inflate *g, struct group *group, uint64_t from, uint64_t to,
                             const gpu_unit &last, bool ends)
 {
@@ -104,8 +104,8 @@ bool gpu_fill_group(struct call *c, struct group *group, uint32_t first)
 {
     struct gpu_inflate *g = c->g;
     uint32_t known = c->known;
-    uint64_t from = 0, to = 0; /* of the member part: where it starts in the group's output, and
-                                * where it goes */
+    /* The current member part starts at byte `from` of the group's output, and goes to `to`. */
+    uint64_t from = 0, to = 0;
 
     *group = {0, 0, 0, first, 0, 0};
     for (uint32_t i = first; i < c->chain; i++) {
@@ -136,7 +136,7 @@ bool gpu_fill_group(struct call *c, struct group *group, uint32_t first)
     return true;
 }
 
-/* Joins the Adler-32s of member parts that consist of parts of the output. */
+/* Sets the Adler-32 of each member part: joins the sums of its parts of the output. */
 static void join_adlers(struct gpu_inflate *g, const struct group *group)
 {
     uint32_t i = 0;
@@ -149,7 +149,7 @@ static void join_adlers(struct gpu_inflate *g, const struct group *group)
     }
 }
 
-/* The same for CRCs. */
+/* Sets the CRC of each member part in the same way. */
 static void join_crcs(struct gpu_inflate *g, const struct group *group)
 {
     uint32_t i = 0;

@@ -23,7 +23,7 @@ extern "C" {
 
 struct gpu_inflate;
 
-/* What tests ask for.  With all members 0 it works as usual. */
+/* What tests ask for.  With all members 0, the engine works as usual. */
 struct gpu_inflate_options {
     size_t batch;   /* compressed bytes of a batch */
     size_t symbols; /* the most output of a group, in bytes */
@@ -31,7 +31,7 @@ struct gpu_inflate_options {
     bool fails;     /* fail the call of CUDA number `good_calls` and all after it */
     long good_calls;
     bool is_wrong; /* make a wrong byte */
-    bool in_steps; /* not a test's: open the engine for the steps below, and not for gpu_inflate */
+    bool in_steps; /* for the command: open the engine for the steps below, not for gpu_inflate */
 };
 
 /* Seconds of the last call by the device's clock. */
@@ -55,7 +55,7 @@ void gpu_inflate_close(struct gpu_inflate *g); /* g may be NULL */
 enum gpu_inflate_result {
     GPU_INFLATE_DONE,
     GPU_INFLATE_LEFT,    /* the CPU has to decompress it; out[] may have been written to */
-    GPU_INFLATE_FAILED,  /* the device has failed; the same holds */
+    GPU_INFLATE_FAILED,  /* the device has failed; the CPU has to decompress it, as above */
     GPU_INFLATE_STOPPED, /* goes_on has returned false */
 };
 
@@ -71,27 +71,28 @@ typedef bool gpu_inflate_goes_on(void *ctx, uint64_t in, uint64_t out);
  *
  * After GPU_INFLATE_DONE, all output is there and was compared with the trailers, and nothing
  * behind it was written to.  After GPU_INFLATE_STOPPED, *out_len says how much output is there;
- * otherwise it is 0, and there is a reason in error.  Whatever is returned, the device has ended
- * its work on `in` and `out`.
+ * otherwise it is 0, and there is a reason in error.  In any case, the device has ended its work
+ * on `in` and `out`.
  */
 enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                     uint8_t *out, size_t room, size_t *out_len,
                                     gpu_inflate_goes_on *goes_on, void *ctx,
                                     char error[GPU_ERROR_SIZE]);
 
-/* Sets *size to the bytes of output that gpu_inflate would make of in[0..in_len), by the first
- * steps of decompression alone.  It compares members' lengths with their trailers, but not their
- * CRCs. goes_on gets zeros.  Except after GPU_INFLATE_DONE, *size is 0. */
+/* Sets *size to the bytes of output that gpu_inflate would make of in[0..in_len).  This takes only
+ * the first steps of decompression: members' lengths are compared with their trailers, but CRCs are
+ * not computed.  goes_on gets zeros.  Except after GPU_INFLATE_DONE, *size is 0. */
 enum gpu_inflate_result gpu_inflate_count(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                           uint64_t *size, gpu_inflate_goes_on *goes_on, void *ctx,
                                           char error[GPU_ERROR_SIZE]);
 
-/* Returns memory of the device for `size` bytes of output, which may be 0; or NULL to stop.  It may
- * change the thread's current device and capture mode. */
+/* Returns memory of the device for `size` bytes of output, or NULL to stop; `size` may be 0.  The
+ * function may change the thread's current device and capture mode. */
 typedef uint8_t *gpu_inflate_allocate(void *ctx, size_t size);
 
-/* The same as gpu_inflate_count, then `allocate`, then gpu_inflate, but faster if the input is one
- * batch.  Calls `allocate` at most once.  If it returns NULL, the result is GPU_INFLATE_STOPPED. */
+/* Does gpu_inflate_count, then calls `allocate`, then does gpu_inflate.  An input of one batch is
+ * copied and counted only once.  Calls `allocate` at most once.  If `allocate` returns NULL for a
+ * size above 0, the result is GPU_INFLATE_STOPPED. */
 enum gpu_inflate_result gpu_inflate_new(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                         gpu_inflate_allocate *allocate, size_t *out_len,
                                         gpu_inflate_goes_on *goes_on, void *ctx,
@@ -111,8 +112,8 @@ struct gpu_inflate_input {
     size_t in_len;
     uint8_t *out;
     size_t room;
-    /* The start of the block of memory in which `in` or `out` is: the engine asks CUDA once for
-     * consecutive inputs with the same block.  NULL: it asks for each input. */
+    /* The starts of the blocks of memory in which `in` and `out` are.  The engine asks CUDA only
+     * once about consecutive inputs with the same block.  NULL: it asks about each input. */
     const void *in_block, *out_block;
 
     /* Results, set in any case: */
@@ -121,20 +122,20 @@ struct gpu_inflate_input {
 };
 
 /*
- * Decompresses inputs[0..count), side by side.  The members of the results are set in any case.  An
- * input is left to the CPU if it is damaged, odd, longer than a batch (128 MiB), followed by
- * anything, or without room for all of its output; its out[] may have been written to.  Raw DEFLATE
- * has no checksum, so its output is not compared with anything.
+ * Decompresses inputs[0..count), side by side.  The result and `made` of each input are set in any
+ * case.  An input is left to the CPU if it is damaged, odd, longer than a batch (128 MiB), has
+ * other bytes behind its end, or makes more output than there is room for; its out[] may have been
+ * written to.  Raw DEFLATE has no checksum, so its output is not compared with anything.
  *
- * With a result other than GPU_INFLATE_DONE, the call has ended early, and there is a message in
- * error except after GPU_INFLATE_STOPPED.  goes_on may be NULL.
+ * With a result other than GPU_INFLATE_DONE, the call has ended early.  Then there is a message in
+ * error, except after GPU_INFLATE_STOPPED.  goes_on may be NULL.
  */
 enum gpu_inflate_result gpu_inflate_many(struct gpu_inflate *g, struct gpu_inflate_input *inputs,
                                          size_t count, enum gpu_inflate_format format,
                                          gpu_inflate_goes_on *goes_on, void *ctx,
                                          char error[GPU_ERROR_SIZE]);
 
-/* What the last call took. */
+/* Returns the times of the last call. */
 struct gpu_inflate_times gpu_inflate_times(const struct gpu_inflate *g);
 
 /* --- In steps --------------------------------------------------------------------------------- */

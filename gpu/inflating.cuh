@@ -89,7 +89,7 @@ struct gpu_inflate {
     gpu_piece *pieces;
     gpu_range *ranges;
     gpu_crc_part *parts;
-    struct member_part *member_parts; /* those of the group */
+    struct member_part *member_parts; /* the parts of members in the group */
 
     /* For steps.cu: */
     struct gpu_inflate_steps *steps; /* NULL: the engine was not opened for steps */
@@ -113,14 +113,14 @@ struct call {
     struct gpu_inflate *g;
     uint64_t in_len;     /* bytes of the input */
     uint64_t position;   /* the bit of the input where the next unit starts */
-    uint32_t known;      /* bytes before it that belong to its member, at most GPU_WINDOW */
+    uint32_t known;      /* bytes before that unit in its member, at most GPU_WINDOW */
     uint32_t next_known; /* `known` as it is after the group that was filled last */
     bool has_ended;
     bool is_bgzf; /* members are taken to be those of BGZF: candidates only follow gzip headers */
 
     /* The batch: */
     gpu_compressed batch;
-    uint64_t batch_start; /* byte of the input */
+    uint64_t batch_start; /* byte of the input where the batch starts */
     uint32_t count;       /* candidates */
     uint32_t chain;       /* units of the chain: units[which[0..chain)] */
     /* Where the output of each unit of the chain goes.  NULL: one after the other. */
@@ -169,21 +169,21 @@ enum gpu_inflate_result gpu_leave(const struct call *c, const char *why);
 
 /* --- A call ----------------------------------------------------------------------------------- */
 
-/* Begins a call: sets the current device.  Sets c->g and c->error; the other members are the
- * caller's.  Returns GPU_INFLATE_DONE or GPU_INFLATE_FAILED. */
+/* Begins a call: sets the current device, and c->g and c->error.  The caller sets the other members
+ * of *c.  Returns GPU_INFLATE_DONE or GPU_INFLATE_FAILED. */
 enum gpu_inflate_result gpu_open_call(struct call *c, struct gpu_inflate *g, char *error);
 
 /* Tells the program how far the call is.  Returns GPU_INFLATE_DONE if the call goes on. */
 enum gpu_inflate_result gpu_tell(struct call *c, gpu_inflate_goes_on *goes_on, void *ctx,
                                  uint64_t in, uint64_t out);
 
-/* Ends a call with this result.  Returns what the program gets. */
+/* Ends a call with this result.  Returns the result for the program. */
 enum gpu_inflate_result gpu_close_call(struct call *c, enum gpu_inflate_result result);
 
 /* --- A batch ---------------------------------------------------------------------------------- */
 
-/* Bytes loaded with a batch that follow it.  A unit that starts in the batch must end in them.
- * steps.cu loads twice as many. */
+/* Bytes behind a batch that are loaded with it.  A unit that starts in the batch must end in it or
+ * in these bytes.  steps.cu loads twice as many. */
 #define OVERLAP ((size_t)4 << 20)
 
 /* Prepares c->batch.  Its `len` bytes are on the device at `words`; the first is byte `start` of
@@ -197,14 +197,14 @@ enum gpu_inflate_result gpu_find_chain(struct call *c);
 
 /* One of many inputs. */
 struct many_input {
-    uint64_t to;    /* where its output goes: the place of its first unit */
+    uint64_t to;    /* where its output goes, in bytes from `out` of gpu_run_group on */
     uint64_t room;  /* the most bytes of output */
-    uint32_t units; /* set: units of its chain; 0: it is left to the CPU */
+    uint32_t units; /* set by gpu_find_chains: units of its chain; 0: it is left to the CPU */
 };
 
-/* Finds the chain of each of the inputs in the batch.  Joins them to one chain, with a place in
- * places[] for each of its units.  `searches`: candidates are searched inside of the inputs, too.
- * GPU_INFLATE_LEFT: all inputs are left. */
+/* Finds the chain of each input in the batch, and joins the chains to one.  Sets places[] to where
+ * the output of each unit goes.  `searches`: candidates are searched inside of the inputs, too.
+ * GPU_INFLATE_LEFT: all inputs are left to the CPU. */
 enum gpu_inflate_result gpu_find_chains(struct call *c, const gpu_input *inputs,
                                         struct many_input *many, uint32_t count, bool searches,
                                         uint64_t *places);
@@ -213,8 +213,8 @@ enum gpu_inflate_result gpu_find_chains(struct call *c, const gpu_input *inputs,
 
 /* The blocks of one member in a group. */
 struct member_part {
-    uint32_t pieces; /* its pieces end before this one */
-    uint32_t parts;  /* its gpu_crc_parts end before this one */
+    uint32_t pieces; /* number of the piece behind its last one */
+    uint32_t parts;  /* number of the gpu_crc_part behind its last one */
     uint32_t end;    /* bit of the batch behind its last block; if `ends`, the end of that byte */
     uint32_t next;   /* bit where the next block starts, of this member or of the next */
     uint64_t length; /* bytes of output */
@@ -235,9 +235,9 @@ struct group {
  * alone does not fit. */
 bool gpu_fill_group(struct call *c, struct group *group, uint32_t first);
 
-/* Decodes the group to out[], which has room for group->length bytes; with c->places, each unit to
- * its place from `out` on.  Returns when all output is
- * there.  Sets the CRCs of the group's member parts, and moves c->position and c->known to its end.
+/* Decodes the group to out[], which has room for group->length bytes; if c->places is not NULL, the
+ * output of each unit goes to its place behind `out`.  Returns when all output is there.  Sets the
+ * checksums of the group's member parts, and moves c->position and c->known to the group's end.
  * False, with a message, if the device fails. */
 bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out);
 

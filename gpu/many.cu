@@ -1,8 +1,8 @@
 /*
  * many.cu - decompresses many small inputs in one call (inflate.h)
  *
- * As many inputs as there is room for are brought together into a batch.  Each input then has a
- * chain of units of its own, and from there on, the batch is decoded like that of one large input.
+ * Inputs are gathered into a batch until it is full.  Each input has a chain of units of its own.
+ * The chains are joined, and the batch is then decoded like a batch of one large input.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +15,16 @@
 /* The most inputs of a batch. */
 #define INPUTS_MAX 65536u
 
-/* If no input has more bytes than this, the batch is decoded without a search for blocks inside of
- * inputs: a warp counts each input.  With a higher limit, some warps work for long; with a lower
- * one, searches take time for nothing. */
+/* If no input of a batch has more bytes than this, blocks inside of inputs are not searched, and
+ * one warp counts all of an input.  With a higher limit, some warps work for long.  With a lower
+ * one, more batches are searched although that takes longer than it saves. */
 #define SEARCH_MIN ((uint32_t)32 << 10)
 
-/* An input begins at the same distance from a multiple of this as its source. */
+/* The place of an input in the batch, and its source, are the same address modulo this. */
 #define GATHER_ALIGNMENT 16u
 
-/* The first input begins at this byte or behind: a block that starts at bit 0 would count as
- * none. */
+/* The first input begins at this byte of the batch or behind it, because gpu_input.start is 0 for
+ * an input without a first block. */
 #define FIRST GATHER_ALIGNMENT
 
 struct gpu_inflate_many {
@@ -37,13 +37,13 @@ struct gpu_inflate_many {
 /* A call of gpu_inflate_many. */
 struct many_call {
     struct call c;
-    struct gpu_inflate_input *inputs; /* those of the batch, */
-    uint32_t count;                   /* and their number */
-    uint8_t *out;                     /* no input's output goes to a lower address */
-    struct member member;             /* of the input whose output is being made */
-    bool is_bad;                      /* that input's output is wrong */
-    uint32_t current;                 /* that input */
-    uint64_t made;                    /* bytes of output of the call */
+    struct gpu_inflate_input *inputs; /* inputs[0..count) are in the batch */
+    uint32_t count;
+    uint8_t *out;         /* the lowest address to which an input's output goes */
+    struct member member; /* of the current input: its output so far */
+    bool is_bad;          /* the current input's output is wrong */
+    uint32_t current;     /* number of the input whose output is being compared */
+    uint64_t made;        /* bytes of output of the call */
 };
 
 static bool take_many(struct gpu_inflate *g)
@@ -55,7 +55,7 @@ static bool take_many(struct gpu_inflate *g)
     g->many = m = (struct gpu_inflate_many *)calloc(1, sizeof(*m));
     if (m == NULL)
         return false;
-    /* At least half of the candidates' room is left for those that are found. */
+    /* Inputs take at most half of the room for candidates.  A search may fill the rest. */
     m->inputs_max = std::min(g->candidates_max / 2, INPUTS_MAX);
     m->many = (struct many_input *)malloc(m->inputs_max * sizeof(*m->many));
     m->places = (uint64_t *)malloc((g->candidates_max + 1) * sizeof(*m->places));
@@ -91,13 +91,13 @@ static bool is_near(const struct gpu_inflate *g, const void *p)
            (attributes.device == g->device || attributes.type != cudaMemoryTypeDevice);
 }
 
-/* Memory of which is_near has an answer. */
+/* A block of memory, and what is_near has returned for it. */
 struct known_block {
     const void *block;
     bool is_near;
 };
 
-/* The same as is_near(p), which is not asked again for memory of the same block. */
+/* Returns is_near(p), but calls it only once for consecutive memory of the same block. */
 static bool is_block_near(const struct gpu_inflate *g, struct known_block *known, const void *p,
                           const void *block)
 {
@@ -118,9 +118,9 @@ static uint32_t place_input(gpu_input *to, const struct gpu_inflate_input *i, bo
     return at + to->length;
 }
 
-/* Takes inputs[0..count) for a batch, as many as there is room for.  Those that cannot be decoded
- * here get no bytes of the batch.  Sets *len to the batch's size, and *longest to the bytes of the
- * longest input. */
+/* Fills a batch with the first of inputs[0..count), as many as fit, and sets w->count to their
+ * number.  An input that the GPU cannot decode counts as one of them, but gets no bytes of the
+ * batch.  Sets *len to the batch's size, and *longest to the bytes of the longest input. */
 static void take_inputs(struct many_call *w, size_t count, uint32_t *len, uint32_t *longest)
 {
     struct gpu_inflate *g = w->c.g;
@@ -186,7 +186,7 @@ static bool is_good(const struct many_call *w, const struct member_part *last)
                                                   (uint32_t)w->member.length == last->trailer_size);
 }
 
-/* Begins with the next input of the chain. */
+/* Moves w->current to the next input that has units in the chain, from w->current on. */
 static void next_input(struct many_call *w)
 {
     const struct many_input *many = w->c.g->many->many;
@@ -237,7 +237,7 @@ static enum gpu_inflate_result find_chains(struct many_call *w, uint32_t longest
         return i.units == 0 && m->inputs[&i - m->many].start != 0;
     };
 
-    /* An input may have more blocks than a unit holds. */
+    /* An input may have more blocks than a unit holds.  A search then finds where to split it. */
     if (result == GPU_INFLATE_DONE && !searches &&
         std::any_of(m->many, m->many + w->count, is_left))
         result = gpu_find_chains(&w->c, m->inputs, m->many, w->count, true, m->places);
@@ -255,7 +255,7 @@ static enum gpu_inflate_result do_batch(struct many_call *w, uint32_t len, uint3
         return GPU_INFLATE_FAILED;
     result = find_chains(w, longest);
     gpu_add_time(g, &g->times.copy, BEFORE_COPY, AFTER_COPY);
-    /* Other inputs may be good. */
+    /* If this batch is left to the CPU, the call goes on: inputs of later batches may be good. */
     if (result != GPU_INFLATE_DONE)
         return result == GPU_INFLATE_LEFT ? GPU_INFLATE_DONE : result;
     w->current = 0;

@@ -14,7 +14,7 @@
  *               byte, or the name of a byte of the window before the piece, which is not known yet.
  *     windows   resolve.cu finds the windows between pieces, by a scan.
  *     resolve   resolve.cu turns symbols into bytes.
- *     sum up    crc.cu computes the CRC-32 of parts of the output.
+ *     sum up    crc.cu computes the CRC-32 of parts of the output, or adler.cu the Adler-32.
  *
  * Bits are numbered from the start of a batch, which has fewer than 2^32.
  */
@@ -36,7 +36,7 @@
 
 /* --- Input ------------------------------------------------------------------------------------ */
 
-/* What the batch is made of. */
+/* What a batch contains. */
 enum gpu_wrapping {
     GPU_MEMBERS, /* a part of consecutive gzip members */
     /* Separate inputs, each in this wrapping (many.cu): */
@@ -100,7 +100,7 @@ struct gpu_unit {
     uint32_t how;    /* enum gpu_unit_end */
     uint32_t length; /* bytes of output */
     uint32_t crc;    /* if a member has ended: the checksum in its trailer */
-    uint32_t size;   /* if so: the length modulo 2^32 in its trailer, if it has one */
+    uint32_t size;   /* if a member of gzip has ended: the length modulo 2^32 in its trailer */
     uint32_t count;  /* blocks in blocks[] */
     uint32_t reach;  /* map entries up to this bit may have been written; 0: none */
     gpu_block blocks[GPU_UNIT_BLOCKS];
@@ -153,7 +153,7 @@ static __host__ __device__ inline uint32_t gpu_map_place(const gpu_compressed &i
 /* A part of a block that a team decodes. */
 struct gpu_piece {
     uint64_t block_out; /* where the block's output starts in the group's, in bytes */
-    uint64_t to;        /* where it goes, in bytes from `out` of gpu_resolve on */
+    uint64_t to;        /* where the block's output goes, in bytes from `out` of gpu_resolve on */
     uint32_t map;       /* number of its first map entry */
     uint32_t steps;     /* 0: the block is stored */
     uint32_t header;    /* bit where the block's header starts */
@@ -205,11 +205,11 @@ cudaError_t gpu_find_starts(const gpu_compressed &in, const gpu_list &found, con
 
 /* Which units are counted, and where the results go. */
 struct gpu_count_work {
-    const uint32_t *starts; /* of all candidates, in ascending order */
+    const uint32_t *starts; /* bits where the candidates start, in ascending order */
     uint32_t count;
-    const uint32_t *which; /* numbers of those to count; NULL: all */
+    const uint32_t *which; /* numbers of the candidates to count; NULL: all */
     uint32_t which_count;
-    gpu_unit *units; /* of all candidates */
+    gpu_unit *units; /* one for each candidate */
     uint32_t *map;
     uint32_t *next; /* two counters on the device, which are 0 */
     /* Short units are counted in this stream, beside the long ones.  The events order the two
@@ -242,8 +242,8 @@ cudaError_t gpu_decode(const gpu_compressed &in, const gpu_group &g, const uint3
  * others. */
 cudaError_t gpu_find_windows(const gpu_group &g, cudaStream_t stream);
 
-/* Queues turning the group's symbols into bytes at out + piece.to.  Sets is_bad in the range of a
- * piece with a match that reaches back too far. */
+/* Queues turning the group's symbols into bytes; a block's bytes go to out + piece.to.  Sets is_bad
+ * in the range of a piece with a match that reaches back too far. */
 cudaError_t gpu_resolve(const gpu_group &g, uint8_t *out, cudaStream_t stream);
 
 /* A part of the output, of at most GPU_CRC_PART bytes. */
@@ -265,8 +265,8 @@ uint32_t gpu_crc_join(uint32_t sum, uint32_t next, uint64_t length);
 cudaError_t gpu_sum_up(const uint8_t *bytes, gpu_crc_part *parts, uint32_t count,
                        cudaStream_t stream);
 
-/* The same for the Adler-32 of zlib's format (RFC 1950).  The Adler-32 of all parts is their sums,
- * joined to ADLER_START. */
+/* The same two functions for the Adler-32 of zlib's format (RFC 1950).  To get the Adler-32 of all
+ * parts, begin with the sum ADLER_START, and join the sum of each part to it. */
 #define ADLER_START 1u
 uint32_t gpu_adler_join(uint32_t sum, uint32_t next, uint64_t length);
 cudaError_t gpu_sum_up_adler(const uint8_t *bytes, gpu_crc_part *parts, uint32_t count,
@@ -276,14 +276,14 @@ cudaError_t gpu_sum_up_adler(const uint8_t *bytes, gpu_crc_part *parts, uint32_t
 
 /* One of many inputs in a batch. */
 struct gpu_input {
-    const uint8_t *from; /* its bytes, which the device can read; NULL: they are in the batch */
+    const uint8_t *from; /* source, which the device can read; NULL: already in the batch */
     uint32_t at;         /* byte of the batch where it starts */
     uint32_t length;     /* bytes */
-    uint32_t start;      /* bit of the batch where its first block starts; 0: its header is odd */
+    uint32_t start;      /* bit of the batch where its first block starts; 0: no usual header */
 };
 
-/* Queues copies of inputs[0..count) to their places in the batch, and then the search for their
- * first blocks.  longest: the bytes of the longest input. */
+/* Queues copies of inputs[0..count) to their places in the batch.  Then sets `start` of each.
+ * longest: the bytes of the longest input. */
 cudaError_t gpu_gather(const gpu_compressed &in, gpu_input *inputs, uint32_t count,
                        uint32_t longest, cudaStream_t stream);
 

@@ -51,10 +51,10 @@ struct team {
     uint16_t window[ROOM];
 };
 
-/* Returns what a match puts for symbol number `source`, counted from the window's start.  If it is
- * in the window: a name.  If it is before the window (negative): the symbol in out[], which has
- * the `made` symbols of the piece before the window; before the piece, the name of an unknown
- * byte. */
+/* Returns the symbol that a match copies from place `source`, which is counted from the window's
+ * start.  From the window, this is a name of the place.  From the part of the piece before the
+ * window, it is the symbol in out[], which has the `made` symbols of that part.  From before the
+ * piece, it is the name of an unknown byte. */
 static __device__ __forceinline__ uint16_t name_of(int32_t source, const uint16_t *out,
                                                    uint32_t made)
 {
@@ -105,7 +105,7 @@ static __device__ void decode_step(team &m, const uint32_t *words, uint32_t star
                 continue;
             }
         }
-        /* A match that overlaps itself names symbols before the match only. */
+        /* The names of a match that overlaps itself are of places before the match only. */
         for (uint32_t i = 0, k = 0; i < length; i++) {
             m.window[at++] = name_of(from + (int32_t)k, out, made);
             if (++k == distance)

@@ -91,7 +91,7 @@ enum gpu_inflate_result gpu_open_call(struct call *c, struct gpu_inflate *g, cha
         (void)cudaGetLastError();
         return GPU_INFLATE_FAILED;
     }
-    /* Clear an error that another device has left, or it would seem to be this device's. */
+    /* An error that another device has left would seem to be this device's.  So clear it. */
     (void)cudaGetLastError();
     return GPU_INFLATE_DONE;
 }
@@ -148,8 +148,9 @@ bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len
            gpu_mark(c, AFTER_COPY);
 }
 
-/* Sorts the batch's candidates into starts[0..count).  Those in starts[0..known), of which the
- * first is the lowest, are known before.  If `searches` is true, the device finds further ones. */
+/* Fills starts[0..count) with the batch's candidates, in ascending order.  The caller has put known
+ * candidates into starts[0..known), the lowest first.  If `searches` is true, the device finds
+ * more. */
 static enum gpu_inflate_result find_candidates(struct call *c, uint32_t known, bool searches)
 {
     struct gpu_inflate *g = c->g;
@@ -262,7 +263,8 @@ static bool mend_map(struct call *c)
             uint32_t &end = wrong_ends[i % GPU_MAPS];
 
             end = std::max(end, g->units[i].reach);
-            /* The candidate may lie in the last unit of the chain that starts before it. */
+            /* This candidate may lie in the unit of the chain that starts last before it.  If both
+             * use the same map, that unit is counted again. */
             if (k > 0 && g->which[k - 1] % GPU_MAPS == i % GPU_MAPS &&
                 (count == 0 || again[count - 1] != g->which[k - 1]))
                 again[count++] = g->which[k - 1];
@@ -342,9 +344,10 @@ enum gpu_inflate_result gpu_find_chain(struct call *c)
 
 /* --- Many inputs ------------------------------------------------------------------------------ */
 
-/* Follows the chain of one of many inputs, from candidate number i on.  The chain must end with the
- * input, at bit `end`, and have at most `room` bytes of output.  Appends its units to the joint
- * chain, and returns their number; 0 if the input is left to the CPU. */
+/* Follows the chain of one of many inputs, from candidate number i on.  Appends its units to the
+ * joint chain, with their places from `place` on.  Returns the number of units.  Returns 0, and
+ * leaves the input to the CPU, unless the chain ends exactly at bit `end` and makes at most `room`
+ * bytes of output. */
 static uint32_t follow_input(struct call *c, uint32_t i, uint32_t end, uint64_t room,
                              uint64_t place, uint64_t *places)
 {

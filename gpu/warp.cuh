@@ -3,8 +3,8 @@
  *
  * Loads of four bytes at any address, and hash tables in shared memory that a few warps fill.
  * Filling a table is sequential by nature: each position must see the positions before it.
- * `replace` makes it fast by entering many positions at a time. It uses that a warp's accesses to
- * shared memory take effect in program order.
+ * `replace` makes it fast by entering many positions at a time. It relies on the hardware: a warp's
+ * accesses to shared memory take effect in program order.
  */
 #ifndef GZLZSS_GPU_WARP_CUH
 #define GZLZSS_GPU_WARP_CUH

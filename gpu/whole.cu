@@ -227,7 +227,7 @@ static enum gpu_inflate_result find_batch(struct whole *w)
     return result;
 }
 
-/* Compares the CRC and the length of a member with its trailer, whose values these are. */
+/* Whether a member has the CRC and the length (modulo 2^32) that its trailer gives. */
 static bool is_as_in_trailer(const struct member *m, uint32_t crc, uint32_t size)
 {
     return m->crc == crc && (uint32_t)m->length == size;
@@ -271,7 +271,7 @@ static enum gpu_inflate_result decode_chain(struct whole *w)
                     w->made);
 }
 
-/* Decodes from c->position on. */
+/* Decodes the input from c->position to its end. */
 static enum gpu_inflate_result decode_all(struct whole *w)
 {
     enum gpu_inflate_result result = GPU_INFLATE_DONE;
@@ -284,9 +284,9 @@ static enum gpu_inflate_result decode_all(struct whole *w)
     return result;
 }
 
-/* Adds the lengths of the chain's units to *size, and moves on to the chain's end.  Compares the
- * length of each member that ends with its trailer: then most wrong data is found before the
- * program allocates memory for it. */
+/* Adds the lengths of the chain's units to *size, and moves on to the chain's end.  Where a member
+ * ends, compares its length with its trailer.  This finds most wrong data before the program
+ * allocates memory for it. */
 static enum gpu_inflate_result count_chain(struct whole *w, uint64_t *size)
 {
     struct call *c = &w->c;
@@ -333,7 +333,7 @@ static bool is_in_reach(const void *p)
            attributes.devicePointer != NULL;
 }
 
-/* Ends a call with this result.  Returns what the caller gets. */
+/* Ends a call with this result.  Returns the result for the caller. */
 static enum gpu_inflate_result close(struct whole *w, enum gpu_inflate_result result)
 {
     result = gpu_close_call(&w->c, result);

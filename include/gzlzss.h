@@ -107,8 +107,8 @@ const char *gzlzss_status_text(gzlzss_status status);
 #define GZLZSS_LEVEL_MAX 12
 #define GZLZSS_LEVEL_DEFAULT 6
 
-/* The engine that finds matches during compression.  Decompression uses the CPU; only
- * gzlzss_cuda_decompress may use a GPU, with GZLZSS_AUTO and with GZLZSS_GPU. */
+/* The engine that finds matches during compression.  Decompression uses the CPU; only the functions
+ * of gzlzss_cuda.h that decompress may use a GPU, with GZLZSS_AUTO and with GZLZSS_GPU. */
 typedef enum gzlzss_backend {
     GZLZSS_AUTO = 0, /* the CPU, and also GPUs if there are any and the input is large enough */
     GZLZSS_CPU = 1,  /* the CPU only */
@@ -248,8 +248,8 @@ gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const voi
  * already written stay in the output.
  *
  * Where a descriptor is not a regular file, the calling thread waits for it.  gzlzss_cancel ends
- * that, except for terminals, and for pipes that others write to at the same time.  Writing to a
- * pipe without a reader gives GZLZSS_ERROR_WRITE with EPIPE, and no SIGPIPE.
+ * this wait, except for terminals, and for pipes that others write to at the same time.  Writing to
+ * a pipe without a reader gives GZLZSS_ERROR_WRITE with EPIPE, and no SIGPIPE.
  */
 gzlzss_status gzlzss_compress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
 gzlzss_status gzlzss_decompress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);

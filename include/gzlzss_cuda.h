@@ -84,30 +84,32 @@ gzlzss_status gzlzss_cuda_decompress(gzlzss *z, void *out, size_t *out_len, cons
                                      size_t in_len, struct CUstream_st *stream, gzlzss_call *call);
 
 /*
- * Says how many bytes in[0..in_len) decompresses to, and keeps no output.  `in` may be in a GPU's
- * memory or the host's.
+ * Sets *size to the number of bytes that in[0..in_len) decompresses to, and keeps no output.  `in`
+ * may be in a GPU's memory or the host's.
  *
- * From 64 KiB on, a GPU counts, in a third of the time that decompression takes: that which has the
- * input, else the calling thread's current device.  It finds blocks that are damaged and members
- * whose length is wrong, but does not compute CRC-32s.  So after GZLZSS_OK, decompression can still
- * find an error.  What it leaves to the CPU is decompressed there for its size.  After an error in
- * the data, *size is the number of bytes before the error.  `progress` may not be called.
+ * If in_len is at least 64 KiB, a GPU counts the bytes, in a third of the time that decompression
+ * takes: the GPU that has the input or, if the host has it, the calling thread's current device.
+ * The GPU notices damaged blocks and wrong lengths of members, but does not compute CRC-32s.  So
+ * after GZLZSS_OK, decompression can still find an error.  If the GPU leaves the data to the CPU,
+ * the CPU decompresses it and counts.  After an error in the data, *size is the number of bytes
+ * before the error.  `progress` is called only while the CPU counts.
  */
 gzlzss_status gzlzss_cuda_decompressed_size(gzlzss *z, uint64_t *size, const void *in,
                                             size_t in_len, struct CUstream_st *stream,
                                             gzlzss_call *call);
 
 /*
- * Decompresses in[0..in_len) to memory that the program allocates when the size is known.
- * allocate(ctx, size) returns memory for `size` bytes: of the GPU that has the input or, if the
- * host has it, of the calling thread's current device; the calling thread calls it, with its CUDA
- * context.  *out becomes the last result of `allocate`, and *out_len the number of bytes of output,
- * also after an error.  The program frees the memory.
+ * Decompresses in[0..in_len) to memory that the program allocates once the size is known.  The
+ * calling thread calls allocate(ctx, size), with its own CUDA context.  `allocate` returns memory
+ * for `size` bytes on the GPU that has the input or, if the host has it, on the calling thread's
+ * current device.  *out becomes the last result of `allocate`, and *out_len the number of bytes of
+ * output, also after an error.  The program frees the memory.
  *
- * The GPU counts, then decompresses; an input of up to 128 MiB is counted in passing.  If the CPU
- * has to do the work, it decompresses twice, and accepts any memory from `allocate`.  If a GPU has
- * counted wrongly, `allocate` is called a second time.  Further errors: GZLZSS_ERROR_MEMORY if
- * `allocate` returns NULL (for 0 bytes, NULL is right), and those of gzlzss_cuda_decompress.
+ * The GPU counts the output, then makes it.  It copies and searches an input of up to 128 MiB once,
+ * a longer one twice.  If the CPU has to do the work, it decompresses the input twice, and accepts
+ * any memory from `allocate`.  If a GPU has counted too few bytes, `allocate` is called a second
+ * time.  Errors are those of gzlzss_cuda_decompress, and GZLZSS_ERROR_MEMORY if `allocate` returns
+ * NULL for more than 0 bytes.
  */
 gzlzss_status gzlzss_cuda_decompress_new(gzlzss *z, void **out, size_t *out_len,
                                          void *(*allocate)(void *ctx, size_t size), void *ctx,
@@ -116,11 +118,11 @@ gzlzss_status gzlzss_cuda_decompress_new(gzlzss *z, void **out, size_t *out_len,
 
 /* --- Many inputs at once ---------------------------------------------------------------------- */
 
-/* What data is wrapped in. */
+/* The format around DEFLATE data. */
 typedef enum gzlzss_format {
     GZLZSS_GZIP, /* RFC 1952 */
     GZLZSS_ZLIB, /* RFC 1950, without a dictionary */
-    GZLZSS_RAW   /* DEFLATE without a wrapping, and so without a checksum (RFC 1951) */
+    GZLZSS_RAW   /* DEFLATE alone (RFC 1951): no header, no checksum */
 } gzlzss_format;
 
 /* One of many inputs: a page of a Parquet file, a chunk of an HDF5 file, a record. */
@@ -128,25 +130,25 @@ typedef struct gzlzss_item {
     const void *in;
     size_t in_len;
     void *out;
-    size_t out_len;       /* bytes of room at `out`; the call sets it to the bytes of output */
-    gzlzss_status status; /* the call sets it: as that of gzlzss_decompress */
+    size_t out_len;       /* before the call: bytes of room at `out`; after it: bytes of output */
+    gzlzss_status status; /* set by the call, as gzlzss_decompress would return it */
 } gzlzss_item;
 
 /*
- * Decompresses items[0..count), which are independent of each other.  The struct gzlzss_items are
- * in the host's memory.  Inputs and outputs may be anywhere; outputs must not overlap.
+ * Decompresses items[0..count), which are independent of each other.  The array items[] is in the
+ * host's memory.  Inputs and outputs may be anywhere; outputs must not overlap.
  *
- * The GPU that has the first output that is in a GPU's memory decompresses, side by side, all items
- * with output in its memory: inputs of up to 128 MiB, of one member if they are gzip's.  It is
- * fastest for inputs in its own memory, and for hundreds of items or more.  The calling thread
- * decompresses the other items, and those that the GPU leaves, one after the other.  Output and
- * status of each item are those of the CPU in any case.
+ * One GPU is used: that of the first output in a GPU's memory.  It decompresses, side by side, all
+ * items with output in its memory, except inputs of more than 128 MiB and gzip inputs of several
+ * members.  It is fastest for inputs in its own memory, and for hundreds of items or more.  The
+ * calling thread decompresses the other items, and items that the GPU leaves, one after the other.
+ * Each item's output and status are the same as if the CPU had done all items.
  *
- * Returns GZLZSS_OK if all items have this status, otherwise the status of the first that has
- * another one.  If the call ends early (cancelled, or the work on `stream` failed), it returns that
- * status, and the items that were not done have it, too.  A wrong argument or a stream that is
- * being captured gives GZLZSS_ERROR_ARGUMENT.  The GPU's memory is used as by
- * gzlzss_cuda_decompress.
+ * Returns GZLZSS_OK if all items have this status, otherwise the status of the first item with
+ * another one.  If the call ends early (cancelled, or the work on `stream` failed), it returns the
+ * reason, which is also the status of each item that is not done.  A wrong argument or a stream
+ * that is being captured gives GZLZSS_ERROR_ARGUMENT.  The object keeps the GPU's memory for later
+ * calls, as for gzlzss_cuda_decompress.
  */
 gzlzss_status gzlzss_cuda_decompress_batch(gzlzss *z, gzlzss_item *items, size_t count,
                                            gzlzss_format format, struct CUstream_st *stream,

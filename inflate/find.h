@@ -27,9 +27,9 @@ bool inf_is_sync(const uint8_t *in);
 
 /*
  * Finds the next hint in in[from..to), from <= to.  A hint is a mark, the end of an empty stored
- * block, or the first two bytes of a gzip header.  Returns a place up to which no hint starts.  A
- * hint may start there, or in the INF_HINT_SIZE bytes from there on.  Returns `to` if there is
- * none.
+ * block, or the first two bytes of a gzip header.  Returns a place before which no hint starts.  If
+ * the place is not `to`, a hint probably starts in the INF_HINT_SIZE bytes from there on.  Returns
+ * `to` if there is no hint.
  */
 #define INF_HINT_SIZE ((size_t)128)
 size_t inf_find_hint(const uint8_t *in, size_t from, size_t to);

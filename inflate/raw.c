@@ -255,8 +255,8 @@ struct inf_raw {
     const struct isal *isal;    /* NULL: zlib decodes all data, and use_zlib is always true */
     struct inflate_state state; /* ISA-L's state: 90 KB */
     struct inf_block block;     /* the current block's header */
-    bool in_block;              /* whether the end of that header was passed, but not the end of the
-                                 * block */
+    bool in_block;              /* the decoder is after the current block's header, and before the
+                                 * block's end */
     unsigned stored_left;       /* bytes of a stored block that are still to be copied */
     size_t block_len;           /* bytes that ISA-L has decoded from its current or last block */
     size_t block_bits;          /* bits of input that these bytes took */
@@ -593,9 +593,9 @@ static enum inf_result decode_block(struct inf_raw *raw, struct inf_io *io)
     return drain(state, io) ? INF_END : INF_MORE;
 }
 
-/* Updates the count of short blocks at the end of a block.  A stored block of a few bytes does not
- * change the count, as this copies it as fast as zlib; an empty stored block counts, as this is
- * slower. */
+/* Updates the count of short blocks at the end of a block.  An empty stored block counts, because
+ * zlib passes over it faster than copy_stored does.  A stored block of a few bytes does not change
+ * the count, because both copy it equally fast. */
 static void count_short(struct inf_raw *raw)
 {
     const struct inf_block *block = &raw->block;

@@ -30,8 +30,8 @@
  *   - 4 bits: the entry's kind (LITERAL, END, SECOND, or none of them: a length or distance);
  *   - 16 bits: the value.
  *
- * In an entry of kind SECOND, the value is the index of the second table's first entry, and the
- * four bits are the number of bits by which the second table is indexed.
+ * In an entry of kind SECOND, the value is the index of the second table's first entry.  The four
+ * bits after the first eight then hold the number of bits by which the second table is indexed.
  */
 enum {
     LITLEN_ROOT = 11,

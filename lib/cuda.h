@@ -1,5 +1,5 @@
 /*
- * cuda.h - functions that calls with memory of a GPU share
+ * cuda.h - functions that the calls of gzlzss_cuda.h share
  */
 #ifndef GZLZSS_LIB_CUDA_H
 #define GZLZSS_LIB_CUDA_H
@@ -10,7 +10,7 @@
 
 struct CUstream_st;
 
-/* --- Memory and streams of the program ------------------------------------------------------- */
+/* --- Memory and streams of the program -------------------------------------------------------- */
 
 /* Finds out where the memory at p is: on which device, or on the host. */
 gzlzss_status cuda_locate(const void *p, struct gpu_memory *m);
@@ -28,9 +28,9 @@ void cuda_wake_up(struct operation *o);
 struct cuda_attempt {
     struct operation *operation;
     struct gpu_thread program;
-    /* The numbers that `progress` was told last. */
+    /* The numbers that `progress` got last. */
     uint64_t in_bytes, out_bytes;
-    /* For cuda_tell: `progress` is not called. */
+    /* cuda_tell does not call `progress`. */
     bool is_silent;
 };
 
@@ -38,8 +38,9 @@ struct cuda_attempt {
 typedef enum gpu_inflate_result cuda_work(void *ctx, struct gpu_inflate *g,
                                           char error[GPU_ERROR_SIZE]);
 
-/* Waits for a turn on the device, opens its engine if necessary, and calls work(ctx).  The
- * program's thread is saved meanwhile.  Without an engine, returns GPU_INFLATE_LEFT. */
+/* Waits for a turn on the device, opens its engine if necessary, calls work(ctx) and returns its
+ * result.  Meanwhile, the CUDA state of the program's thread is saved.  If there is no engine,
+ * returns GPU_INFLATE_LEFT. */
 enum gpu_inflate_result cuda_use_engine(struct cuda_attempt *a, int device, cuda_work *work,
                                         void *ctx);
 

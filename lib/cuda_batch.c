@@ -2,7 +2,7 @@
  * cuda_batch.c - decompression of many small inputs in one call (include/gzlzss_cuda.h)
  *
  * The GPU that has the outputs decompresses all inputs side by side (gpu/inflate.h).  The calling
- * thread then decompresses those that the GPU has left, one after the other.
+ * thread then decompresses the inputs that the GPU has left, one after the other.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@
 #include "inflate/raw.h"
 #include "lib/cuda.h"
 
-/* A call. */
+/* A call of gzlzss_cuda_decompress_batch. */
 struct batch {
     gzlzss *z;
     struct operation operation;
@@ -27,7 +27,7 @@ struct batch {
     gzlzss_format format;
     /* The GPU that has the first output in a GPU's memory; -1 if there is none. */
     int device;
-    /* What the GPU does: inputs[i] is items[which[i]]. */
+    /* The GPU's work: inputs[i] is items[which[i]]. */
     struct gpu_inflate_input *inputs;
     size_t *which;
     size_t input_count;
@@ -40,15 +40,16 @@ struct batch {
 /* Memory is in pages of this many bytes, or of a multiple. */
 #define PAGE ((uintptr_t)4096)
 
-/* Where the memory is that was located last, and the range of addresses for which that is true. */
+/* The answer about the memory that was located last.  It is true for all addresses from `start` up
+ * to `end`. */
 struct located {
     bool is_on_gpu;
     int device;
     uintptr_t start, end;
 };
 
-/* Finds out where *p is, which has len bytes.  Asks the driver only for memory that is not in the
- * range.  Host memory that was passed by its device address gets its host address. */
+/* Finds out where the `len` bytes at *p are.  Asks the driver only if *p is outside the range of
+ * *l.  If *p is the device address of host memory, it becomes the host address. */
 static gzlzss_status locate(struct located *l, const void **p, size_t len)
 {
     uintptr_t at = (uintptr_t)*p;
@@ -69,7 +70,7 @@ static gzlzss_status locate(struct located *l, const void **p, size_t len)
         *p = memory.host;
         at = (uintptr_t)memory.host;
     }
-    /* All of a page is the host's if a byte of it is. */
+    /* If one byte of a page is the host's, all of the page is. */
     if (!l->is_on_gpu) {
         l->start = at / PAGE * PAGE;
         l->end = (at + len + PAGE - 1) / PAGE * PAGE;
@@ -147,7 +148,7 @@ static bool use_gpu(struct batch *b)
 
     if (b->input_count == 0 || !object_may_use(b->z, b->device))
         return true;
-    /* If no engine can be had, run() is not called. */
+    /* Without an engine, cuda_use_engine does not call run(), so set the results here. */
     for (size_t i = 0; i < b->input_count; i++)
         b->inputs[i].result = GPU_INFLATE_LEFT;
     result = cuda_use_engine(&b->attempt, b->device, run, b);
@@ -170,17 +171,17 @@ static bool use_gpu(struct batch *b)
 
 /* An item in the host's memory. */
 struct host_item {
-    /* The input, with INF_BACK bytes before it and behind it. */
+    /* The input; INF_BACK more bytes are allocated before it, and as many behind it. */
     uint8_t *in;
     size_t in_len;
-    /* There is room for one byte more than the program has: an output that takes this byte is too
-     * long. */
+    /* `room` is one byte more than the item has.  If the output fills this byte, too, it is too
+     * long for the item. */
     uint8_t *out;
     size_t room;
     size_t made;
 };
 
-/* Decodes DEFLATE that starts at in[at].  Sets *end to the byte behind it. */
+/* Decodes the DEFLATE stream that starts at in[at].  Sets *end to the byte behind the stream. */
 static gzlzss_status decode(struct host_item *h, size_t at, size_t *end)
 {
     struct inf_raw *raw = inf_open(h->in_len < INF_SMALL);
@@ -263,7 +264,7 @@ static gzlzss_status expand_host(struct batch *b, struct host_item *h)
     }
 }
 
-/* Copies len bytes to or from memory of the host. */
+/* Copies len bytes.  One side is the host's memory; *m says where the other side is. */
 static bool copy(const struct batch *b, const struct gpu_memory *m, void *to, const void *from,
                  size_t len)
 {
@@ -315,7 +316,7 @@ static void expand_item(struct batch *b, gzlzss_item *item)
 
 /* --- The call --------------------------------------------------------------------------------- */
 
-/* What the status of an item is until it is done. */
+/* The status of an item until it is done. */
 #define NOT_DONE GZLZSS_ERROR_CANCELLED
 
 /* Decompresses the items that are not done.  False: the call was cancelled. */

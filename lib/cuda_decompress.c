@@ -19,8 +19,8 @@
 
 /* --- By a GPU --------------------------------------------------------------------------------- */
 
-/* Inputs with fewer compressed bytes are left to the CPU.  A smaller input has few blocks, so that
- * most of the GPU would have nothing to do. */
+/* The CPU does inputs with fewer compressed bytes than this: they have few blocks, so most of the
+ * GPU would have nothing to do. */
 #define GPU_INFLATE_MIN ((size_t)64 << 10)
 
 void cuda_wake_up(struct operation *o)
@@ -85,7 +85,7 @@ static void ask_program(struct allocation *a, size_t size)
     a->status = a->out != NULL || size == 0 ? cuda_locate(a->out, &a->memory) : GZLZSS_ERROR_MEMORY;
 }
 
-/* What an engine is to do. */
+/* The work of one call, for an engine. */
 struct expansion_work {
     struct cuda_attempt attempt;
     int device;
@@ -235,7 +235,7 @@ static gzlzss_status expand(struct gpu_expansion *e)
 
         if (error == GZLZSS_OK && status != GZLZSS_OK)
             return status == GZLZSS_STREAM_END ? GZLZSS_OK : status;
-        /* More output follows, and there is no room for it. */
+        /* There is more output, but no room for it. */
         if (error == GZLZSS_OK && e->room == 0 && (in.used < in.size || directive == GZLZSS_END))
             return GZLZSS_ERROR_ROOM;
         if (error == GZLZSS_OK && in.used == in.size && e->left > 0)
@@ -246,8 +246,8 @@ static gzlzss_status expand(struct gpu_expansion *e)
     return GZLZSS_ERROR_CANCELLED;
 }
 
-/* Decompresses by the CPU, after the wait for the caller's CUDA stream.  told: the numbers that
- * `progress` was told before. */
+/* Decompresses by the CPU; the caller has waited for its CUDA stream.  `told` has the last numbers
+ * that `progress` got from the GPU's attempt. */
 static gzlzss_status expand_memory(gzlzss *z, struct gpu_expansion *e,
                                    const struct cuda_attempt *told, gzlzss_call *call)
 {
@@ -270,8 +270,8 @@ static gzlzss_status expand_memory(gzlzss *z, struct gpu_expansion *e,
     return status;
 }
 
-/* Sets e->made to the bytes of all output, or of the output before an error.  The input, and told,
- * stay as they are for the decompression that follows. */
+/* Sets *size to the bytes of all output, or of the output before an error.  Works on a copy of *e,
+ * so the decompression that follows starts at the same place. */
 static gzlzss_status count_memory(gzlzss *z, const struct gpu_expansion *e, size_t *size)
 {
     static const struct cuda_attempt nothing;
@@ -328,8 +328,8 @@ static gzlzss_status expand_by_any(gzlzss *z, struct gpu_expansion *e, struct op
     }
 }
 
-/* Begins a call: finds out where its memory is, and waits for the stream.  `to` is NULL if the call
- * has no output yet. */
+/* Begins a call: finds out where its memory is, and waits for the stream.  `out` is NULL if the
+ * call has no output yet. */
 static gzlzss_status begin(struct gpu_expansion *e, gzlzss *z, struct operation *o, const void *out,
                            struct CUstream_st *stream, gzlzss_call *call)
 {
@@ -379,8 +379,8 @@ gzlzss_status gzlzss_cuda_decompress(gzlzss *z, void *out, size_t *out_len, cons
     return status;
 }
 
-/* Returns the GPU for a call whose output has no place yet: that of the input, else the calling
- * thread's current device. */
+/* Returns the GPU for a call whose output has no place yet: the GPU that has the input or, if the
+ * host has it, the calling thread's current device. */
 static int device_for(const struct gpu_expansion *e)
 {
     return e->from.is_on_gpu ? e->from.device : gpu_current_device();
@@ -425,7 +425,8 @@ gzlzss_status gzlzss_cuda_decompressed_size(gzlzss *z, uint64_t *size, const voi
     return status;
 }
 
-/* Decompresses by the CPU to memory that the program allocates, or has allocated for a GPU. */
+/* Decompresses by the CPU, to memory that the program has allocated for a GPU's attempt or
+ * allocates now. */
 static gzlzss_status expand_to_new(gzlzss *z, struct gpu_expansion *e, struct allocation *a,
                                    const struct cuda_attempt *told, gzlzss_call *call)
 {
@@ -442,7 +443,8 @@ static gzlzss_status expand_to_new(gzlzss *z, struct gpu_expansion *e, struct al
     e->out = e->to.is_on_gpu ? a->out : e->to.host;
     e->room = a->room;
     status = expand_memory(z, e, told, call);
-    /* After an error in the data, no room is left for the stream to find it again. */
+    /* After damaged data, `verdict` is the error.  The second pass may end before it gets there,
+     * because there is no room for more output. */
     return status == GZLZSS_ERROR_ROOM ? verdict : status;
 }
 
@@ -466,7 +468,8 @@ static gzlzss_status expand_new_by_any(gzlzss *z, struct gpu_expansion *e, struc
     }
     if (a->was_called && a->status != GZLZSS_OK)
         return a->status;
-    /* The engine also stops for memory of another device. */
+    /* The engine also stops if `allocate` returned memory that is not the GPU's.  Then the CPU does
+     * the work. */
     if (result == GPU_INFLATE_STOPPED && !operation_goes_on(o))
         return GZLZSS_ERROR_CANCELLED;
     e->made = 0;

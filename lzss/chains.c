@@ -58,10 +58,10 @@ struct chains_chunk {
     const uint16_t *links3; /* the links by three bytes, made for this chunk alone; NULL if none */
 };
 
-/* Makes the links by three bytes of the chunk in[0..size).  Such matches are near, so the table is
- * not kept from chunk to chunk.  Instead, the `before` bytes before the chunk are entered again,
- * which are all that its first positions can reach: `before` is max_distance3, or 0 for a segment's
- * first chunk. */
+/* Makes the links by three bytes of the chunk in[0..size).  Matches of three bytes are near, so the
+ * table is not kept from chunk to chunk.  Instead, this function enters the `before` positions
+ * before the chunk again.  `before` is max_distance3, because no position reaches further back; it
+ * is 0 for a segment's first chunk. */
 static void make_links3(struct links *l, const uint8_t *restrict in, int32_t size, int32_t before)
 {
     uint16_t *links = links_at(l);

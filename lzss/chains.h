@@ -45,8 +45,8 @@
  * ideas are those of E. Biggers' libdeflate: later searches look at fewer candidates, and
  * look-ahead weighs length against distance in bits.  Three things are this project's own.  Longer
  * prefixes have chains of their own: a long match has few candidates there, and they come first.
- * Look-ahead from a long match, where only a longer one counts, looks at no other candidates.  And
- * length is weighed against distance within a search, not only between two searches.
+ * After a long match, look-ahead searches only these chains, because only a longer match counts.
+ * And length is weighed against distance within a search, not only between two searches.
  */
 #ifndef GZLZSS_LZSS_CHAINS_H
 #define GZLZSS_LZSS_CHAINS_H

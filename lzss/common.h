@@ -3,7 +3,7 @@
  *
  * Everything that decides what a match finder finds is in this file or in the finder's own header
  * (tagging.h, chains.h, optimal.h), in C that gcc, clang and nvcc all compile.  So the CPU's
- * results and the GPU's cannot come to differ.
+ * results and the GPU's cannot differ.
  */
 #ifndef GZLZSS_LZSS_COMMON_H
 #define GZLZSS_LZSS_COMMON_H

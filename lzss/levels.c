@@ -33,8 +33,8 @@ static const struct lz_finder finder_stored = {.name = "stored"};
  * 0.01 to 0.03 % smaller on source code and 0.1 to 0.4 % on machine code, and encoding takes 5 to 9
  * % longer.  Compared with 8 KiB, 4 KiB makes machine code another 0.1 to 0.2 % smaller (the first
  * 40 MB of a /usr/bin, 0.7 %), and changes other data by at most 0.04 %.  With 4 KiB, level 1 takes
- * 7 % longer, levels 2 and 4 take 1 to 2 % longer, and level 7 no longer.  It lets level 6 reach
- * the same size of machine code with a fifth less depth.
+ * 7 % longer, levels 2 and 4 take 1 to 2 % longer, and level 7 takes the same time.  With 4 KiB,
+ * level 6 needs a fifth less depth for the same size of machine code.
  *
  * `core_guess` is the speed of a core on source code, on a machine with an H100 and 16 busy cores
  * (Intel Xeon).  A run uses it until its first segments have shown the real speed.  Level 1 is

@@ -5,9 +5,9 @@
  * lz_match_segment and similar functions set the fields of struct lz_matcher and call the finder's
  * `find`.  The finder matches bytes [begin, end) of the segment, and fills in to_chunks for the
  * chunks there.  It writes the sequences of chunk c from to_sequences + c * LZ_CHUNK_MAX_SEQUENCES
- * on; for all chunks but its first, it may also write them directly after those of chunk c - 1,
- * which touches less memory.  A finder that cannot match in parts is called only with `end` at the
- * segment's end, and with `begin` at the start of the first or the second chunk.
+ * on.  To touch less memory, it may write them directly after the sequences of chunk c - 1 instead,
+ * if it matches that chunk in the same call.  A finder that cannot match in parts is called only
+ * with `end` at the segment's end, and with `begin` at the start of the first or the second chunk.
  */
 #ifndef GZLZSS_LZSS_MATCHER_H
 #define GZLZSS_LZSS_MATCHER_H

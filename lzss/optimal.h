@@ -45,10 +45,10 @@
  * code.  A symbol that does not occur costs as if it occurred half a time.
  *
  * Shortest path.  For each position of the chunk, from the last to the first, the cheapest way to
- * the chunk's end starts with a literal, or with any length that a match there has.  Each length
- * goes with the distance of the first match of the list that has it.  Of equally cheap ways, the
- * one with the shortest first step is chosen.  The way from the chunk's start is the next parse.
- * Costs and path are computed `passes` times.
+ * the chunk's end starts with a literal, or with any length up to that of the longest match there.
+ * A length gets the distance of the first match in the list that is at least as long.  Of equally
+ * cheap ways, the one with the shortest first step is chosen.  The way from the chunk's start is
+ * the next parse.  Costs and path are computed `passes` times.
  *
  * Sources.  The shortest path by bit costs, and its iteration, are ideas of zopfli (L. Vandevenne,
  * J. Alakuijala) and libdeflate (E. Biggers); costs by information content are zopfli's.
@@ -59,8 +59,8 @@
 #include "base/deflate.h"
 #include "lzss/chains.h"
 
-/* The most matches of a list.  With more, the path has more to choose from; each takes up to four
- * bytes of memory for each byte of a group, on either engine. */
+/* The most matches of a list.  With more, the path has more to choose from.  Each match of the list
+ * takes up to four bytes of memory for each byte of a group, on either engine. */
 #define LZ_MAX_MATCHES 8
 
 /* The most candidates by three bytes that are compared at a position. */

@@ -205,7 +205,7 @@ static void wait_for(struct wave_expansion *x, struct lane *lanes)
     }
 }
 
-/* Returns the file's result, given that of an interval.  Prints a message about an error. */
+/* Returns the file's result, which follows from an interval's.  Prints a message about an error. */
 static enum expand_result judge(struct wave_expansion *x, enum interval_result result, int error)
 {
     struct file *f = x->e->f;
@@ -243,8 +243,8 @@ static enum expand_result worst(const struct ranks *r, enum expand_result mine)
 
 /* Checks that the intervals of this wave follow each other, on all ranks.  `mine` is this rank's
  * result so far.  *before becomes the sum of all intervals before this rank's first in this wave.
- * *total is the sum of all intervals before this wave, and becomes that of all up to its end.
- * Returns the worst result of all ranks. */
+ * Before the call, *total is the sum of all intervals before this wave.  The call adds this wave's
+ * intervals to it.  Returns the worst result of all ranks. */
 static enum expand_result check_wave(struct wave_expansion *x, struct lane *lanes,
                                      enum expand_result mine, struct chain *before,
                                      struct chain *total)

@@ -1,5 +1,5 @@
 /*
- * options.c - decides which of the command's options ranks support (options.h)
+ * options.c - checks that ranks support the options that were given (options.h)
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /*
- * options.h - decides which of the command's options ranks support
+ * options.h - checks that ranks support the options that were given
  */
 #ifndef GZLZSS_MPI_OPTIONS_H
 #define GZLZSS_MPI_OPTIONS_H

@@ -35,7 +35,7 @@ struct paper_key {
     const char *name; /* NULL ends the list of keys */
     const char *help; /* the meaning of the value, in a few words */
     uint32_t usual;   /* the value if the user gives none; where possible, the paper's */
-    /* If the value is a number: its range; is_power: it must be a power of two. */
+    /* If the value is a number, it is in [least, most].  With is_power, it is a power of two. */
     uint32_t least, most;
     bool is_power;
     /* If the value is a word: the possible words, ended by NULL; the value is the word's index.

@@ -22,8 +22,8 @@ struct pipeline;
 
 /*
  * Completes a configuration by the limits that the system sets for this process (base/limits.h):
- * those of memory and addresses and, if the number of threads is 0, the number of threads that can
- * run at the same time, PIPELINE_THREADS_MAX at most.  Reads files in /proc and /sys.
+ * sets the limits of memory and addresses.  If the number of threads is 0, sets it to the number
+ * that can run at the same time, PIPELINE_THREADS_MAX at most.  Reads files in /proc and /sys.
  */
 void pipeline_limit(struct pipeline_config *config);
 

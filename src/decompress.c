@@ -293,9 +293,9 @@ static bool rewind_files(struct file_reader *r)
     return true;
 }
 
-/* After a failure to which a GPU may have led: decompresses all again by the cores, whose result
- * counts.  *s becomes the new stream.  Returns the status; that of before if no GPU was used, or
- * the files cannot be rewound. */
+/* Called after a failure that a GPU may have caused.  Decompresses all again by the cores, whose
+ * result counts: *s becomes the new stream, and the new status is returned.  If no GPU was used, or
+ * the files cannot be rewound, only returns `status`. */
 static enum gz_status decompress_again(struct file_reader *r, struct gz_io *io,
                                        struct gz_info *info, struct gz_stream **s,
                                        struct pipeline *p, enum gz_status status)

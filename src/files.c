@@ -669,9 +669,9 @@ static bool commit_output(struct file *f)
     return error == 0;
 }
 
-/* Makes the output final and removes the input.  If the input has changed since it was read: with
- * may_change, makes the output final and keeps the input; without, does nothing and returns
- * false. */
+/* Makes the output final and removes the input.  If the input has changed since it was read,
+ * may_change decides.  If it is true, commit makes the output final and keeps the input.  If it is
+ * false, commit does nothing and returns false. */
 static bool commit(struct file *f, bool may_change)
 {
     const bool collect = f->m.collect;

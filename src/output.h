@@ -34,7 +34,7 @@ struct output {
     enum output_kind kind; /* how the file is named now; OUTPUT_NONE: there is no file */
     int fd;                /* a descriptor to write to, or -1 */
     bool replaces;         /* atomic only: replace a file that has the final name already */
-    /* Atomic only: other processes open the file by its name and write to it, so it must have a
+    /* atomic only: other processes open the file by its name and write to it.  So it must have a
      * temporary name instead of none. */
     bool is_shared;
     int directory;               /* a descriptor that the name is relative to, or AT_FDCWD */

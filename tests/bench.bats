@@ -337,7 +337,8 @@ END
     gzip -dc listing.gz | cmp - listing
     python3 "$srcdir/bench/python_gz.py" --bgzf listing >listing.bgzf
     gzip -dc <listing.bgzf | cmp - listing
-    # Each header has the size of its member. The end is the one that the specification gives.
+    # Each header has the size of its member. The last member is the one that the specification
+    # gives.
     local -i at=0 members=0 size
     size=$(stat -c %s listing.bgzf)
     while [ "$at" -lt "$size" ]; do

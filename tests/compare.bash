@@ -356,8 +356,8 @@ compare_is_meant() {
     # A stored name that is empty, ends with a slash, or is the input's own.
     "stored_name ''; "* | "stored_name '/'; "* | "stored_name 'b/'; "*) ;;
     "stored_name 'a.gz'; gzip -dNf a.gz" | 'stored_name a.gz; gzip -dNf a.gz') ;;
-    # Compressed data that is compressed again.  More reports than gzip's, which are sorted among
-    # the others.
+    # Compressed data that is compressed again.  gzlzss prints more messages, which sorting puts
+    # between the others.
     'forest; timeout 9 gzip -r'*'f '* | 'forest; timeout 9 gzip -rvv '*) ;;
     # A FIFO that is not open for writing yet: gzip treats it as empty.
     'menagerie; timeout 0.5 gzip -'*' fifo' | 'menagerie; exec 9<>fifo;'*) ;;

@@ -25,7 +25,7 @@ ours() {
     "$compare_base/ours/gzip" "$@"
 }
 
-# not COMMAND: fails if the command succeeds.  (Bats ignores a failed `!  COMMAND` in the middle of
+# not COMMAND: fails if the command succeeds.  (Bats ignores a failed `! COMMAND` in the middle of
 # a test.)
 not() {
     ! "$@"

@@ -1,8 +1,8 @@
 # GZ_COMPLETION_DIR(SHELL, PKG-CONFIG-MODULE, DEFAULT)
-# ---------------------------------------------------- Adds --with-SHELL-completion-dir and sets
-# SHELLcompletiondir.  With "no", the value is empty; with a directory, it is that directory.
-# Without the option, it is the pkg-config module's completionsdir if that is below our prefix,
-# otherwise DEFAULT.
+# ----------------------------------------------------
+# Adds --with-SHELL-completion-dir and sets SHELLcompletiondir.  With "no", the value is empty.
+# With a directory, it is that directory.  Without the option, it is the pkg-config module's
+# completionsdir if that is below our prefix, otherwise DEFAULT.
 AC_DEFUN([GZ_COMPLETION_DIR],
 [AC_ARG_WITH([$1-completion-dir],
   [AS_HELP_STRING([--with-$1-completion-dir=DIR],

@@ -1,7 +1,9 @@
-# GZ_PATHS -------- Ends configure with an error if a path has a character that the scripts of
-# Automake and libtool do not quote.  Call it before AM_INIT_AUTOMAKE, which also tests two of these
-# paths, but with a less helpful message.  The target can-install in Makefile.am tests directories
-# that the user gives to make.
+# GZ_PATHS
+# --------
+# Ends configure with an error if a path has a character that the scripts of Automake and libtool do
+# not quote.  Call it before AM_INIT_AUTOMAKE, which also tests two of these paths, but with a less
+# helpful message.  The target can-install in Makefile.am tests directories that the user gives to
+# make.
 AC_DEFUN([GZ_PATHS],
 [AC_MSG_CHECKING([whether Automake and libtool can work with all paths])
 gz_lf='

@@ -31,11 +31,11 @@ struct feeding {
     uint64_t weighed_left;  /* jobs_left at the last decision about GPUs */
     uint64_t weighed_since; /* jobs_emptied at the last decision about GPUs */
     double weighed_at;      /* the time of the last decision about GPUs */
-    int gpus;               /* GPUs for which starting a feeder was tried, the first ones */
+    int gpus;               /* starting a feeder was tried for GPUs 0 to gpus - 1 */
     int started[GPUS_MAX];  /* feeders started for each GPU */
     int alive;              /* feeders that have not ended */
-    int idle;               /* of these, feeders that wait for segments for a free batch */
-    int busy;               /* of these, feeders that fill a batch or have it matched */
+    int idle;               /* feeders that wait for segments for a free batch */
+    int busy;               /* feeders that fill a batch or have it matched */
     int readers;            /* workers that read a segment for a feeder now */
     struct queue unread,    /* slots that wait until a worker reads them for their feeder */
         ready;              /* slots that wait until a worker encodes them */

@@ -34,16 +34,16 @@ struct gpu_pool {
     /* GPUs for which a thread was started.  GPUS_MAX after a failed start: no more threads are
      * started then. */
     int started;
-    int taken;   /* how many of config.numbers these threads have taken, the first ones */
+    int taken;   /* these threads have taken config.numbers[0..taken) */
     int opening; /* threads that are bringing up a GPU */
     /* Threads that are bringing up a GPU, or have yet to call `changed`. */
     int running;
     pthread_t threads[GPUS_MAX]; /* all threads that were started, to join them */
-    int threads_started;         /* how many threads were started */
-    int threads_joined;          /* how many of these, the first ones, were joined */
+    int threads_started;         /* threads[0..threads_started) were started */
+    int threads_joined;          /* threads[0..threads_joined) were joined */
     struct one_gpu gpus[GPUS_MAX];
-    int ready;  /* GPUs that have come up: the first of gpus */
-    int failed; /* of these, GPUs that have failed since */
+    int ready;  /* gpus[0..ready) have come up */
+    int failed; /* GPUs that have come up and have failed since */
     char trouble[GPU_ERROR_SIZE];
 };
 

@@ -41,8 +41,8 @@ static double per_byte(struct policy_work w)
     return w.bytes > 0 ? w.seconds / w.bytes : 0;
 }
 
-/* Whether enough was matched to use the measured rate.  For a few small files, the measured times
- * are more those of waiting for a core than of matching. */
+/* Whether enough was matched to use the measured rate.  While only a few small files were matched,
+ * most of the measured time was spent waiting for a core. */
 static bool is_measured(const struct policy_facts *f)
 {
     return f->match.bytes >= (double)f->segment_size;
@@ -143,8 +143,8 @@ static bool segments_take_long(const struct policy_facts *f)
  * - if the GPUs would be done with all that is left before the worker is done with one segment: in
  *   the end everyone would wait for that segment.  At the slow levels this holds for most inputs of
  *   more than one segment, even while a GPU is brought up;
- * - on all cores at once while a GPU is brought up: that takes a core, and is slower if no core is
- *   free.  Reading ahead takes a core, too.
+ * - if all cores would then be busy while a GPU is brought up: bringing it up takes a core, and
+ *   takes longer if no core is free.  Reading ahead takes a core, too.
  */
 bool policy_cpu_may_match(const struct policy_facts *f)
 {

@@ -45,7 +45,7 @@ struct policy_facts {
     uint64_t left; /* bytes that are certain to come and not claimed */
     /* `left`, plus an estimate for announced files whose sizes are not known yet. */
     uint64_t expected;
-    uint64_t longest; /* bytes of the largest input among these; 0: not known */
+    uint64_t longest; /* bytes of the largest input to do; 0: not known */
     bool is_on_gpu;   /* the input is in GPU memory */
     bool is_pipe;     /* the input's size is not known: it is a pipe, or pushed */
     uint64_t given;   /* bytes that the pipe has given so far */
@@ -57,11 +57,11 @@ struct policy_facts {
     bool reads_ahead;   /* a worker reads ahead of a pipe */
 };
 
-/* Seconds that one thread takes to match `bytes` bytes: by the measured rate once a segment's bytes
- * were matched, before that by core_guess. */
+/* Seconds that one thread takes to match `bytes` bytes.  Until a segment's bytes were matched, this
+ * uses core_guess, then the measured rate. */
 double policy_match_seconds(const struct policy_facts *f, double bytes);
 
-/* The least bytes of input that are worth bringing up a GPU.  `longest` is that of policy_facts. */
+/* The least bytes of input that are worth bringing up a GPU.  `longest` is as in policy_facts. */
 uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest);
 
 /* Whether files of a known size are worth bringing up a GPU.  `least` bytes or more always are.
@@ -77,7 +77,7 @@ bool policy_pipe_wants_gpu(const struct policy_facts *f, uint64_t least, double 
                            double seconds, double share, bool *keeps_up);
 
 /* The number of GPUs to use for `bytes` bytes, 1 to `most`: one GPU, and one more for each
- * `further` bytes.  If `further` is 0, it is `most`. */
+ * `further` bytes.  If `further` is 0, returns `most`. */
 int policy_gpus(uint64_t bytes, uint64_t further, int most);
 
 /* Whether a worker may match the next segment instead of leaving it to the GPUs. */

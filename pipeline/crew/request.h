@@ -32,8 +32,9 @@ struct pipeline_config {
     size_t segment_size; /* LZ_SEGMENT_MIN to LZ_SEGMENT_MAX, a multiple of 1024 */
     enum backend backend;
     struct gpus_config gpus; /* the GPUs that the pipeline may use */
-    /* What decompresses: the cores; with AUTO, also a GPU for a large file; with GPU, a GPU for
-     * every file that it can. */
+    /* The engine that decompresses.  CPU: the cores.  AUTO: the cores, and also a GPU for a large
+     * file.  GPU: a GPU for every file; the cores decompress pipes, and data that the GPU leaves to
+     * them. */
     enum backend expand_backend;
     /* Limits of the process, in bytes: memory that it may use, and addresses that it may map.  0:
      * no limit.  A low limit makes the pipeline use fewer threads. */
@@ -60,9 +61,9 @@ struct pipeline_stats {
         out_bytes;         /* bytes of output, with header and trailer */
     uint64_t cpu_segments; /* segments that the CPU engine matched */
     uint64_t gpu_segments; /* segments that the GPU engine matched */
-    /* Of gpu_segments, those that failed the encoder's check, and were matched again by the CPU. */
+    /* gpu_segments that failed the encoder's check, so that the CPU matched them again. */
     uint64_t redone_segments;
-    uint64_t split_segments; /* of cpu_segments, those that several threads could match */
+    uint64_t split_segments; /* cpu_segments that several threads could match */
     /* `read` and `write` include time spent waiting for the other end. */
     double read, match, encode, write;
     uint64_t counters[LZ_COUNTERS]; /* counts of the CPU's match finder (lzss.h) */

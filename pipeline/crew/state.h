@@ -198,7 +198,7 @@ struct match_split {
     size_t len;
     struct lz_matcher *matcher;     /* the owner's; NULL: this worker shares no segment */
     unsigned next,                  /* the first chunk that no worker has taken */
-        end;                        /* the chunk after the last such chunk */
+        end;                        /* the chunk after the last one that no worker has taken */
     unsigned busy;                  /* workers that match chunks of it now */
     double seconds;                 /* matching time of all its workers, summed */
     uint64_t counters[LZ_COUNTERS]; /* the match finder's counts of all its workers, summed */
@@ -229,7 +229,7 @@ struct crew {
     /* No thread is started before this time, as a start failed; 0: none failed. */
     double start_again;
     int waiting,  /* workers with nothing to do */
-        called;   /* of these, workers that crew_call woke and that do not run yet */
+        called;   /* workers counted in `waiting` that crew_call woke and that do not run yet */
     int matching; /* workers that match a segment of their own */
     bool ends;    /* all threads must end */
 };

@@ -20,8 +20,8 @@
 #include "pipeline/expand/regions.h"
 #include "pipeline/expand/tools.h"
 
-/* Bytes of output below which the consumer does not accept a run, but decodes it again.  Each run
- * is written by itself, which takes too long for so little output. */
+/* The consumer does not accept a run with fewer bytes of output than this, but decodes its blocks
+ * again.  Each run is written by itself, which takes too long for so little output. */
 #define RUN_MIN ((size_t)16 << 10)
 
 /* Most calls of help_one that the consumer makes in tests, in each call of has_ahead. */

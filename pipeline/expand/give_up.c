@@ -5,8 +5,8 @@
  * input is kept.  So the stream keeps only:
  *
  * - the input that was pushed and is not decoded (pushing.h limits it);
- * - the part that is not yet written of the run that the consumer is writing, and the runs after it
- *   that a window needs (in_order_shorten).
+ * - the rest of the run that the consumer is writing, and the runs after it that a window needs
+ *   (in_order_shorten).
  *
  * The line loses all later runs, and the consumer's place returns to where these start.  All runs
  * that are not in line are freed.  Their buffers go to other decompressions, or to the system if no

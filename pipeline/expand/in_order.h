@@ -22,8 +22,8 @@
  * The window is before place->end. */
 void in_order_begin(struct expansion *e, struct gz_place *place);
 
-/* Ends that: from now on, the consumer decodes by itself.  Copies the window at the place to before
- * place->end. */
+/* Ends what in_order_begin has started: from now on, the consumer decodes by itself.  Copies the
+ * window at the place to before place->end. */
 void in_order_end(struct expansion *e, struct gz_place *place);
 
 /* Does one of these: accepts all runs that can be accepted now, writes one run, or resolves one.
@@ -55,8 +55,8 @@ bool in_order_has_failed(const struct expansion *e, int *error);
 const struct decoded_run *in_order_written(const struct expansion *e);
 
 /* Takes runs out of the line, and moves the consumer's place back to the first of them.  The run
- * that is being written stays.  If it is shorter than a window, so do as many runs after it as make
- * up a window.  Returns false if this is not possible now. */
+ * that is being written stays in the line.  If it is shorter than a window, the runs after it that
+ * complete the window stay, too.  Returns false if this is not possible now. */
 bool in_order_shorten(struct expansion *e);
 
 /* Whether the run is accepted and not yet written. */

@@ -52,10 +52,10 @@ struct input {
     size_t count, room;    /* number of blocks in use, and length of the array `blocks` */
     struct block *spare;   /* an unused block of a pipe; NULL only if `blocks` has one */
     bool needs_block;      /* a thread waits until no thread copies from the blocks */
-    /* Byte of the input up to which bytes have come; first byte that is not forgotten. */
+    /* Bytes before `front` have come.  Bytes before `kept` are forgotten. */
     uint64_t front, kept;
-    /* A thread is reading from the pipe; the input ends at `front`, or an error has ended it there;
-     * input_cancel was called. */
+    /* reading: a thread is reading from the pipe.  ends: the input ends at `front`, or an error has
+     * ended it there.  is_cancelled: input_cancel was called. */
     bool reading, ends, is_cancelled;
     int error; /* the errno of the error that has ended the input; 0: none */
 };

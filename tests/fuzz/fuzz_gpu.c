@@ -1,16 +1,17 @@
 /*
- * fuzz_gpu.c - a GPU's output is zlib's, whatever the input, or the input is left to the CPU
+ * fuzz_gpu.c - for every input, a GPU makes zlib's output or leaves the input to the CPU
  *
  * A libFuzzer target (`make fuzz`) for both kinds of decompression by a GPU (gpu/inflate.h): of a
  * whole file in memory, and in steps.  The kernels run on an emulated device
  * (tests/emulation/cuda_runtime.h).  tests/fuzz/mutate_gpu.c uses the same code without clang.
  *
  * The input's first bytes are a struct fuzz_gpu_choice.  A fuzzer can hardly guess a CRC-32.  So
- * with most choices the other bytes are raw DEFLATE, for which this program makes headers and
- * trailers.  Small batches and groups let a small file pass through many of them.
+ * with most choices, the other bytes are raw DEFLATE, and this program adds headers and trailers.
+ * Batches and groups are small, so that a small file passes through many of them.
  *
  * An engine takes long to open.  So all inputs with the same setting share one, as a program's
- * files do.  If an input fails only after others, earlier data in the engine's memory matters.
+ * files do.  If an input fails only after others, data that these left in the engine's memory
+ * matters.
  */
 #include "config.h"
 
@@ -26,8 +27,8 @@
          ? (void)0         \
          : (fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition), abort()))
 
-/* A few bytes of input can decode to gigabytes; zlib stops at this size.  It is large enough for
- * blocks of which the host copies an outline (gpu/units.cu). */
+/* zlib stops after this much output, because a few bytes of input can decode to gigabytes.  Blocks
+ * of this size are long enough for an outline (gpu/units.cu). */
 #define OUT_MAX ((size_t)3 << 20)
 
 /* Each batch takes some milliseconds on the emulated device. */
@@ -58,7 +59,7 @@ enum end {
 
 struct reference {
     const uint8_t *in;
-    size_t in_len, used; /* bytes of input; those of good members */
+    size_t in_len, used; /* bytes of input, and bytes of its good members */
     uint8_t *out;
     size_t out_len; /* bytes of output of the good blocks */
     struct block *blocks;
@@ -76,7 +77,8 @@ static void add_block(struct reference *r, const struct block *b)
     r->out_len = b->out_end;
 }
 
-/* Reads a member, or with has_header false a raw stream.  False, with r->end, if it is bad. */
+/* Reads a member; if has_header is false, a raw stream.  If it is bad, sets r->end and returns
+ * false. */
 static bool read_member(struct reference *r, z_stream *z, bool has_header)
 {
     struct block b = {8 * (uint64_t)(z->next_in - r->in), 0, 0, false};
@@ -107,7 +109,7 @@ static bool read_member(struct reference *r, z_stream *z, bool has_header)
     }
 }
 
-/* Reads all members; with has_headers false, one raw stream. */
+/* Reads all members; if has_headers is false, one raw stream. */
 static void read_all(struct reference *r, const uint8_t *in, size_t len, bool has_headers)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)in, .avail_in = (uInt)len, .avail_out = OUT_MAX};
@@ -204,7 +206,7 @@ static struct gpu_inflate *open_engine(unsigned setting, bool in_steps)
 /* --- A whole file ----------------------------------------------------------------------------- */
 
 struct progress {
-    unsigned batches, stop; /* batches decoded; those to decode, 0: all */
+    unsigned batches, stop; /* batches decoded; batches after which to stop, 0: never */
     size_t in_len, room;
     uint64_t in, out;
 };
@@ -270,19 +272,19 @@ static void try_whole(const struct fuzz_gpu_choice *choice, unsigned setting,
 
 /* --- In steps --------------------------------------------------------------------------------- */
 
-/* Where the CPU is, which takes the output of the steps. */
+/* The CPU, which takes the output of the steps, and how far it is. */
 struct consumer {
     const struct reference *r;
     size_t block;        /* the number of the next block */
     uint64_t bit;        /* the bit of the input where the next run has to start */
     size_t at;           /* bytes of output so far */
     size_t member_start; /* the member's output starts with this byte */
-    bool has_stopped;    /* it has found an error in a header or trailer, or the output too long */
+    bool has_stopped;    /* a header or trailer is bad, or the output is too long */
 };
 
-/* Returns the last bit at which the header of the stored block at `bit` can be read: the unused
- * bits behind it may be like its own.  Returns `bit` if there is no such block.  The GPU's blocks
- * start there. */
+/* The bits between a stored block's header and the next byte may repeat the header, so several
+ * starts can be right; the GPU takes the last one.  Returns the last bit at which the header of the
+ * stored block at `bit` can be read, or `bit` if there is no such block. */
 static uint64_t last_start(const struct reference *r, uint64_t bit)
 {
     const uint64_t last = (bit + 3 + 7) / 8 * 8 - 3;
@@ -293,7 +295,7 @@ static uint64_t last_start(const struct reference *r, uint64_t bit)
     return last;
 }
 
-/* Moves the consumer behind the blocks of a run.  False: zlib has not read all of them. */
+/* Moves the consumer behind the blocks of a run.  False if zlib has not read all of them. */
 static bool pass_blocks(struct consumer *c, const struct gpu_inflate_run *run)
 {
     const struct reference *r = c->r;
@@ -340,7 +342,7 @@ static void check_run(struct consumer *c, const struct gpu_inflate_run *run, con
     }
 }
 
-/* Takes what an output buffer has. */
+/* Takes all output from an output buffer. */
 static void take_output(struct gpu_inflate *g, struct consumer *c, unsigned output,
                         const struct gpu_inflate_output *o)
 {
@@ -369,8 +371,8 @@ static void take_output(struct gpu_inflate *g, struct consumer *c, unsigned outp
     free(bytes);
 }
 
-/* Loads input buffer number i of an input that is decoded from byte `first` on.  Returns its
- * length, 0 if it is behind the input. */
+/* Loads input buffer number i of an input that is decoded from byte `first` on.  Returns the
+ * buffer's length; 0 if the input ends before it. */
 static size_t load(struct gpu_inflate *g, const struct reference *r, uint64_t first, uint64_t i)
 {
     const uint64_t start = first + i * gpu_inflate_batch_size(g);
@@ -386,8 +388,8 @@ static size_t load(struct gpu_inflate *g, const struct reference *r, uint64_t fi
     return len;
 }
 
-/* Decodes an input buffer, and takes the outputs.  Each is taken only after the next one was made,
- * as if the consumer were slow. */
+/* Decodes an input buffer, and takes the outputs.  As if the consumer were slow, takes each output
+ * only after the next one was made. */
 static enum gpu_inflate_result decode_input(struct gpu_inflate *g, struct consumer *c,
                                             unsigned input, uint64_t start, size_t len,
                                             struct fuzz_gpu_result *result)
@@ -410,8 +412,8 @@ static enum gpu_inflate_result decode_input(struct gpu_inflate *g, struct consum
     return done;
 }
 
-/* Sets window[] to what is known before block number `first`, behind bytes that are not known.
- * Returns the consumer there. */
+/* Fills the end of window[] with the output before block number `first`, as far as it belongs to
+ * the same member.  Returns a consumer that is there. */
 static struct consumer begin_at(const struct reference *r, size_t first, uint8_t window[WINDOW])
 {
     struct consumer c = {.r = r, .block = first, .bit = r->blocks[first].start};

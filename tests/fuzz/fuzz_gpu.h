@@ -12,7 +12,7 @@
 enum fuzz_gpu_form {
     FUZZ_GPU_FILE,    /* a .gz file */
     FUZZ_GPU_STREAMS, /* raw DEFLATE streams; each gets a header, and the trailer of its output */
-    FUZZ_GPU_MENDED,  /* the same; a stream that is bad is ended behind its last good block */
+    FUZZ_GPU_MENDED,  /* the same, but a bad stream is cut off behind its last good block */
     FUZZ_GPU_BGZF,    /* the same as FUZZ_GPU_MENDED, with headers of BGZF */
     FUZZ_GPU_FORMS
 };
@@ -20,7 +20,8 @@ enum fuzz_gpu_form {
 /* Engines, by falling size of batches and groups. */
 #define FUZZ_GPU_SETTINGS 5
 
-/* Compressed bytes of a batch of setting number 2.  Twice as many more are loaded with it. */
+/* Compressed bytes of a batch of setting number 2.  Twice as many further bytes are loaded with
+ * it. */
 #define FUZZ_GPU_SMALL_BATCH 2000
 
 /* How a file is decompressed.  An input of the libFuzzer target begins with these bytes.  Every
@@ -28,8 +29,8 @@ enum fuzz_gpu_form {
 struct fuzz_gpu_choice {
     uint8_t form;    /* enum fuzz_gpu_form */
     uint8_t setting; /* the number of an engine; one with larger batches if the file has too many */
-    uint8_t room;    /* room for more output than there is, for all, for all but one byte, or for a
-                        lot */
+    uint8_t room;    /* the room at `out` (fuzz_gpu.c): more than the output, just enough, one byte
+                      * less, or very much */
     uint8_t stop;    /* 0: decompress all in one call; n: stop after n batches */
     uint8_t shift;   /* distance of the output from a multiple of 16 bytes */
     uint8_t first;   /* number of the block at which decompression in steps begins */
@@ -40,7 +41,7 @@ struct fuzz_gpu_choice {
 struct fuzz_gpu_result {
     bool is_good;       /* zlib accepts it */
     bool is_done;       /* gpu_inflate has decompressed it */
-    bool is_stepped;    /* so have the steps, up to its end */
+    bool is_stepped;    /* the steps have decompressed it, up to its end */
     unsigned batches;   /* batches that gpu_inflate has decoded */
     unsigned outputs;   /* output buffers that the steps have filled */
     size_t step_length; /* bytes of output of the steps */

@@ -5,8 +5,8 @@
  * default, it makes the same damaged files each time, for a few seconds.
  *
  *     FUZZ_SECONDS=N   in the environment: runs N seconds for each format, with new random damage
- *                      on each run FUZZ_CORPUS=DIR  writes the undamaged files to DIR, for
- *                      libFuzzer
+ *                      on each run
+ *     FUZZ_CORPUS=DIR  in the environment: writes the undamaged files to DIR, for libFuzzer
  */
 #include "config.h"
 

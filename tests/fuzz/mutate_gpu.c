@@ -1,10 +1,10 @@
 /*
  * mutate_gpu.c - damages .gz files of many kinds for fuzz_gpu.c, without clang
  *
- * zlib makes the files; each is damaged once, in one way.  By default the damaged files are the
- * same each time, and take a few seconds.
+ * zlib makes the files.  Each is damaged once, in one way.  By default, every run damages the same
+ * places, and takes a few seconds.
  *
- *     mutate_gpu flips=20000 cuts=2000   damages this many files in these ways (names[]) only
+ *     mutate_gpu flips=20000 cuts=2000   damages only in these ways (names[]), this many files each
  *     mutate_gpu flips=100 seed=2        damages other places of the files
  *     FUZZ_CORPUS=DIR                    in the environment: writes inputs to DIR, for libFuzzer
  */
@@ -51,10 +51,10 @@ static const struct recipe {
     {"runs", &few, 40000, 6, Z_RLE, 4, 0, 0, 1, false},
     {"BGZF", &words, 60000, 6, Z_DEFAULT_STRATEGY, 8, 0, 0, 5, true},
     {"members", &tokens, 30000, 6, Z_DEFAULT_STRATEGY, 5, Z_SYNC_FLUSH, 3000, 7, false},
-    /* Each ends just where the batch does that begins with its first block. */
+    /* Each member ends exactly where the batch ends that begins with the member's first block. */
     {"members that end with a batch", &noise, 5 * (3 * FUZZ_GPU_SMALL_BATCH + 10 - 23), 0,
      Z_DEFAULT_STRATEGY, 8, 0, 0, 5, false},
-    /* Good blocks are found in it that are none of its own. */
+    /* The search finds the inner file's good blocks, which are not blocks of this file. */
     {"stored .gz", NULL, 60000, 0, Z_DEFAULT_STRATEGY, 8, Z_BLOCK, 5000, 1, false},
 };
 
@@ -131,8 +131,8 @@ static struct file make_file(const struct recipe *r, size_t len, uint64_t seed)
     return f;
 }
 
-/* The files, in three sizes.  In short files, damage hits headers more often, and small batches
- * suit short files. */
+/* Each file is made in three sizes.  In short files, damage hits headers more often.  Files of the
+ * smaller sizes go through engines with small batches. */
 enum size { TINY, SHORT, LONG, SIZES };
 static struct file files[SIZES][RECIPES];
 static const size_t divisors[SIZES] = {100, 12, 1}; /* of a recipe's length */
@@ -181,7 +181,7 @@ static void insert(struct bytes *b, size_t at, size_t n, uint64_t *random)
         memmove(b->data + at, b->data + from, n < b->len - from ? n : b->len - from);
 }
 
-/* Damages b in that way.  Splices take their ends from `other`. */
+/* Damages b in that way.  A splice takes the end of `other`. */
 static void damage_as(enum kind kind, struct bytes *b, const struct bytes *other, uint64_t *random)
 {
     const size_t at = place_in(b, random), from = place_in(other, random);
@@ -233,7 +233,8 @@ static void print_totals(const char *name, const struct totals *t)
            name, t->files, t->good, t->done, t->batches, t->stepped, t->outputs);
 }
 
-/* Returns a choice for files of that size: blocks of long files do not fit the smallest batches. */
+/* Returns a choice for files of that size.  Long files do not get the smallest batches, because
+ * their blocks do not fit. */
 static struct fuzz_gpu_choice random_choice(enum fuzz_gpu_form form, enum size size,
                                             uint64_t *random)
 {
@@ -292,7 +293,7 @@ DAMAGE(splices, SPLICES)
 DAMAGE(overwritten, NOISE)
 DAMAGE(streams, STREAMS)
 
-/* A good file, which an engine with large batches must decompress. */
+/* Checks that an engine with large batches decompresses a good file. */
 static void check_good(const struct recipe *r, const struct bytes *gz, struct totals *t)
 {
     const struct fuzz_gpu_choice choice = {.form = FUZZ_GPU_FILE, .room = 1};
@@ -373,8 +374,8 @@ static void undamaged(void)
         }
     }
     print_totals("undamaged", &totals);
-    /* Blocks that are larger than a small batch are left to the CPU; but most files pass through
-     * many batches and groups. */
+    /* Some files are left to the CPU, because a block is larger than a small batch.  But most files
+     * pass through many batches and groups. */
     CHECK(totals.done > 2 * RECIPES && totals.batches > 4 * RECIPES);
     CHECK(totals.stepped > 2 * RECIPES && totals.outputs > 4 * RECIPES);
 }

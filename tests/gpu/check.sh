@@ -702,8 +702,8 @@ example() {
     verdict "examples/load.cu"
 }
 
-# device_pointers TOOL CHECK...: runs these checks of tests/gpu/test_device_pointers, or all, under
-# the sanitizer's tool.
+# device_pointers TOOL CHECK...: runs these checks of tests/gpu/test_device_pointers under the
+# sanitizer's tool; without CHECKs, all checks.
 device_pointers() {
     has_program test_device_pointers && has_sanitizer || return 0
     tool=$1
@@ -732,8 +732,8 @@ device_pointers_memcheck() {
 }
 
 device_pointers_racecheck() {
-    # Only decompression: lanes of a match finder write to one mark at the same time on purpose
-    # (lanes_with_same in gpu/warp.cuh), which racecheck reports for inputs of a few bytes.
+    # Check only decompression. A match finder's lanes write to one mark at the same time on purpose
+    # (lanes_with_same in gpu/warp.cuh), and racecheck reports that for inputs of a few bytes.
     device_pointers racecheck decompression inflating inflating_threads own_context
 }
 

@@ -1,5 +1,5 @@
 /*
- * device.h - device memory for tests of kernels: the heap's where the device is emulated
+ * device.h - device memory for tests of kernels; on the emulated device, memory of the heap
  */
 #ifndef GZLZSS_TESTS_UNIT_DEVICE_H
 #define GZLZSS_TESTS_UNIT_DEVICE_H

@@ -28,8 +28,8 @@ static inline bool is_given_up(const struct lz_chunk *c)
 struct segment {
     const uint8_t *in;
     size_t len;
-    /* If larger than its length: the size with which it is added to the batch, before it turns out
-     * shorter. */
+    /* If this is larger than len, the segment is added to the batch with this size, and then
+     * shortened to len. */
     size_t added;
     bool is_away; /* the engine reads it in place, without a copy in the batch */
 };

@@ -62,12 +62,12 @@ static size_t memory_size;
 
 static struct {
     bool is_unknown;         /* the driver does not know the memory */
-    enum gpu_wait result;    /* the result of waiting for a stream, */
-    _Atomic(void *) stream;  /* and for which one was waited, */
-    atomic_int device;       /* with which device */
+    enum gpu_wait result;    /* the result of waiting for a stream */
+    _Atomic(void *) stream;  /* the stream of the last wait */
+    atomic_int device;       /* the device of the last wait */
     int current;             /* the current device */
     bool has_no_blocks;      /* the driver does not tell allocations */
-    atomic_long asked;       /* how often it was asked about memory */
+    atomic_long asked;       /* how often the driver was asked about memory */
     atomic_long good_copies; /* after this number, copies fail */
 } told;
 
@@ -176,14 +176,14 @@ bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
 enum fate { WORKS, LEAVES, FAILS };
 
 static struct {
-    _Atomic enum fate fate;   /* what becomes of a call, */
-    atomic_size_t after;      /* once this much of its input was read */
+    _Atomic enum fate fate;   /* how a call ends */
+    atomic_size_t after;      /* LEAVES and FAILS: after this many bytes of its input */
     atomic_bool cannot_open;  /* no engine can be opened */
     size_t batch;             /* bytes of input of a batch */
     bool counts;              /* gpu_inflate_new can count, whatever the fate */
-    size_t counts_too_few;    /* bytes by which it counts wrongly */
+    size_t counts_too_few;    /* gpu_inflate_new counts this many bytes too few */
     void (*in_call)(void);    /* called in each call before it works; may be NULL */
-    atomic_long opens, calls; /* what was asked */
+    atomic_long opens, calls; /* how often an engine was opened, and called */
     atomic_long open;         /* engines that are open */
 } zlib;
 
@@ -295,7 +295,7 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
     return result;
 }
 
-/* Begins a call of the engine: returns its input, which the caller frees. */
+/* Begins a call of the engine.  Returns a copy of the call's input, which the caller frees. */
 static uint8_t *enter(struct gpu_inflate *g, const uint8_t *in, size_t in_len)
 {
     uint8_t *bytes = unit_need(malloc(in_len + 1));
@@ -310,7 +310,7 @@ static uint8_t *enter(struct gpu_inflate *g, const uint8_t *in, size_t in_len)
     return bytes;
 }
 
-/* Ends it. */
+/* Ends a call that `enter` began. */
 static void leave(struct gpu_inflate *g, char error[GPU_ERROR_SIZE])
 {
     CHECK(!is_program || is_saved);
@@ -568,8 +568,8 @@ static uint8_t *compressed(gzlzss *z, size_t len, size_t *out_len)
 
 static const size_t sizes[] = {0, 1, 1000, SEGMENT, 5 * SEGMENT + 1, 140 * SEGMENT + 1234};
 
-/* From either memory to either, by any number of threads, there and back: ways numbered from
- * `first` to below `end`. */
+/* Compresses and decompresses from the host's or a GPU's memory to the host's or a GPU's.  `way` is
+ * the number of a combination of these, a number of threads and a level. */
 static void check_memory(int first, int end, int step)
 {
     struct CUstream_st *stream = (struct CUstream_st *)&told;
@@ -866,7 +866,7 @@ static void test_damage(void)
 
 /* --- Decompression by a GPU --- */
 
-/* A call's input, as a .gz in the host's memory and in that GPU's. */
+/* The .gz that the calls decompress, in the host's memory and in the memory of a GPU. */
 static uint8_t *packed;
 static size_t packed_len;
 
@@ -878,7 +878,7 @@ static gzlzss_status unpack(gzlzss *z, bool from_gpu, size_t *len, gzlzss_call *
                                   call);
 }
 
-/* The same, when all has to go well. */
+/* Calls unpack, and checks that all goes well. */
 static void check_unpack(gzlzss *z, bool from_gpu)
 {
     gzlzss_call call = GZLZSS_CALL_INIT;
@@ -976,8 +976,8 @@ static void test_choice(void)
     free_object(z);
 }
 
-/* A GPU that leaves data to the CPU, at once or later, is asked again the next time; one that fails
- * is not; and one whose engine cannot be opened is after a while. */
+/* If a GPU has left data to the CPU, at once or later, the next call uses it again.  If it has
+ * failed, no call uses it again.  If its engine cannot be opened, calls try again after a while. */
 static void test_fallbacks(void)
 {
     for (int way = 0; way < 8; way++) {
@@ -1023,7 +1023,7 @@ static void test_fallbacks(void)
     free_object(z);
 }
 
-/* Too little room, damage, a cut, and bytes behind the members: what the CPU says. */
+/* With too little room, damage, a cut, or bytes behind the members, the result is the CPU's. */
 static void test_verdicts(void)
 {
     gzlzss *z = object(2, false);
@@ -1217,8 +1217,8 @@ static void *allocate(void *ctx, size_t size)
     return m->memory;
 }
 
-/* Output in memory of the engine's GPU, of another GPU, and of the host, by a GPU and by the
- * CPU. */
+/* The output is in memory of the engine's GPU, of another GPU or of the host.  A GPU does all of
+ * the work, a part of it, or nothing. */
 static void test_new(void)
 {
     uint8_t *host = unit_need(malloc(input_size));
@@ -1237,7 +1237,7 @@ static void test_new(void)
         get_ready();
         memset(m.memory, 0, input_size);
         told.current = 2;
-        /* The GPU does all; it does nothing; it counts, and then leaves the data or fails. */
+        /* By `way`, the GPU does all, does nothing, or counts and then leaves the data or fails. */
         if (way > 0)
             atomic_store(&zlib.fate, way == 3 ? FAILS : LEAVES);
         zlib.counts = way >= 2;
@@ -1286,7 +1286,7 @@ static void test_new_errors(void)
              GZLZSS_ERROR_TRUNCATED);
     CHECK(out == gpu_out() && len > 0 && len < input_size && len <= bad.asked[0] && bad.calls == 1);
     CHECK(is_masked(gpu_out(), input, len));
-    /* For no output, NULL is memory enough. */
+    /* An output of 0 bytes needs no memory, so `allocate` may return NULL. */
     uint8_t *empty = compressed(z, 0, &empty_len);
 
     none.calls = 0;
@@ -1359,11 +1359,11 @@ struct batch {
     struct sample samples[ITEMS];
     gzlzss_item items[ITEMS];
     uint8_t *host_out;
-    size_t packed_len, len; /* of all */
+    size_t packed_len, len; /* bytes of all inputs, and of all outputs */
 };
 
-/* Makes items whose inputs and outputs are in these places: 0 is device 2, 1 device 3, 2 the host,
- * 3 one after the other. */
+/* Makes items whose inputs and outputs are in these places.  0: device 2.  1: device 3.  2: the
+ * host.  3: these three in turn. */
 static void make_batch(struct batch *b, gzlzss_format format, int in, int out)
 {
     uint8_t *host_out = b->host_out = unit_need(malloc(ITEMS * 5000));
@@ -1549,7 +1549,7 @@ static void test_batch_ends(void)
     free_object(z);
 }
 
-/* Calls from several threads take turns, and those that wait can be cancelled. */
+/* Calls from several threads take turns, and a call that waits can be cancelled. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -1711,7 +1711,7 @@ static void test_threads(void)
     packed_len = whole;
 }
 
-/* A child calls nothing of the GPU's. */
+/* After fork, a child calls no function of gpu/. */
 static void test_fork(void)
 {
     gzlzss *z = object(2, false);
@@ -1726,7 +1726,7 @@ static void test_fork(void)
         size_t len = input_size;
         bool is_right;
 
-        /* Each function of gpu/ that looks would say no. */
+        /* From here on, a check fails if the library asks gpu/ about the program's memory. */
         is_program = false;
         is_right = unpack(z, true, &len, NULL) == GZLZSS_ERROR_FORKED && len == 0;
         gzlzss_free(z);

@@ -57,7 +57,8 @@ static void test_as_by_definition(void)
     for (int round = 0; round < 300; round++) {
         const size_t count = 1 + (size_t)any(MOST);
         const int ranks = 1 + (int)any(40);
-        /* Many files of equal size, or hardly any; and a few files that all ranks share. */
+        /* With a small limit, many files have equal sizes; with a large one, hardly any.  A few
+         * files are 50 times as large, so that all ranks may share them. */
         const uint64_t limit = round % 3 == 0 ? 4 : round % 3 == 1 ? 1000000 : UINT64_C(1) << 40;
 
         for (size_t i = 0; i < count; i++)

@@ -484,8 +484,8 @@ static void check_sizes(const struct segment *s, size_t split, bool last,
     CHECK_EQ(end - b, last ? s->len == 0 : 2); /* two empty blocks mark the segment's end */
 }
 
-/* Checks that a segment that ends with only one empty stored block has the same bytes, without the
- * second one, which takes five bytes. */
+/* With HUFF_SYNC, a segment ends with one empty stored block instead of two.  `marked` is the
+ * segment with two.  Checks that the result is `marked` without its last five bytes. */
 static void check_sync(const struct segment *s, size_t split, const uint8_t *marked, size_t size)
 {
     const size_t bound = huff_bound(s->len);

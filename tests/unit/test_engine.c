@@ -148,8 +148,8 @@ static size_t block_at(uint64_t bit)
     return k;
 }
 
-/* Checks that a run's output is the data, once its symbols are bytes.  *made is how much of the
- * data comes before the run; afterwards, how much ends with it. */
+/* Checks that a run's output is the data, once its symbols are bytes.  Before the call, *made is
+ * the number of bytes of data before the run; afterwards, the number up to the run's end. */
 static void check_run(const struct decode_engine *engine, struct expand_tools *tools,
                       const struct decode_task *task, struct decoded_run *run, size_t *made)
 {

@@ -500,8 +500,8 @@ static void test_full(void)
     free(r.out);
 }
 
-/* Short members, and a GPU that is up only when some of them are decompressed: it takes over where
- * a block starts, never where a member has just ended. */
+/* The members are short, and the GPU is up only after some of them are decompressed.  It takes over
+ * where a block starts, never where a member has just ended. */
 static void test_late(void)
 {
     enum { COUNT = 200, EACH = LEN / COUNT };

@@ -25,7 +25,7 @@ struct file {
     size_t gz_len, len;
 };
 
-/* What makes a member. */
+/* The parameters of a member. */
 struct way {
     int level, strategy;
     size_t flush_every; /* bytes; 0: never */
@@ -374,8 +374,8 @@ static void test_small_files(void)
     }
 }
 
-/* What is damaged, cut off, or followed by something, is left to the CPU; so is what has no
- * room. */
+/* The GPU leaves input to the CPU that is damaged, cut off or followed by other bytes, or whose
+ * output has no room. */
 static void test_left(void)
 {
     struct gpu_inflate *g =
@@ -486,8 +486,8 @@ static uint8_t reversed(uint8_t byte)
     return result;
 }
 
-/* The header of a member, and a fixed block of long matches, which stand as literals in the outer
- * block. */
+/* Makes a member's header and a fixed block of long matches.  The outer block has these bytes as
+ * literals. */
 static void make_inner(struct bits *b)
 {
     static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
@@ -500,12 +500,12 @@ static void make_inner(struct bits *b)
         put_code(b, 0, 5);    /* distance 1 */
     }
     put_code(b, 0, 7); /* the end */
-    put_bits(b, 6, 3); /* a block type that there is not */
+    put_bits(b, 6, 3); /* an invalid block type */
     end_bits(b);
 }
 
-/* One final block of flat codes, in which a member seems to start.  What the device makes of that
- * must not get into what it makes of the block. */
+/* One final block of flat codes, inside of which a member seems to start.  The device decodes that
+ * member, too, but none of its output may get into the output of the block. */
 static void make_outer(struct file *f)
 {
     static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
@@ -610,7 +610,7 @@ static void test_failures(void)
     drop_file(&f);
 }
 
-/* With the argument `quick`, what compute-sanitizer has the patience for. */
+/* With the argument `quick`, runs only tests that do not take long under compute-sanitizer. */
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "quick") == 0) {

@@ -25,7 +25,7 @@ struct input {
     size_t packed_len, len;
     size_t room;     /* for the output */
     bool is_left;    /* the GPU must leave it */
-    bool may_be_any; /* it is damaged in a way that need not matter: zlib has the verdict */
+    bool may_be_any; /* the damage may or may not matter: zlib has the verdict */
 };
 
 static const struct input_kind words = {"words", WORDS, 0}, noise = {"noise", RANDOM, 0},
@@ -56,7 +56,7 @@ static void make_input(struct input *i, size_t len, const struct input_kind *kin
     (void)deflateEnd(&z);
 }
 
-/* Whether zlib takes all of the input's bytes, and gives its data. */
+/* Whether zlib reads all of the input's bytes and makes its data of them. */
 static bool is_right(const struct input *i, enum gpu_inflate_format format)
 {
     uint8_t *out = unit_need(malloc(i->len + 1));
@@ -164,7 +164,7 @@ static void drop_inputs(struct input *inputs, size_t count)
     }
 }
 
-/* Engines whose batches hold all inputs, and a few. */
+/* An engine whose batches hold all inputs, and one whose batches hold only a few. */
 static const struct gpu_inflate_options some[] = {
     {.batch = (size_t)1 << 20, .symbols = (size_t)2 << 20},
     {.batch = (size_t)40 << 10, .symbols = (size_t)300 << 10, .longer = 5000}};
@@ -341,7 +341,7 @@ static void test_failures(void)
     drop_inputs(&input, 1);
 }
 
-/* With the argument `quick`, what compute-sanitizer has the patience for. */
+/* With the argument `quick`, runs only tests that do not take long under compute-sanitizer. */
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "quick") == 0) {

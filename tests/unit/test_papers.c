@@ -447,7 +447,7 @@ static void test_real_files(void)
 
 /* --- What the methods count --- */
 
-/* The counts of methods that count, for a few bytes, so that they can be checked by hand. */
+/* Tests the methods that count, with so few bytes that the counts can be checked by hand. */
 static void test_counts(void)
 {
     static const struct {
