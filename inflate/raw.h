@@ -63,7 +63,8 @@ struct inf_io {
     /* Bytes of output that were made. */
     size_t made;
 
-    /* After INF_BLOCK, the place where the next block starts, in bits from in - INF_BACK on. */
+    /* After INF_BLOCK, where the next block starts: a number of bits, counted from the byte
+     * `in - INF_BACK`. */
     size_t place;
 };
 

@@ -834,8 +834,8 @@ count_files() {
     wait $! || status=$?
     # The command did not touch the files in the new directory.
     [ "$(cat "$(level 29)"/* | sort | uniq -c | tr -d ' ')" = 12new ]
-    # The command may have left out files of the directory that was moved away, and has printed
-    # that.  It has compressed all others.
+    # The command may have left out files of the directory that was moved away, but then it has
+    # printed a message.  It has compressed all other files.
     names=(-name '[1-9]' -o -name '1[0-2]')
     left=$(find "$(level 28)/other" "${names[@]}" | wc -l)
     if [ "$left" -gt 0 ]; then

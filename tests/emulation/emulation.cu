@@ -117,9 +117,9 @@ static void fail(const char *what)
     abort();
 }
 
-/* Stops this thread and lets the warp's next lane run, if it can; otherwise returns to the
- * scheduler.  Going directly to the next lane is faster: it mostly waits at the same place in the
- * code, so the processor can predict where the call returns to. */
+/* Stops this thread.  If the warp's next lane can run, goes directly to it, otherwise to the
+ * scheduler.  Going directly is faster: the next lane mostly waits at the same place in the code as
+ * this one, so the processor can predict where the switch returns to. */
 static void stop(enum state state)
 {
     const uint32_t i = threadIdx.x, next = i + block.step;

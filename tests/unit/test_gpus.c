@@ -1467,7 +1467,8 @@ static void check_on_gpu(struct pipeline *p, struct gpu_job *g, const uint8_t *a
     fclose(g->out);
 }
 
-/* Jobs of all sizes at a time, some from files, with each engine and each failure. */
+/* The inputs are in a GPU's memory.  Jobs of all sizes are submitted together, some of them with a
+ * file, with each engine and each failure. */
 static void test_gpu_memory(void)
 {
     static const int threads[] = {1, 2, 13};

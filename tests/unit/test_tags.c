@@ -254,7 +254,7 @@ static void adjacent_runs(void)
     }
 }
 
-/* The largest number of sequences that a chunk can have fills their array completely. */
+/* A chunk with as many sequences as it can have: they fill the whole array. */
 static void most_sequences(void)
 {
     start();
