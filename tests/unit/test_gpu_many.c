@@ -331,6 +331,41 @@ static void test_tiny_inputs(void)
     gpu_inflate_close(g);
 }
 
+/* Makes an input of stored blocks that has packed_len compressed bytes. */
+static void make_of_size(struct input *i, size_t packed_len)
+{
+    size_t len = packed_len;
+
+    for (;;) {
+        make_input(i, len, &noise, 0, 1, GPU_INFLATE_RAW);
+        if (i->packed_len <= packed_len)
+            break;
+        len -= i->packed_len - packed_len;
+        drop_inputs(i, 1);
+    }
+    CHECK_EQ(i->packed_len, packed_len);
+}
+
+/* The longest input that a batch has room for, wherever it is, and one that is a byte longer. */
+static void test_longest(void)
+{
+    struct gpu_inflate *g = open_device(&some[1]);
+
+    for (size_t shift = 0; shift < 20; shift++) {
+        struct input inputs[4];
+
+        /* Makes the other inputs start at any distance from a multiple of 16. */
+        make_input(&inputs[0], shift, &noise, 0, 1, GPU_INFLATE_RAW);
+        make_of_size(&inputs[1], some[1].batch - 32);
+        make_of_size(&inputs[2], some[1].batch - 31);
+        make_of_size(&inputs[3], some[1].batch - 32);
+        inputs[2].is_left = true;
+        check_inputs(g, inputs, 4, GPU_INFLATE_RAW, BLOCK);
+        drop_inputs(inputs, 4);
+    }
+    gpu_inflate_close(g);
+}
+
 /* Returns a raw stream of one match of 258 bytes, which reaches back to before the output. */
 static struct bytes make_far_match(void)
 {
@@ -468,6 +503,7 @@ int main(int argc, char **argv)
     RUN(test_left);
     RUN(test_markers);
     RUN(test_tiny_inputs);
+    RUN(test_longest);
     RUN(test_earlier_bytes);
     RUN(test_none);
     RUN(test_failures);
