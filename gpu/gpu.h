@@ -190,7 +190,8 @@ struct gpu_memory {
     bool is_on_gpu; /* memory of a GPU, or managed memory: only CUDA copies reach it */
     int device;     /* number of the device, if is_on_gpu */
     void *host;     /* the host's address, if not is_on_gpu */
-    /* The allocation in which the memory is, if is_on_gpu; size 0: the driver does not tell. */
+    /* The allocation in which the memory is, if is_on_gpu: all of it is on the device.  Size 0: the
+     * driver does not tell, or tells a range in which memory of several devices may be. */
     const uint8_t *block;
     size_t block_size;
 };
