@@ -236,9 +236,9 @@ struct group {
 bool gpu_fill_group(struct call *c, struct group *group, uint32_t first);
 
 /* Decodes the group to out[], which has room for group->length bytes; with c->places, each unit to
- * its place from `out` on.  Returns when all output is
- * there.  Sets the CRCs of the group's member parts, and moves c->position and c->known to its end.
- * False, with a message, if the device fails. */
+ * its place from `out` on.  Returns when all output is there.  Sets the CRCs of the group's member
+ * parts, and moves c->position and c->known to its end.  False, with a message, if the device
+ * fails. */
 bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out);
 
 /* Whether no match of a decoded group reaches back before the start of its member. */

@@ -242,8 +242,8 @@ cudaError_t gpu_decode(const gpu_compressed &in, const gpu_group &g, const uint3
  * others. */
 cudaError_t gpu_find_windows(const gpu_group &g, cudaStream_t stream);
 
-/* Queues turning the group's symbols into bytes at out + piece.to.  Sets is_bad in the range of a piece with a match
- * that reaches back too far. */
+/* Queues turning the group's symbols into bytes at out + piece.to.  Sets is_bad in the range of a
+ * piece with a match that reaches back too far. */
 cudaError_t gpu_resolve(const gpu_group &g, uint8_t *out, cudaStream_t stream);
 
 /* A part of the output, of at most GPU_CRC_PART bytes. */

@@ -102,9 +102,9 @@ gzlzss_status gzlzss_cuda_decompressed_size(gzlzss *z, uint64_t *size, const voi
  * allocate(ctx, size) returns memory for `size` bytes: of the GPU that has the input or, if the host
  * has it, of the calling thread's current device; the calling thread calls it, with its CUDA
  * context.  No queued work may still use the memory: after cudaMallocAsync, wait for its stream.
- * `allocate` must not use `z`, whose GPU is waiting.  *out becomes the last result of `allocate`, and
- * *out_len the number of bytes of output, also after an error.  The program frees all memory that
- * `allocate` has returned.
+ * `allocate` must not use `z`, whose GPU is waiting.  *out becomes the last result of `allocate`,
+ * and *out_len the number of bytes of output, also after an error.  The program frees all memory
+ * that `allocate` has returned.
  *
  * The GPU counts, then decompresses; an input of up to 128 MiB is counted in passing.  If the CPU
  * has to do the work, it decompresses twice, and accepts any memory from `allocate`.  If a GPU has

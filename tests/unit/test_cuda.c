@@ -1544,7 +1544,8 @@ static void test_large_room(void)
     free_object(z);
 }
 
-/* Damaged items: for gzip, what gzlzss_decompress makes of them; otherwise, zlib has the verdict. */
+/* Damaged items: gzip's get what gzlzss_decompress makes of them.  For others, zlib has the
+ * verdict. */
 static void test_item_verdicts(void)
 {
     gzlzss *z = object(2, false);
