@@ -152,26 +152,43 @@ void gpu_restore_thread(const struct gpu_thread *t)
 
 /* --- Pointers --- */
 
+/* Whether all memory in the range that the driver tells for p is in the same place. For memory of
+ * cuMemMap, it is not: the range is that of cuMemAddressReserve, and its parts may be memory of
+ * several devices. Memory of cudaMalloc can be shared with other processes in the old way
+ * (is_shareable), and memory of cudaMallocAsync is a pool's. Drivers before CUDA 11.3 do not know
+ * pools. */
+static bool is_range_one(const struct driver *d, CUdeviceptr p, bool is_managed, bool is_shareable)
+{
+    CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
+    void *pool = NULL, *data = &pool;
+
+    return is_managed || is_shareable ||
+           (d->pointer_get_attributes(1, &attribute, &data, p) == CUDA_SUCCESS && pool != NULL);
+}
+
 bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_SIZE])
 {
     struct driver d;
-    unsigned type = 0, is_managed = 0;
+    unsigned type = 0, is_managed = 0, is_shareable = 0;
     int device = 0;
     void *host = NULL;
     CUdeviceptr block = 0;
     size_t block_size = 0;
-    CUpointer_attribute attributes[] = {
-        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_IS_MANAGED,
-        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,   CU_POINTER_ATTRIBUTE_HOST_POINTER,
-        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
-    void *data[] = {&type, &is_managed, &device, &host, &block, &block_size};
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                        CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                        CU_POINTER_ATTRIBUTE_HOST_POINTER,
+                                        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                        CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE};
+    void *data[] = {&type, &is_managed, &device, &host, &block, &block_size, &is_shareable};
     CUresult status = CUDA_ERROR_NOT_INITIALIZED;
 
     *m = {false, 0, (void *)p, NULL, 0};
     if (p == NULL)
         return true;
     if (find_driver(&d)) {
-        status = d.pointer_get_attributes(6, attributes, data, (CUdeviceptr)p);
+        status = d.pointer_get_attributes(7, attributes, data, (CUdeviceptr)p);
     } else if (d.library != NULL) {
         snprintf(error, GPU_ERROR_SIZE, "the NVIDIA driver is too old");
         leave_driver(&d);
@@ -179,6 +196,10 @@ bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_S
     }
     if (status == CUDA_SUCCESS && (type == CU_MEMORYTYPE_DEVICE || is_managed)) {
         *m = {true, device >= 0 ? device : 0, NULL, (const uint8_t *)block, block_size};
+        if (!is_range_one(&d, (CUdeviceptr)p, is_managed != 0, is_shareable != 0)) {
+            m->block = NULL;
+            m->block_size = 0;
+        }
     } else if (status == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST && host != NULL) {
         /* Host memory that was passed by its device address. */
         m->host = host;

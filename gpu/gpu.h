@@ -190,8 +190,9 @@ struct gpu_memory {
     bool is_on_gpu; /* memory of a GPU, or managed memory: only CUDA copies reach it */
     int device;     /* number of the device, if is_on_gpu */
     void *host;     /* the host's address, if not is_on_gpu */
-    /* If is_on_gpu: the allocation that contains the memory.  If the driver does not tell,
-     * block_size is 0. */
+    /* If is_on_gpu: the allocation that contains the memory, all of which is on the device.  If the
+     * driver does not tell, or tells a range in which memory of several devices may be, block_size
+     * is 0. */
     const uint8_t *block;
     size_t block_size;
 };

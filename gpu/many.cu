@@ -86,8 +86,12 @@ static bool is_near(const struct gpu_inflate *g, const void *p)
 {
     struct cudaPointerAttributes attributes;
 
-    return cudaPointerGetAttributes(&attributes, p) == cudaSuccess &&
-           attributes.devicePointer != NULL &&
+    if (cudaPointerGetAttributes(&attributes, p) != cudaSuccess) {
+        /* Clear the error, or it would seem to be a kernel's. */
+        (void)cudaGetLastError();
+        return false;
+    }
+    return attributes.devicePointer != NULL &&
            (attributes.device == g->device || attributes.type != cudaMemoryTypeDevice);
 }
 
@@ -159,7 +163,10 @@ static bool load(struct many_call *w, uint32_t len, uint32_t longest)
     c->in_len = len;
     c->position = 0;
     c->known = 0;
-    if (!gpu_mark(c, BEFORE_COPY))
+    /* A match that reaches too far back copies from this window, until it is found bad.  So clear
+     * the window: its bytes may be an earlier call's. */
+    if (!gpu_mark(c, BEFORE_COPY) ||
+        !gpu_is_good(g, cudaMemsetAsync(g->windows, 0, GPU_WINDOW, g->stream), c->error))
         return false;
     for (uint32_t k = 0; k < w->count; k++) {
         m->many[k].to = (uint64_t)(w->inputs[k].out - w->out);
@@ -239,8 +246,13 @@ static enum gpu_inflate_result find_chains(struct many_call *w, uint32_t longest
 
     /* An input may have more blocks than a unit holds.  A search then finds where to split it. */
     if (result == GPU_INFLATE_DONE && !searches &&
-        std::any_of(m->many, m->many + w->count, is_left))
+        std::any_of(m->many, m->many + w->count, is_left)) {
+        searches = true;
         result = gpu_find_chains(&w->c, m->inputs, m->many, w->count, true, m->places);
+    }
+    /* An input with too many places that look like blocks must not spoil the whole batch. */
+    if (result == GPU_INFLATE_LEFT && searches)
+        result = gpu_find_chains(&w->c, m->inputs, m->many, w->count, false, m->places);
     return result;
 }
 

@@ -181,22 +181,44 @@ struct host_item {
     size_t made;
 };
 
+/* Bytes of input and output that a decoder gets at a time.  It takes less than 4 GiB. */
+#ifndef RUN_MAX
+#define RUN_MAX ((size_t)1 << 30)
+#endif
+
+/* Runs a decoder over the input from in[*at] on.  Moves *at to the byte behind the data. */
+static enum inf_result run_decoder(struct inf_raw *raw, struct host_item *h, size_t *at)
+{
+    for (;;) {
+        const size_t left = h->in_len - *at, space = h->room - h->made;
+        struct inf_io io = {.in = h->in + *at,
+                            .in_len = left < RUN_MAX ? left : RUN_MAX,
+                            .in_ends = left <= RUN_MAX,
+                            .out = h->out + h->made,
+                            .out_len = space < RUN_MAX ? space : RUN_MAX,
+                            .window = h->made < INF_WINDOW ? h->made : INF_WINDOW};
+        const enum inf_result result = inf_run(raw, &io);
+
+        *at = (size_t)((ptrdiff_t)*at + io.used);
+        h->made += io.made;
+        if ((result != INF_MORE && result != INF_CUT) || h->made == h->room)
+            return result;
+        /* Without more input, and with space left in the output, the data is cut off. */
+        if (io.in_ends && (result == INF_CUT || io.made < io.out_len))
+            return result;
+    }
+}
+
 /* Decodes the DEFLATE stream that starts at in[at].  Sets *end to the byte behind the stream. */
 static gzlzss_status decode(struct host_item *h, size_t at, size_t *end)
 {
     struct inf_raw *raw = inf_open(h->in_len < INF_SMALL);
-    struct inf_io io = {.in = h->in + at,
-                        .in_len = h->in_len - at,
-                        .in_ends = true,
-                        .out = h->out,
-                        .out_len = h->room};
     enum inf_result result = INF_NO_MEMORY;
 
+    *end = at;
     if (raw != NULL)
-        result = inf_run(raw, &io);
+        result = run_decoder(raw, h, end);
     inf_close(raw);
-    h->made = io.made;
-    *end = at + (size_t)io.used;
     switch (result) {
     case INF_END:
         return GZLZSS_OK;
@@ -293,8 +315,10 @@ static gzlzss_status expand_copies(struct batch *b, const gzlzss_item *item, str
         h->made--;
         status = GZLZSS_ERROR_ROOM;
     }
-    if (!copy(b, &out, out.is_on_gpu ? item->out : out.host, h->out, h->made))
+    if (!copy(b, &out, out.is_on_gpu ? item->out : out.host, h->out, h->made)) {
+        h->made = 0;
         return operation_error(&b->operation, GZLZSS_ERROR_WRITE, errno);
+    }
     return status;
 }
 
@@ -338,17 +362,28 @@ static bool use_cpu(struct batch *b)
     return true;
 }
 
-/* Waits for the stream, in the context of the first item. */
+/* Waits for the stream.  A default stream is that of the GPU that has the first input or output in
+ * a GPU's memory, if the calling thread has no context. */
 static gzlzss_status wait_for(struct batch *b, struct CUstream_st *stream)
 {
-    struct gpu_memory in = {0}, out = {0};
+    struct located in = {0}, out = {0};
     gzlzss_status status = GZLZSS_OK;
 
-    if (b->count > 0)
-        status = cuda_locate(b->items[0].in, &in);
-    if (b->count > 0 && status == GZLZSS_OK)
-        status = cuda_locate(b->items[0].out, &out);
-    return status == GZLZSS_OK ? cuda_wait(&b->operation, stream, &in, &out) : status;
+    for (size_t i = 0; i < b->count && !in.is_on_gpu && !out.is_on_gpu; i++) {
+        const gzlzss_item *item = &b->items[i];
+        const void *from = item->in, *to = item->out;
+
+        if (item->in_len > 0)
+            status = locate(&in, &from, item->in_len);
+        if (item->out_len > 0 && status == GZLZSS_OK)
+            status = locate(&out, &to, item->out_len);
+        if (status != GZLZSS_OK)
+            return status;
+    }
+    const struct gpu_memory of_in = {.is_on_gpu = in.is_on_gpu, .device = in.device},
+                            of_out = {.is_on_gpu = out.is_on_gpu, .device = out.device};
+
+    return cuda_wait(&b->operation, stream, &of_in, &of_out);
 }
 
 /* Decompresses all items, in a call that has begun. */
@@ -365,6 +400,14 @@ static gzlzss_status run_batch(struct batch *b, struct CUstream_st *stream)
     for (size_t i = 0; i < b->count && status == GZLZSS_OK; i++)
         status = b->items[i].status;
     return is_done ? status : GZLZSS_ERROR_CANCELLED;
+}
+
+static void set_results(gzlzss_call *call, const struct batch *b)
+{
+    if (call == NULL)
+        return;
+    call->in_bytes = b->in_bytes;
+    call->out_bytes = b->out_bytes;
 }
 
 static bool is_valid(const gzlzss_item *item)
@@ -389,23 +432,20 @@ gzlzss_status gzlzss_cuda_decompress_batch(gzlzss *z, gzlzss_item *items, size_t
     for (size_t i = 0; i < count; i++)
         if (!is_valid(&items[i]))
             return GZLZSS_ERROR_ARGUMENT;
-    status = operation_begin(&b.operation, z, call);
-    if (status != GZLZSS_OK)
-        return status;
-    b.attempt.operation = &b.operation;
     for (size_t i = 0; i < count; i++)
         items[i].status = NOT_DONE;
-    status = run_batch(&b, stream);
-    operation_end(&b.operation);
+    status = operation_begin(&b.operation, z, call);
+    if (status == GZLZSS_OK) {
+        b.attempt.operation = &b.operation;
+        status = run_batch(&b, stream);
+        operation_end(&b.operation);
+        set_results(call, &b);
+    }
     for (size_t i = 0; i < count; i++)
         if (items[i].status == NOT_DONE) {
             items[i].status = status;
             items[i].out_len = 0;
         }
-    if (call != NULL) {
-        call->in_bytes = b.in_bytes;
-        call->out_bytes = b.out_bytes;
-    }
     free(b.inputs);
     free(b.which);
     return status;

@@ -429,9 +429,21 @@ struct cudaPointerAttributes {
     void *devicePointer;
 };
 
+/* Memory that the device does not know, as it does not know the heap on a real host; tests set it
+ * (tests/unit/device.h). */
+extern "C" struct emulated_memory {
+    const void *start;
+    size_t size;
+} emulated_unknown;
+
+/* The error that cudaGetLastError returns. */
+extern cudaError_t emulated_error;
+
 static inline cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
                                                    const void *p)
 {
+    if ((uintptr_t)p - (uintptr_t)emulated_unknown.start < emulated_unknown.size)
+        return emulated_error = cudaErrorInvalidValue;
     attributes->devicePointer = (void *)(uintptr_t)p;
     attributes->device = 0;
     attributes->type = cudaMemoryTypeDevice;
@@ -440,7 +452,10 @@ static inline cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes 
 
 static inline cudaError_t cudaGetLastError(void)
 {
-    return cudaSuccess;
+    const cudaError_t error = emulated_error;
+
+    emulated_error = cudaSuccess;
+    return error;
 }
 
 static inline const char *cudaGetErrorString(cudaError_t)

@@ -329,6 +329,9 @@ static bool map_filled(uint8_t *start, size_t size)
     return true;
 }
 
+struct emulated_memory emulated_unknown;
+cudaError_t emulated_error;
+
 cudaError_t emulated_malloc(void **p, size_t size)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,9 +1,10 @@
 /*
  * fuzz_gpu.c - for every input, a GPU makes zlib's output or leaves the input to the CPU
  *
- * A libFuzzer target (`make fuzz`) for both kinds of decompression by a GPU (gpu/inflate.h): of a
- * whole file in memory, and in steps.  The kernels run on an emulated device
- * (tests/emulation/cuda_runtime.h).  tests/fuzz/mutate_gpu.c uses the same code without clang.
+ * A libFuzzer target (`make fuzz`) for all kinds of decompression by a GPU (gpu/inflate.h): of a
+ * whole file in memory, to memory of a size that was counted before, in steps, and of many inputs
+ * at once.  The kernels run on an emulated device (tests/emulation/cuda_runtime.h).
+ * tests/fuzz/mutate_gpu.c uses the same code without clang.
  *
  * The input's first bytes are a struct fuzz_gpu_choice.  A fuzzer can hardly guess a CRC-32.  So
  * with most choices, the other bytes are raw DEFLATE, and this program adds headers and trailers.
@@ -152,32 +153,58 @@ static void add_mended(struct bytes *gz, const struct reference *r)
     end_bits(&b);
 }
 
-/* Makes members of the raw streams, which follow each other. */
-static void add_members(struct bytes *gz, enum fuzz_gpu_form form, const uint8_t *data, size_t len)
+/* What is around a raw stream. */
+enum wrapping { AS_GZIP, AS_BGZF, AS_ZLIB, AS_RAW };
+
+static void add_wrapped(struct bytes *to, enum wrapping wrapping, enum fuzz_gpu_form form,
+                        const struct reference *r)
+{
+    static const uint8_t zlib_header[] = {0x78, 0x9c};
+    const size_t start = to->len;
+
+    if (wrapping == AS_ZLIB)
+        add(to, zlib_header, sizeof(zlib_header));
+    else if (wrapping != AS_RAW)
+        add_header(to, wrapping == AS_BGZF);
+    if (r->end == GOOD)
+        add(to, r->in, r->used);
+    else if (form == FUZZ_GPU_STREAMS)
+        add(to, r->in, r->in_len);
+    else
+        add_mended(to, r);
+    if (wrapping == AS_ZLIB) {
+        const uint32_t sum = (uint32_t)adler32(1, r->out, (uInt)r->out_len);
+        const uint8_t trailer[] = {(uint8_t)(sum >> 24), (uint8_t)(sum >> 16), (uint8_t)(sum >> 8),
+                                   (uint8_t)sum};
+
+        add(to, trailer, sizeof(trailer));
+    } else if (wrapping != AS_RAW) {
+        add_le(to, crc32(0, r->out, (uInt)r->out_len), 4);
+        add_le(to, r->out_len, 4);
+    }
+    if (wrapping == AS_BGZF) {
+        to->data[start + 16] = (uint8_t)(to->len - start - 1);
+        to->data[start + 17] = (uint8_t)((to->len - start - 1) >> 8);
+    }
+}
+
+/* Wraps the raw streams, which follow each other.  ends[i] becomes the end of number i.  Returns
+ * how many there are. */
+static size_t add_streams(struct bytes *to, enum wrapping wrapping, enum fuzz_gpu_form form,
+                          const uint8_t *data, size_t len, size_t ends[MEMBERS_MAX])
 {
     struct reference r = {.end = GOOD};
+    size_t count = 0;
 
-    for (int i = 0; i < MEMBERS_MAX && r.end == GOOD && (i == 0 || len > 0); i++) {
-        const size_t start = gz->len;
-
+    while (count < MEMBERS_MAX && r.end == GOOD && (count == 0 || len > 0)) {
         read_all(&r, data, len, false);
-        add_header(gz, form == FUZZ_GPU_BGZF);
-        if (r.end == GOOD)
-            add(gz, data, r.used);
-        else if (form == FUZZ_GPU_STREAMS)
-            add(gz, data, len);
-        else
-            add_mended(gz, &r);
-        add_le(gz, crc32(0, r.out, (uInt)r.out_len), 4);
-        add_le(gz, r.out_len, 4);
-        if (form == FUZZ_GPU_BGZF) {
-            gz->data[start + 16] = (uint8_t)(gz->len - start - 1);
-            gz->data[start + 17] = (uint8_t)((gz->len - start - 1) >> 8);
-        }
+        add_wrapped(to, wrapping, form, &r);
+        ends[count++] = to->len;
         data += r.used;
         len -= r.used;
         drop_reference(&r);
     }
+    return count;
 }
 
 /* --- The engines ------------------------------------------------------------------------------ */
@@ -268,6 +295,235 @@ static void try_whole(const struct fuzz_gpu_choice *choice, unsigned setting,
     free(memory);
     result->is_done = done == GPU_INFLATE_DONE;
     result->batches = progress.batches;
+}
+
+/* --- A size, and memory of that size ---------------------------------------------------------- */
+
+static void try_count(const struct fuzz_gpu_choice *choice, unsigned setting,
+                      const struct reference *r, struct fuzz_gpu_result *result, uint64_t *size)
+{
+    struct progress progress = {.stop = choice->stop, .in_len = r->in_len};
+    char error[GPU_ERROR_SIZE] = "";
+    enum gpu_inflate_result done;
+
+    *size = 77;
+    done = gpu_inflate_count(open_engine(setting, false), r->in, r->in_len, size, goes_on,
+                             &progress, error);
+    REQUIRE(done == GPU_INFLATE_DONE || *size == 0);
+    if (done == GPU_INFLATE_STOPPED)
+        REQUIRE(progress.batches == progress.stop);
+    else
+        REQUIRE(done == GPU_INFLATE_DONE || (done == GPU_INFLATE_LEFT && error[0] != '\0'));
+    if (done == GPU_INFLATE_DONE && r->end == GOOD)
+        REQUIRE(*size == r->out_len);
+    /* What gpu_inflate has decompressed can be counted. */
+    if (result->is_done && choice->stop == 0)
+        REQUIRE(done == GPU_INFLATE_DONE);
+    result->is_counted = done == GPU_INFLATE_DONE;
+}
+
+/* What gpu_inflate_new asks for. */
+struct allocation {
+    struct progress progress;
+    uint8_t *memory;
+    size_t shift, size;
+    unsigned asked;
+};
+
+static uint8_t *allocate(void *ctx, size_t size)
+{
+    struct allocation *a = ctx;
+
+    a->asked++;
+    a->size = size;
+    /* Data that is bad can count as gigabytes. */
+    if (size > OUT_MAX)
+        return NULL;
+    a->progress.room = size;
+    a->memory = unit_need(malloc(a->shift + size + GUARD));
+    memset(a->memory, FILLER, a->shift + size + GUARD);
+    return a->memory + a->shift;
+}
+
+static bool new_goes_on(void *ctx, uint64_t in, uint64_t out)
+{
+    struct allocation *a = ctx;
+
+    REQUIRE(a->memory != NULL || (in == 0 && out == 0));
+    return goes_on(&a->progress, in, out);
+}
+
+static void try_new(const struct fuzz_gpu_choice *choice, unsigned setting,
+                    const struct reference *r, struct fuzz_gpu_result *result)
+{
+    struct allocation a = {.progress = {.stop = choice->stop, .in_len = r->in_len},
+                           .shift = choice->shift % 16};
+    char error[GPU_ERROR_SIZE] = "";
+    size_t out_len = 77;
+    uint64_t size;
+    enum gpu_inflate_result done;
+
+    try_count(choice, setting, r, result, &size);
+    done = gpu_inflate_new(open_engine(setting, false), r->in, r->in_len, allocate, &out_len,
+                           new_goes_on, &a, error);
+    REQUIRE(a.asked == 0 || (a.asked == 1 && (!result->is_counted || a.size == size)));
+    if (result->is_counted && choice->stop == 0)
+        REQUIRE(a.asked == 1);
+    if (done == GPU_INFLATE_DONE)
+        REQUIRE(r->end == GOOD && out_len == a.size && out_len == r->out_len &&
+                memcmp(a.memory + a.shift, r->out, out_len) == 0);
+    else if (done == GPU_INFLATE_STOPPED)
+        REQUIRE(out_len == a.progress.out &&
+                (a.asked == 1 && a.memory == NULL ? a.size > OUT_MAX
+                                                  : a.progress.batches == a.progress.stop));
+    else
+        REQUIRE(done == GPU_INFLATE_LEFT && out_len == 0 && error[0] != '\0');
+    if (a.memory != NULL)
+        REQUIRE(is_filled(a.memory, a.shift) && is_filled(a.memory + a.shift + a.size, GUARD));
+    free(a.memory);
+    result->is_new = done == GPU_INFLATE_DONE;
+}
+
+/* --- Many inputs ------------------------------------------------------------------------------ */
+
+#define INPUTS_MAX (4 * MEMBERS_MAX)
+
+static const int window_bits[] = {
+    [GPU_INFLATE_GZIP] = 15 + 16, [GPU_INFLATE_ZLIB] = 15, [GPU_INFLATE_RAW] = -15};
+
+/* What zlib makes of one of many inputs.  `used`: all of its bytes, or 0 if it is bad. */
+static void read_input(struct reference *r, const uint8_t *in, size_t len,
+                       enum gpu_inflate_format format)
+{
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)in, .avail_in = (uInt)len, .avail_out = OUT_MAX};
+
+    *r = (struct reference){.in = in, .in_len = len, .out = unit_need(malloc(OUT_MAX))};
+    z.next_out = r->out;
+    REQUIRE(inflateInit2(&z, window_bits[format]) == Z_OK);
+    if (len > 0 && inflate(&z, Z_FINISH) == Z_STREAM_END && z.avail_in == 0)
+        r->used = len;
+    r->out_len = z.total_out;
+    r->out = unit_need(realloc(r->out, r->out_len + 1));
+    (void)inflateEnd(&z);
+}
+
+/* Inputs of gpu_inflate_many, and what zlib makes of them. */
+struct inputs {
+    struct bytes bytes; /* of all */
+    size_t starts[INPUTS_MAX], ends[INPUTS_MAX], count;
+    struct reference references[INPUTS_MAX];
+    struct gpu_inflate_input work[INPUTS_MAX];
+    uint8_t *memory[INPUTS_MAX]; /* the outputs, with guards */
+    size_t shifts[INPUTS_MAX];
+    size_t room; /* of all */
+};
+
+/* Cuts a file, or wraps its streams.  Each part is there up to four times, in the same memory. */
+static void make_inputs(struct inputs *m, const struct fuzz_gpu_choice *choice,
+                        enum gpu_inflate_format format, const uint8_t *data, size_t len)
+{
+    const enum fuzz_gpu_form form = choice->form % FUZZ_GPU_FORMS;
+    const enum wrapping wrapping = format == GPU_INFLATE_ZLIB  ? AS_ZLIB
+                                   : format == GPU_INFLATE_RAW ? AS_RAW
+                                   : form == FUZZ_GPU_BGZF     ? AS_BGZF
+                                                               : AS_GZIP;
+    const size_t times = 1 + choice->inputs % 4;
+
+    if (form != FUZZ_GPU_FILE) {
+        m->count = add_streams(&m->bytes, wrapping, form, data, len, m->ends);
+    } else {
+        add(&m->bytes, data, len);
+        m->count = 1 + choice->inputs / 4 % MEMBERS_MAX;
+        for (size_t i = 0; i < m->count; i++)
+            m->ends[i] = (i + 1) * len / m->count;
+    }
+    m->bytes.data = unit_need(realloc(m->bytes.data, m->bytes.len > 0 ? m->bytes.len : 1));
+    for (size_t i = 0; i < times * m->count; i++) {
+        m->ends[i] = m->ends[i % m->count];
+        m->starts[i] = i % m->count > 0 ? m->ends[i - 1] : 0;
+    }
+    m->count *= times;
+}
+
+/* Gives input number i its place and the place of its output. */
+static void place_input(struct inputs *m, const struct fuzz_gpu_choice *choice, size_t i,
+                        enum gpu_inflate_format format)
+{
+    const size_t start = m->starts[i], len = m->ends[i] - start;
+    struct fuzz_gpu_choice own = *choice;
+    struct reference *r = &m->references[i];
+    struct gpu_inflate_input *to = &m->work[i];
+
+    own.room = (uint8_t)(choice->room + (i % 5 == 0 ? i / 5 : 0));
+    m->shifts[i] = (choice->shift + i) % 16;
+    read_input(r, m->bytes.data + start, len, format);
+    *to = (struct gpu_inflate_input){.in = r->in,
+                                     .in_len = len,
+                                     .room = room_for(&own, r),
+                                     .in_block = choice->is_bgzf % 2 != 0 ? m->bytes.data : NULL,
+                                     .result = GPU_INFLATE_FAILED,
+                                     .made = 77};
+    m->memory[i] = unit_need(malloc(m->shifts[i] + to->room + GUARD));
+    memset(m->memory[i], FILLER, m->shifts[i] + to->room + GUARD);
+    to->out = m->memory[i] + m->shifts[i];
+    m->room += to->room;
+}
+
+/* Checks the result of input number i. */
+static void check_input(const struct inputs *m, size_t i)
+{
+    const struct reference *r = &m->references[i];
+    const struct gpu_inflate_input *w = &m->work[i];
+    size_t written = w->room;
+
+    if (w->result == GPU_INFLATE_DONE) {
+        REQUIRE(r->used == r->in_len && r->in_len > 0 && w->made == r->out_len);
+        REQUIRE(w->made <= w->room && memcmp(w->out, r->out, w->made) == 0);
+        written = w->made;
+    } else {
+        REQUIRE(w->result == GPU_INFLATE_LEFT && w->made == 0);
+    }
+    REQUIRE(is_filled(m->memory[i], m->shifts[i]));
+    REQUIRE(is_filled(w->out + written, w->room + GUARD - written));
+}
+
+static void try_many(const struct fuzz_gpu_choice *choice, const uint8_t *data, size_t len,
+                     struct fuzz_gpu_result *result)
+{
+    const enum gpu_inflate_format format = choice->format % 3;
+    unsigned setting = choice->setting % FUZZ_GPU_SETTINGS;
+    struct inputs *m = unit_need(calloc(1, sizeof(*m)));
+    struct progress progress = {.stop = choice->stop};
+    char error[GPU_ERROR_SIZE] = "";
+    enum gpu_inflate_result done;
+    uint64_t in = 0, out = 0;
+
+    make_inputs(m, choice, format, data, len);
+    for (size_t i = 0; i < m->count; i++) {
+        place_input(m, choice, i, format);
+        progress.in_len += m->work[i].in_len;
+    }
+    progress.room = m->room;
+    while (setting > 0 && progress.in_len > BATCHES_MAX * settings[setting].batch)
+        setting--;
+    done = gpu_inflate_many(open_engine(setting, false), m->work, m->count, format, goes_on,
+                            &progress, error);
+    if (done == GPU_INFLATE_STOPPED)
+        REQUIRE(progress.batches == progress.stop);
+    else
+        REQUIRE(done == GPU_INFLATE_DONE);
+    for (size_t i = 0; i < m->count; i++) {
+        check_input(m, i);
+        in += m->work[i].in_len;
+        out += m->work[i].made;
+        result->inputs += m->references[i].used > 0 && m->work[i].room >= m->references[i].out_len;
+        result->made += m->work[i].result == GPU_INFLATE_DONE;
+        drop_reference(&m->references[i]);
+        free(m->memory[i]);
+    }
+    REQUIRE(progress.out == out && (progress.in == in || done == GPU_INFLATE_STOPPED));
+    drop(&m->bytes);
+    free(m);
 }
 
 /* --- In steps --------------------------------------------------------------------------------- */
@@ -474,23 +730,31 @@ void fuzz_gpu_one(const struct fuzz_gpu_choice *choice, const uint8_t *data, siz
                   struct fuzz_gpu_result *result)
 {
     const enum fuzz_gpu_form form = choice->form % FUZZ_GPU_FORMS;
+    const unsigned some = choice->calls & FUZZ_GPU_CALLS, calls = some != 0 ? some : FUZZ_GPU_CALLS;
     unsigned setting = choice->setting % FUZZ_GPU_SETTINGS;
+    size_t ends[MEMBERS_MAX];
     struct bytes gz = {0};
     struct reference r;
 
     *result = (struct fuzz_gpu_result){0};
+    if (calls & FUZZ_GPU_MANY)
+        try_many(choice, data, len, result);
     if (form == FUZZ_GPU_FILE)
         add(&gz, data, len);
     else
-        add_members(&gz, form, data, len);
+        add_streams(&gz, form == FUZZ_GPU_BGZF ? AS_BGZF : AS_GZIP, form, data, len, ends);
     while (setting > 0 && gz.len > BATCHES_MAX * settings[setting].batch)
         setting--;
     /* Memory of exactly this size lets a sanitizer see reads past the end. */
     gz.data = unit_need(realloc(gz.data, gz.len > 0 ? gz.len : 1));
     read_all(&r, gz.data, gz.len, true);
     result->is_good = r.end == GOOD;
-    try_whole(choice, setting, &r, result);
-    try_steps(choice, setting, &r, result);
+    if (calls & FUZZ_GPU_WHOLE)
+        try_whole(choice, setting, &r, result);
+    if (calls & FUZZ_GPU_STEPS)
+        try_steps(choice, setting, &r, result);
+    if (calls & FUZZ_GPU_NEW)
+        try_new(choice, setting, &r, result);
     drop_reference(&r);
     drop(&gz);
 }

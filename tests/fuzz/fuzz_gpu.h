@@ -24,10 +24,20 @@ enum fuzz_gpu_form {
  * it. */
 #define FUZZ_GPU_SMALL_BATCH 2000
 
+/* What is called.  Each is a bit of fuzz_gpu_choice.calls. */
+enum {
+    FUZZ_GPU_WHOLE = 1, /* gpu_inflate */
+    FUZZ_GPU_STEPS = 2, /* gpu_inflate_begin, ... */
+    FUZZ_GPU_NEW = 4,   /* gpu_inflate_count and gpu_inflate_new */
+    FUZZ_GPU_MANY = 8,  /* gpu_inflate_many */
+    FUZZ_GPU_CALLS = 15
+};
+
 /* How a file is decompressed.  An input of the libFuzzer target begins with these bytes.  Every
  * value is valid: fuzz_gpu.c takes it modulo the number of cases. */
 struct fuzz_gpu_choice {
     uint8_t form;    /* enum fuzz_gpu_form */
+    uint8_t calls;   /* what is called; 0: all */
     uint8_t setting; /* the number of an engine; one with larger batches if the file has too many */
     uint8_t room;    /* the room at `out` (fuzz_gpu.c): more than the output, just enough, one byte
                       * less, or very much */
@@ -35,6 +45,8 @@ struct fuzz_gpu_choice {
     uint8_t shift;   /* distance of the output from a multiple of 16 bytes */
     uint8_t first;   /* number of the block at which decompression in steps begins */
     uint8_t is_bgzf; /* what gpu_inflate_begin is told */
+    uint8_t format;  /* of gpu_inflate_many's inputs: enum gpu_inflate_format */
+    uint8_t inputs;  /* into how many of them a file is cut; how often each raw stream is one */
 };
 
 /* What became of a file. */
@@ -45,9 +57,13 @@ struct fuzz_gpu_result {
     unsigned batches;   /* batches that gpu_inflate has decoded */
     unsigned outputs;   /* output buffers that the steps have filled */
     size_t step_length; /* bytes of output of the steps */
+    bool is_counted;    /* gpu_inflate_count has counted its output */
+    bool is_new;        /* gpu_inflate_new has decompressed it */
+    unsigned inputs;    /* inputs of gpu_inflate_many that zlib accepts, with room */
+    unsigned made;      /* those that gpu_inflate_many has decompressed */
 };
 
-/* Decompresses the data with gpu_inflate and in steps.  Aborts if a result is not zlib's. */
+/* Decompresses the data by these calls.  Aborts if a result is not zlib's. */
 void fuzz_gpu_one(const struct fuzz_gpu_choice *choice, const uint8_t *data, size_t len,
                   struct fuzz_gpu_result *result);
 

@@ -208,7 +208,11 @@ static void damage_as(enum kind kind, struct bytes *b, const struct bytes *other
 /* --- Runs ------------------------------------------------------------------------------------- */
 
 struct totals {
-    unsigned long files, good, done, stepped, batches, outputs;
+    unsigned long files, good;
+    unsigned long whole, done, batches;    /* calls of gpu_inflate */
+    unsigned long steps, stepped, outputs; /* in steps */
+    unsigned long news, counted, is_new;   /* calls of gpu_inflate_new */
+    unsigned long inputs, made;            /* of gpu_inflate_many: good ones */
 };
 
 static struct fuzz_gpu_result run_one(const struct fuzz_gpu_choice *choice, const struct bytes *b,
@@ -219,18 +223,43 @@ static struct fuzz_gpu_result run_one(const struct fuzz_gpu_choice *choice, cons
     fuzz_gpu_one(choice, b->data, b->len, &result);
     t->files++;
     t->good += result.is_good;
+    t->whole += (choice->calls & FUZZ_GPU_WHOLE) != 0;
     t->done += result.is_done;
-    t->stepped += result.is_stepped;
     t->batches += result.batches;
+    t->steps += (choice->calls & FUZZ_GPU_STEPS) != 0;
+    t->stepped += result.is_stepped;
     t->outputs += result.outputs;
+    t->news += (choice->calls & FUZZ_GPU_NEW) != 0;
+    t->counted += result.is_counted;
+    t->is_new += result.is_new;
+    t->inputs += result.inputs;
+    t->made += result.made;
     return result;
 }
 
 static void print_totals(const char *name, const struct totals *t)
 {
-    printf("# %s: %lu files; %lu are good for zlib; the GPU has decompressed %lu whole, in %lu "
-           "batches, and %lu in steps, with %lu outputs\n",
-           name, t->files, t->good, t->done, t->batches, t->stepped, t->outputs);
+    printf("# %s: %lu files; %lu are good for zlib.  The GPU has decompressed\n"
+           "#   %lu of %lu whole, in %lu batches\n"
+           "#   %lu of %lu in steps, with %lu outputs\n"
+           "#   %lu of %lu after counting %lu\n"
+           "#   %lu of many inputs, of which %lu are good\n",
+           name, t->files, t->good, t->done, t->whole, t->batches, t->stepped, t->steps, t->outputs,
+           t->is_new, t->news, t->counted, t->made, t->inputs);
+}
+
+/* Whether the GPU has decompressed more than one in n. */
+static bool is_often_done(const struct totals *t, unsigned long n)
+{
+    return t->done + t->is_new + t->made > (t->whole + t->news + t->inputs) / n;
+}
+
+/* Returns what is called for one of many files: few calls, as each takes time. */
+static uint8_t random_calls(uint64_t *random)
+{
+    static const uint8_t calls[] = {FUZZ_GPU_WHOLE, FUZZ_GPU_STEPS, FUZZ_GPU_NEW, FUZZ_GPU_MANY};
+
+    return calls[unit_below(random, sizeof(calls))];
 }
 
 /* Returns a choice for files of that size.  Long files do not get the smallest batches, because
@@ -242,12 +271,15 @@ static struct fuzz_gpu_choice random_choice(enum fuzz_gpu_form form, enum size s
 
     return (struct fuzz_gpu_choice){
         .form = form,
+        .calls = random_calls(random),
         .setting = (uint8_t)unit_below(random, settings),
         .room = (uint8_t)unit_below(random, 8),
         .stop = unit_below(random, 4) == 0 ? (uint8_t)(1 + unit_below(random, 5)) : 0,
         .shift = (uint8_t)unit_rand(random),
         .first = unit_below(random, 2) == 0 ? (uint8_t)unit_below(random, 16) : 0,
-        .is_bgzf = unit_below(random, 4) == 0};
+        .is_bgzf = unit_below(random, 4) == 0,
+        .format = (uint8_t)unit_below(random, 3),
+        .inputs = (uint8_t)unit_rand(random)};
 }
 
 static void run_kind(enum kind kind)
@@ -277,7 +309,7 @@ static void run_kind(enum kind kind)
     print_totals(names[kind], &totals);
     CHECK_EQ(totals.files, counts[kind]);
     /* Good files are the point of STREAMS. */
-    CHECK(kind != STREAMS || totals.done > totals.files / 4);
+    CHECK(kind != STREAMS || is_often_done(&totals, 4));
 }
 
 #define DAMAGE(name, kind) \
@@ -296,10 +328,12 @@ DAMAGE(streams, STREAMS)
 /* Checks that an engine with large batches decompresses a good file. */
 static void check_good(const struct recipe *r, const struct bytes *gz, struct totals *t)
 {
-    const struct fuzz_gpu_choice choice = {.form = FUZZ_GPU_FILE, .room = 1};
+    const struct fuzz_gpu_choice choice = {
+        .form = FUZZ_GPU_FILE, .calls = FUZZ_GPU_CALLS, .room = 1};
     const struct fuzz_gpu_result result = run_one(&choice, gz, t);
 
-    if (!CHECK(result.is_good && result.is_done && result.is_stepped))
+    if (!CHECK(result.is_good && result.is_done && result.is_stepped && result.is_counted &&
+               result.is_new))
         printf("# %s, %zu bytes\n", r->name, gz->len);
 }
 
@@ -354,7 +388,26 @@ static void blocks(void)
         drop(&b);
     }
     print_totals(names[BLOCKS], &totals);
-    CHECK(totals.done > totals.files / 8);
+    CHECK(is_often_done(&totals, 8));
+}
+
+/* Raw streams of the recipes, as many inputs.  An engine with large batches must decompress all
+ * that zlib accepts. */
+static void inputs(void)
+{
+    struct totals totals = {0};
+
+    for (size_t i = 0; i < RECIPES * 3; i++) {
+        const struct fuzz_gpu_choice choice = {.form = FUZZ_GPU_STREAMS,
+                                               .calls = FUZZ_GPU_MANY,
+                                               .shift = (uint8_t)i,
+                                               .format = (uint8_t)(i / RECIPES),
+                                               .inputs = i % 4 == 0};
+
+        (void)run_one(&choice, &files[i % 2 == 0 ? SHORT : TINY][i % RECIPES].streams, &totals);
+    }
+    print_totals("inputs", &totals);
+    CHECK(totals.inputs >= totals.files && totals.made == totals.inputs);
 }
 
 static void undamaged(void)
@@ -368,7 +421,8 @@ static void undamaged(void)
     for (size_t i = 0; i < RECIPES; i++) {
         check_good(&recipes[i], &files[LONG][i].gz, &totals);
         for (size_t k = 0; k < sizeof(small) / sizeof(*small); k++) {
-            const struct fuzz_gpu_choice choice = {.setting = small[k].setting};
+            const struct fuzz_gpu_choice choice = {.calls = FUZZ_GPU_CALLS,
+                                                   .setting = small[k].setting};
 
             CHECK(run_one(&choice, &files[small[k].size][i].gz, &totals).is_good);
         }
@@ -409,7 +463,9 @@ static void write_corpus(void)
         const struct file *f = &files[i % SIZES][i / SIZES / FUZZ_GPU_FORMS];
         const uint8_t form = i / SIZES % FUZZ_GPU_FORMS;
         const struct fuzz_gpu_choice choice = {.form = form,
-                                               .setting = i % SIZES == LONG ? 0 : (uint8_t)(i % 7)};
+                                               .setting = i % SIZES == LONG ? 0 : (uint8_t)(i % 7),
+                                               .format = (uint8_t)(i % 5),
+                                               .inputs = (uint8_t)(i % 11)};
 
         write_input("file", i, &choice, form == FUZZ_GPU_FILE ? &f->gz : &f->streams);
     }
@@ -465,6 +521,7 @@ int main(int argc, char **argv)
     if (getenv("FUZZ_CORPUS") != NULL)
         RUN(write_corpus);
     RUN(undamaged);
+    RUN(inputs);
     for (unsigned k = 0; k < KINDS; k++)
         if (counts[k] > 0)
             unit_run(tests[k], names[k]);

@@ -14,7 +14,24 @@ void *device_alloc(size_t size);
 void device_free(void *p);
 void device_get(void *to, const void *from, size_t size);
 void device_put(void *to, const void *from, size_t size);
+
+/* Hides memory of the host from kernels.  A real device does not know it anyway. */
+static inline void device_hide(const void *p, size_t size)
+{
+    (void)p;
+    (void)size;
+}
 #else
+extern struct emulated_memory {
+    const void *start;
+    size_t size;
+} emulated_unknown;
+
+static inline void device_hide(const void *p, size_t size)
+{
+    emulated_unknown = (struct emulated_memory){p, size};
+}
+
 static inline void *device_alloc(size_t size)
 {
     return unit_need(malloc(size > 0 ? size : 1));

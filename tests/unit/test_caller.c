@@ -39,6 +39,9 @@ static struct {
     bool is_ready;     /* the process has initialized the driver */
     const char *lacks; /* the name of a function that this driver lacks */
     CUresult pointers; /* the result of questions about pointers */
+    /* How on_device was allocated. */
+    enum { WHOLE, POOL, RESERVED } allocation;
+    bool knows_no_pools;
     /* Libraries not closed, contexts not released, events not destroyed. */
     int opened, retained[DEVICES], events;
     int most_retained;
@@ -161,6 +164,14 @@ static CUresult pointer_get_attributes(unsigned count, CUpointer_attribute *attr
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
             /* Memory that the driver does not know belongs to no device (-2). */
             *(int *)data[i] = is_in(p, on_device) ? 2 : is_in(p, managed) ? 1 : -2;
+            break;
+        case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+            *(unsigned *)data[i] = is_in(p, on_device) && driver.allocation == WHOLE;
+            break;
+        case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+            if (driver.knows_no_pools)
+                return CUDA_ERROR_INVALID_VALUE;
+            *(void **)data[i] = is_in(p, on_device) && driver.allocation == POOL ? on_device : NULL;
             break;
         case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
             *(CUdeviceptr *)data[i] = is_in(p, on_device) ? (uintptr_t)on_device : 0;
@@ -338,7 +349,7 @@ static void check_host(const void *p, const void *host)
     check_tidy();
 }
 
-static void check_device(const void *p, int device)
+static void check_device(const void *p, int device, bool has_block)
 {
     char error[GPU_ERROR_SIZE] = "";
     struct gpu_memory m;
@@ -346,9 +357,8 @@ static void check_device(const void *p, int device)
     CHECK(gpu_find_memory(p, &m, error));
     CHECK(m.is_on_gpu);
     CHECK_EQ(m.device, device);
-    /* The driver tells the allocation of one of the two kinds of memory. */
-    CHECK(m.block == (device == 2 ? on_device : NULL));
-    CHECK_EQ(m.block_size, device == 2 ? sizeof(on_device) : 0);
+    CHECK(m.block == (has_block ? on_device : NULL));
+    CHECK_EQ(m.block_size, has_block ? sizeof(on_device) : 0);
     check_tidy();
 }
 
@@ -361,8 +371,16 @@ static void test_pointers(void)
     check_host(plain + 7, plain + 7);
     check_host(mapped_at + 7, mapped + 7);
     check_host(NULL, NULL);
-    check_device(on_device + 99, 2);
-    check_device(managed, 1);
+    check_device(on_device + 99, 2, true);
+    check_device(managed, 1, false);
+    driver.allocation = POOL;
+    check_device(on_device + 99, 2, true);
+    driver.knows_no_pools = true;
+    check_device(on_device + 99, 2, false);
+    /* Other parts of a reserved range may be another device's. */
+    be_ready();
+    driver.allocation = RESERVED;
+    check_device(on_device + 99, 2, false);
     CHECK_EQ(stack.count, 0);
     driver.pointers = CUDA_ERROR_LAUNCH_FAILED;
     CHECK(!gpu_find_memory(on_device, &m, error));

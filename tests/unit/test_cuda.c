@@ -1460,6 +1460,147 @@ static void test_locating(void)
     free_object(z);
 }
 
+/* The wait for the stream is in the context of the first memory of a GPU, in whichever item. */
+static void test_batch_waiting(void)
+{
+    gzlzss *z = object(2, false);
+
+    for (int way = 0; way < 4; way++) {
+        const int expected = way == 0 ? 2 : way == 3 ? -1 : 3;
+        struct batch b;
+
+        be_good();
+        make_batch(&b, GZLZSS_ZLIB, way == 0 ? 0 : 2, way == 1 ? 1 : 2);
+        b.items[0].in = b.samples[0].packed;
+        b.items[0].out = b.host_out;
+        b.items[1].in_len = b.items[1].out_len = 0;
+        if (way == 2)
+            b.items[ITEMS - 1].out = gpu_out();
+        CHECK_EQ(gzlzss_cuda_decompress_batch(z, b.items, ITEMS, GZLZSS_ZLIB, NULL, NULL),
+                 GZLZSS_ERROR_TRUNCATED);
+        CHECK_EQ(told.device, expected);
+        drop_batch(&b);
+    }
+    free_object(z);
+}
+
+/* Copies that fail: an item whose output cannot be written has none. */
+static void test_batch_copies(void)
+{
+    gzlzss *z = object(2, false);
+
+    for (int way = 0; way < 2; way++) {
+        gzlzss_call call = GZLZSS_CALL_INIT;
+        struct batch b;
+
+        be_good();
+        make_batch(&b, GZLZSS_RAW, way == 0 ? 2 : 0, way == 0 ? 1 : 2);
+        atomic_store(&zlib.fate, LEAVES);
+        atomic_store(&told.good_copies, 3);
+        CHECK_EQ(gzlzss_cuda_decompress_batch(z, b.items, ITEMS, GZLZSS_RAW, NULL, &call),
+                 way == 0 ? GZLZSS_ERROR_WRITE : GZLZSS_ERROR_READ);
+        CHECK_EQ(call.error_number, EIO);
+        for (size_t i = 0; i < ITEMS; i++) {
+            /* Item 0 has no output. */
+            const bool is_good = i < (way == 0 ? 4 : 3);
+
+            CHECK_EQ(b.items[i].status, is_good    ? GZLZSS_OK
+                                        : way == 0 ? GZLZSS_ERROR_WRITE
+                                                   : GZLZSS_ERROR_READ);
+            CHECK_EQ(b.items[i].out_len, is_good ? b.samples[i].len : 0);
+        }
+        drop_batch(&b);
+    }
+    free_object(z);
+}
+
+/* Room for 4 GiB and more.  zlib also decodes the end of data that is cut off if ISA-L has decoded
+ * what is before. */
+static void test_large_room(void)
+{
+    static const size_t rooms[] = {UINT32_MAX, (size_t)UINT32_MAX + 1, (size_t)UINT32_MAX + 300};
+    gzlzss *z = object(2, false);
+
+    be_good();
+    /* Sanitizers have tables of as much memory. */
+    for (int way = 0; way < 3 * 3 * 2 && !UNIT_SANITIZED; way++) {
+        const gzlzss_format format = (gzlzss_format)(way % 3);
+        const bool is_cut = way / 9 != 0;
+        struct batch b;
+        gzlzss_item *item = &b.items[7];
+
+        make_batch(&b, format, 2, 2);
+        /* Only the bytes of the output are written to. */
+        item->out_len = rooms[way / 3 % 3];
+        if (is_cut)
+            item->in_len -= item->in_len / 3;
+        (void)gzlzss_cuda_decompress_batch(z, item, 1, format, NULL, NULL);
+        /* The system may refuse so much memory. */
+        if (item->status != GZLZSS_ERROR_MEMORY) {
+            CHECK_EQ(item->status, is_cut ? GZLZSS_ERROR_TRUNCATED : GZLZSS_OK);
+            CHECK(is_cut ? item->out_len < b.samples[7].len : is_item_right(&b, 7));
+        }
+        drop_batch(&b);
+    }
+    free_object(z);
+}
+
+/* Damaged items: gzip's get what gzlzss_decompress makes of them.  For others, zlib has the
+ * verdict. */
+static void test_item_verdicts(void)
+{
+    gzlzss *z = object(2, false);
+    uint64_t state = 11;
+
+    for (int way = 0; way < (UNIT_SANITIZED ? 30 : 300); way++) {
+        const gzlzss_format format = (gzlzss_format)(way % 3);
+        uint8_t out[20001];
+        struct sample s;
+        gzlzss_item item;
+        z_stream zs = {0};
+        size_t room;
+
+        be_good();
+        make_sample(&s, input + way, unit_below(&state, sizeof(out) - 1),
+                    format == GZLZSS_GZIP   ? 31
+                    : format == GZLZSS_ZLIB ? 15
+                                            : -15);
+        for (uint64_t i = unit_below(&state, 4); i > 0; i--)
+            s.packed[unit_below(&state, s.packed_len)] ^= (uint8_t)(1U << unit_below(&state, 8));
+        if (way % 4 == 0)
+            s.packed_len -= unit_below(&state, s.packed_len);
+        item = (gzlzss_item){s.packed, s.packed_len, gpu_out(), s.len + way % 5 - 1, GZLZSS_OK};
+        if (s.len == 0)
+            item.out_len = 0;
+        room = item.out_len;
+        atomic_store(&zlib.fate, LEAVES);
+        (void)gzlzss_cuda_decompress_batch(z, &item, 1, format, NULL, NULL);
+        if (format == GZLZSS_GZIP) {
+            size_t len = room;
+
+            CHECK_EQ(item.status, gzlzss_decompress(z, out, &len, s.packed, s.packed_len, NULL));
+            CHECK_EQ(item.out_len, len);
+            CHECK(is_masked(gpu_out(), out, len));
+        } else {
+            bool is_good;
+
+            CHECK_EQ(inflateInit2(&zs, format == GZLZSS_ZLIB ? 15 : -15), Z_OK);
+            zs.next_in = s.packed;
+            zs.avail_in = (uInt)s.packed_len;
+            zs.next_out = out;
+            zs.avail_out = (uInt)room + 1;
+            is_good =
+                inflate(&zs, Z_FINISH) == Z_STREAM_END && zs.avail_in == 0 && zs.total_out <= room;
+            CHECK_EQ(item.status == GZLZSS_OK, is_good);
+            if (is_good)
+                CHECK(item.out_len == zs.total_out && is_masked(gpu_out(), out, item.out_len));
+            (void)inflateEnd(&zs);
+        }
+        free(s.packed);
+    }
+    free_object(z);
+}
+
 /* Bad items among good ones: each has its own status, and all others are right. */
 static void test_bad_items(void)
 {
@@ -1584,8 +1725,12 @@ static void open_gate(bool is_open)
     pthread_mutex_unlock(&gate.lock);
 }
 
+/* What a caller calls. */
+enum function { DECOMPRESS, NEW, SIZE, BATCH, FUNCTIONS };
+
 struct caller {
     pthread_t thread;
+    enum function function;
     gzlzss *z;
     uint8_t *out; /* memory of a GPU for `input` */
     int rounds;
@@ -1595,26 +1740,63 @@ struct caller {
     atomic_bool has_ended;
 };
 
+static void *allocate_for_caller(void *ctx, size_t size)
+{
+    struct caller *c = ctx;
+
+    CHECK_EQ(size, input_size / 4);
+    return c->out;
+}
+
+/* Calls the function once, for `packed`.  Returns the status. */
+static gzlzss_status call_once(struct caller *c)
+{
+    const size_t room = input_size / 4;
+    size_t len = room;
+    uint64_t size = room;
+    gzlzss_item item = {packed, packed_len, c->out, room, GZLZSS_OK};
+    gzlzss_status status;
+    void *out;
+
+    switch (c->function) {
+    case NEW:
+        status = gzlzss_cuda_decompress_new(c->z, &out, &len, allocate_for_caller, c, packed,
+                                            packed_len, NULL, &c->call);
+        break;
+    case SIZE:
+        status = gzlzss_cuda_decompressed_size(c->z, &size, packed, packed_len, NULL, &c->call);
+        break;
+    case BATCH:
+        status = gzlzss_cuda_decompress_batch(c->z, &item, 1, GZLZSS_GZIP, NULL, &c->call);
+        CHECK_EQ(item.status, status);
+        len = item.out_len;
+        break;
+    default:
+        status = gzlzss_cuda_decompress(c->z, c->out, &len, packed, packed_len, NULL, &c->call);
+    }
+    if (status == GZLZSS_OK)
+        c->wrong +=
+            len != room || size != room || (c->function != SIZE && !is_masked(c->out, input, len));
+    return status;
+}
+
 static void *call_often(void *argument)
 {
     struct caller *c = argument;
 
     is_program = true;
     for (int i = 0; i < c->rounds; i++) {
-        size_t len = input_size / 4;
-
-        c->status = gzlzss_cuda_decompress(c->z, c->out, &len, packed, packed_len, NULL, &c->call);
-        if (c->status == GZLZSS_OK)
-            c->wrong += !is_masked(c->out, input, len);
+        c->status = call_once(c);
         CHECK(!is_saved);
     }
     atomic_store(&c->has_ended, true);
     return NULL;
 }
 
-static void start(struct caller *c, gzlzss *z, int number, int rounds)
+static void start(struct caller *c, gzlzss *z, int number, int rounds, enum function function)
 {
-    *c = (struct caller){.z = z,
+    *c = (struct caller){.function = function,
+                         .z = z,
                          .out = memory + (size_t)number * (input_size / 4 + 100),
                          .rounds = rounds,
                          .call = GZLZSS_CALL_INIT,
@@ -1642,7 +1824,7 @@ static void test_threads(void)
             atomic_store(&zlib.fate, FAILS);
         atomic_store(&zlib.cannot_open, way == 1);
         for (int i = 0; i < CALLERS; i++)
-            start(&callers[i], z, i, UNIT_SANITIZED ? 2 : 5);
+            start(&callers[i], z, i, UNIT_SANITIZED ? 2 : 5, (enum function)(i % FUNCTIONS));
         for (int i = 0; i < CALLERS; i++) {
             pthread_join(callers[i].thread, NULL);
             CHECK_EQ(callers[i].status, GZLZSS_OK);
@@ -1656,10 +1838,10 @@ static void test_threads(void)
     be_good();
     open_gate(false);
     zlib.in_call = stay;
-    start(&callers[0], z, 0, 1);
+    start(&callers[0], z, 0, 1, DECOMPRESS);
     wait_until_inside();
-    start(&callers[1], z, 1, 1);
-    start(&callers[2], z, 2, 1);
+    start(&callers[1], z, 1, 1, DECOMPRESS);
+    start(&callers[2], z, 2, 1, DECOMPRESS);
     /* A call on the other device does not wait. */
     while (!atomic_load(&callers[1].has_ended)) {
         const struct timespec moment = {0, 1000000};
@@ -1672,7 +1854,7 @@ static void test_threads(void)
     CHECK_EQ(callers[1].status, GZLZSS_ERROR_CANCELLED);
     CHECK_EQ(atomic_load(&zlib.calls), 1);
     CHECK(!atomic_load(&callers[0].has_ended) && !atomic_load(&callers[2].has_ended));
-    start(&callers[3], z, 8, 1);
+    start(&callers[3], z, 8, 1, DECOMPRESS);
     while (atomic_load(&zlib.calls) < 2) {
         const struct timespec moment = {0, 1000000};
 
@@ -1689,11 +1871,31 @@ static void test_threads(void)
     CHECK_EQ(atomic_load(&zlib.calls), 3);
     CHECK_EQ(atomic_load(&zlib.opens), 2);
 
+    /* So can calls of the other functions, on the same device. */
+    told.current = 2;
+    for (int i = NEW; i < FUNCTIONS; i++) {
+        open_gate(false);
+        start(&callers[0], z, 0, 1, DECOMPRESS);
+        wait_until_inside();
+        start(&callers[1], z, 1, 1, (enum function)i);
+        while (!atomic_load(&callers[1].has_ended)) {
+            const struct timespec moment = {0, 1000000};
+
+            gzlzss_cancel(z, &callers[1].call);
+            nanosleep(&moment, NULL);
+        }
+        pthread_join(callers[1].thread, NULL);
+        CHECK_EQ(callers[1].status, GZLZSS_ERROR_CANCELLED);
+        open_gate(true);
+        pthread_join(callers[0].thread, NULL);
+        CHECK_EQ(callers[0].status, GZLZSS_OK);
+    }
+
     /* Both the call in the engine and the one that waits are cancelled. */
     open_gate(false);
-    start(&callers[0], z, 0, 1);
+    start(&callers[0], z, 0, 1, DECOMPRESS);
     wait_until_inside();
-    start(&callers[1], z, 1, 1);
+    start(&callers[1], z, 1, 1, DECOMPRESS);
     while (!atomic_load(&callers[1].has_ended)) {
         const struct timespec moment = {0, 1000000};
 
@@ -1728,7 +1930,12 @@ static void test_fork(void)
 
         /* From here on, a check fails if the library asks gpu/ about the program's memory. */
         is_program = false;
+        gzlzss_item item = {packed, packed_len, gpu_out(), input_size, GZLZSS_OK};
+
         is_right = unpack(z, true, &len, NULL) == GZLZSS_ERROR_FORKED && len == 0;
+        is_right &= gzlzss_cuda_decompress_batch(z, &item, 1, GZLZSS_GZIP, NULL, NULL) ==
+                        GZLZSS_ERROR_FORKED &&
+                    item.status == GZLZSS_ERROR_FORKED && item.out_len == 0;
         gzlzss_free(z);
         is_right &= atomic_load(&zlib.open) == 1 && atomic_load(&zlib.calls) == 1;
         _exit(is_right ? 0 : 1);
@@ -1766,6 +1973,10 @@ int main(void)
     RUN(test_new_progress);
     RUN(test_batches);
     RUN(test_locating);
+    RUN(test_batch_waiting);
+    RUN(test_batch_copies);
+    RUN(test_large_room);
+    RUN(test_item_verdicts);
     RUN(test_bad_items);
     RUN(test_batch_ends);
     RUN(test_threads);

@@ -504,9 +504,13 @@ static void make_inner(struct bits *b)
     end_bits(b);
 }
 
-/* One final block of flat codes, inside of which a member seems to start.  The device decodes that
- * member, too, but none of its output may get into the output of the block. */
-static void make_outer(struct file *f)
+/* The most bytes of output of such a block. */
+#define OUTER_MAX (16 * KIB)
+
+/* One final block of flat codes, inside of which a member seems to start, behind the headers of
+ * `before` others.  The device decodes that member, too, but none of its output may get into the
+ * output of the block. */
+static void make_outer(struct file *f, unsigned before)
 {
     static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
     static const uint8_t order[] = {16, 17, 18, 0, 8, 7, 9};
@@ -515,7 +519,7 @@ static void make_outer(struct file *f)
     size_t start;
 
     make_inner(&inner_bits);
-    f->data = unit_need(calloc(1, 8 * KIB));
+    f->data = unit_need(calloc(1, OUTER_MAX));
     put_bits(&w, 1, 1);
     put_bits(&w, 2, 2);
     put_bits(&w, 0, 5 + 5);
@@ -537,10 +541,13 @@ static void make_outer(struct file *f)
         put_literal(&w, f, 255);
     while (count_bits(&w) < 204 * 128 || count_bits(&w) % 128 != 0)
         put_literal(&w, f, 'a');
+    for (; before > 0; before--)
+        for (size_t i = 0; i < sizeof(header); i++)
+            put_literal(&w, f, reversed(header[i]));
     start = count_bits(&w) + 80;
     for (size_t i = 0; i < inner.len; i++)
         put_literal(&w, f, reversed(inner.data[i]));
-    while (count_bits(&w) < start + 90 * 128)
+    while (count_bits(&w) < start + 250 * 128)
         put_literal(&w, f, 'b');
     put_code(&w, 0x1ff, 9);
     end_bits(&w);
@@ -556,32 +563,76 @@ static void make_outer(struct file *f)
     drop(&inner);
 }
 
-static void test_member_in_a_block(void)
+/* Decompresses the block as several inputs.  One of them is bad, so that the device searches for
+ * blocks in all of them. */
+static void check_as_inputs(struct gpu_inflate *g, const struct file *f)
+{
+    enum { COUNT = 4, BAD = 2, HEADER = 10, TRAILER = 8 };
+    struct gpu_inflate_input inputs[COUNT];
+    const size_t in_len = f->gz_len - HEADER - TRAILER;
+    uint8_t *const bad = unit_need(malloc(in_len)), *const out = unit_need(malloc(f->len));
+    uint8_t *const device_in = device_alloc(2 * in_len);
+    char error[GPU_ERROR_SIZE] = "";
+
+    memcpy(bad, f->gz + HEADER, in_len);
+    bad[0] |= 6;
+    device_put(device_in, f->gz + HEADER, in_len);
+    device_put(device_in + in_len, bad, in_len);
+    for (size_t i = 0; i < COUNT; i++)
+        inputs[i] = (struct gpu_inflate_input){.in = device_in + (i == BAD ? in_len : 0),
+                                               .in_len = in_len,
+                                               .out = device_alloc(f->len),
+                                               .room = f->len};
+    CHECK_EQ(gpu_inflate_many(g, inputs, COUNT, GPU_INFLATE_RAW, NULL, NULL, error),
+             GPU_INFLATE_DONE);
+    for (size_t i = 0; i < COUNT; i++) {
+        CHECK_EQ(inputs[i].result, i == BAD ? GPU_INFLATE_LEFT : GPU_INFLATE_DONE);
+        device_get(out, inputs[i].out, f->len);
+        CHECK(i == BAD || (inputs[i].made == f->len && memcmp(out, f->data, f->len) == 0));
+        device_free(inputs[i].out);
+    }
+    device_free(device_in);
+    free(bad);
+    free(out);
+}
+
+static void check_outer(const struct file *f)
 {
     static const size_t longer[] = {0, 1, 2500, 5000};
-    struct file f = {0};
-    uint8_t out[8 * KIB];
-    uLongf len = sizeof(out);
+    uint8_t out[OUTER_MAX];
     z_stream z = {0};
 
-    make_outer(&f);
     /* zlib takes it. */
     CHECK_EQ(inflateInit2(&z, 15 + 16), Z_OK);
-    z.next_in = f.gz;
-    z.avail_in = (uInt)f.gz_len;
+    z.next_in = f->gz;
+    z.avail_in = (uInt)f->gz_len;
     z.next_out = out;
-    z.avail_out = (uInt)len;
+    z.avail_out = sizeof(out);
     CHECK_EQ(inflate(&z, Z_FINISH), Z_STREAM_END);
-    CHECK(z.total_out == f.len && memcmp(out, f.data, f.len) == 0);
+    CHECK(z.total_out == f->len && memcmp(out, f->data, f->len) == 0);
     (void)inflateEnd(&z);
     for (size_t i = 0; i < sizeof(longer) / sizeof(*longer); i++) {
         struct gpu_inflate *g = open_device(
             (struct gpu_inflate_options){.batch = WHOLE, .symbols = 4 << 20, .longer = longer[i]});
 
-        CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len, &f, f.len, 0), GPU_INFLATE_DONE);
+        CHECK_EQ(inflate_bytes(g, f->gz, f->gz_len, f, f->len, 0), GPU_INFLATE_DONE);
+        check_as_inputs(g, f);
         gpu_inflate_close(g);
     }
-    drop_file(&f);
+}
+
+/* Every eighth of the members that seem to start shares the map of the block in which they are. */
+static void test_member_in_a_block(void)
+{
+    static const unsigned before[] = {0, 6, 7, 8, 15};
+
+    for (size_t i = 0; i < sizeof(before) / sizeof(*before); i++) {
+        struct file f = {0};
+
+        make_outer(&f, before[i]);
+        check_outer(&f);
+        drop_file(&f);
+    }
 }
 
 /* A device that fails at each call, and one that makes a wrong byte. */

@@ -11,6 +11,7 @@
 
 #include "gpu/inflate.h"
 #include "tests/unit/device.h"
+#include "tests/unit/encoders.h"
 #include "tests/unit/inputs.h"
 
 #define KIB ((size_t)1 << 10)
@@ -111,17 +112,20 @@ static void check_inputs(struct gpu_inflate *g, const struct input *inputs, size
 
     for (size_t i = 0; i < count; i++)
         packed += inputs[i].packed_len;
-    block = device_alloc(packed);
+    block = place == HOST ? unit_need(malloc(packed + 1)) : device_alloc(packed);
+    device_hide(block, place == HOST ? packed : 0);
     for (size_t i = 0; i < count; i++) {
         const struct input *from = &inputs[i];
         uint8_t *copy = block + at;
 
         if (place == DEVICE)
             copy = device_alloc(from->packed_len);
-        if (place != HOST)
+        if (place == HOST)
+            memcpy(copy, from->packed, from->packed_len);
+        else
             device_put(copy, from->packed, from->packed_len);
         at += from->packed_len;
-        work[i].in = place == HOST ? from->packed : copy;
+        work[i].in = copy;
         work[i].in_len = from->packed_len;
         work[i].in_block = place == BLOCK ? block : NULL;
         work[i].room = from->room;
@@ -151,7 +155,11 @@ static void check_inputs(struct gpu_inflate *g, const struct input *inputs, size
     }
     CHECK_EQ(calls.in, packed);
     CHECK_EQ(calls.out, made);
-    device_free(block);
+    device_hide(NULL, 0);
+    if (place == HOST)
+        free(block);
+    else
+        device_free(block);
     free(out);
     free(work);
 }
@@ -272,6 +280,148 @@ static void test_left(void)
     }
 }
 
+/* An input of stored blocks, each of which ends with what looks like many ends of blocks. */
+static void make_markers(struct input *i, size_t len, enum gpu_inflate_format format)
+{
+    static const uint8_t marker[] = {0, 0, 0xff, 0xff};
+
+    make_input(i, len, &words, 0, 1, format);
+    for (size_t at = 20; at + 40 < i->packed_len; at += 4)
+        memcpy(i->packed + at, marker, 4);
+    i->may_be_any = format == GPU_INFLATE_RAW;
+    i->is_left = format != GPU_INFLATE_RAW;
+}
+
+/* An input that looks as if it had more blocks than a batch has room for.  The inputs beside it are
+ * decompressed nevertheless. */
+static void test_markers(void)
+{
+    enum { COUNT = 9 };
+    struct gpu_inflate *g = open_device(&some[0]);
+
+    for (int way = 0; way < 6; way++) {
+        const enum gpu_inflate_format format = (enum gpu_inflate_format)(way % 3);
+        struct input inputs[COUNT];
+
+        for (size_t i = 0; i < COUNT; i++) {
+            /* Without a long input, blocks are searched only if an input is bad. */
+            if (i == 4 || (way < 3 && i == 5))
+                make_markers(&inputs[i], way < 3 ? 25 * KIB : 60 * KIB, format);
+            else
+                make_input(&inputs[i], 900 * i, &words, 6, i, format);
+        }
+        check_inputs(g, inputs, COUNT, format, BLOCK);
+        drop_inputs(inputs, COUNT);
+    }
+    gpu_inflate_close(g);
+}
+
+/* More inputs than a batch can have.  Most are empty: a fixed block without codes. */
+static void test_tiny_inputs(void)
+{
+    enum { COUNT = 1300 };
+    struct gpu_inflate *g = open_device(&some[1]);
+    struct input *inputs = unit_need(calloc(COUNT, sizeof(*inputs)));
+
+    for (size_t i = 0; i < COUNT; i++)
+        make_input(&inputs[i], i % 100 == 0 ? 100 : i % 3 == 0, &words, 6, i, GPU_INFLATE_RAW);
+    check_inputs(g, inputs, COUNT, GPU_INFLATE_RAW, BLOCK);
+    drop_inputs(inputs, COUNT);
+    free(inputs);
+    gpu_inflate_close(g);
+}
+
+/* Makes an input of stored blocks that has packed_len compressed bytes. */
+static void make_of_size(struct input *i, size_t packed_len)
+{
+    size_t len = packed_len;
+
+    for (;;) {
+        make_input(i, len, &noise, 0, 1, GPU_INFLATE_RAW);
+        if (i->packed_len <= packed_len)
+            break;
+        len -= i->packed_len - packed_len;
+        drop_inputs(i, 1);
+    }
+    CHECK_EQ(i->packed_len, packed_len);
+}
+
+/* The longest input that a batch has room for, wherever it is, and one that is a byte longer. */
+static void test_longest(void)
+{
+    struct gpu_inflate *g = open_device(&some[1]);
+
+    for (size_t shift = 0; shift < 20; shift++) {
+        struct input inputs[4];
+
+        /* Makes the other inputs start at any distance from a multiple of 16. */
+        make_input(&inputs[0], shift, &noise, 0, 1, GPU_INFLATE_RAW);
+        make_of_size(&inputs[1], some[1].batch - 32);
+        make_of_size(&inputs[2], some[1].batch - 31);
+        make_of_size(&inputs[3], some[1].batch - 32);
+        inputs[2].is_left = true;
+        check_inputs(g, inputs, 4, GPU_INFLATE_RAW, BLOCK);
+        drop_inputs(inputs, 4);
+    }
+    gpu_inflate_close(g);
+}
+
+/* Returns a raw stream of one match of 258 bytes, which reaches back to before the output. */
+static struct bytes make_far_match(void)
+{
+    /* A fixed block; code 285, from its highest bit on; distance 29; extra bits; the block's end. */
+    static const char fields[] = "1"
+                                 "10"
+                                 "11000101"
+                                 "11101"
+                                 "0000000000000"
+                                 "0000000";
+    struct bytes stream = {0};
+    struct bits b = {.to = &stream};
+
+    for (size_t i = 0; fields[i] != '\0'; i++)
+        put_bits(&b, fields[i] == '1', 1);
+    end_bits(&b);
+    return stream;
+}
+
+/* A match that reaches back too far gets no bytes of an earlier call, which may be another user's
+ * data. */
+static void test_earlier_bytes(void)
+{
+    struct gpu_inflate *g = open_device(&some[0]);
+    struct bytes far = make_far_match();
+    struct gpu_inflate_input work[2] = {{0}};
+    char error[GPU_ERROR_SIZE] = "";
+    uint8_t out[258];
+    struct input secret;
+
+    make_input(&secret, 50 * KIB, &noise, 6, 1, GPU_INFLATE_RAW);
+    work[0].in = secret.packed;
+    work[0].in_len = secret.packed_len;
+    work[0].room = secret.len;
+    work[0].out = device_alloc(secret.len);
+    work[1].in = far.data;
+    work[1].in_len = far.len;
+    work[1].room = sizeof(out);
+    work[1].out = device_alloc(sizeof(out));
+    memset(out, 0, sizeof(out));
+    device_put(work[1].out, out, sizeof(out));
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(gpu_inflate_many(g, &work[i], 1, GPU_INFLATE_RAW, NULL, NULL, error),
+                 GPU_INFLATE_DONE);
+        CHECK_EQ(work[i].result, i == 0 ? GPU_INFLATE_DONE : GPU_INFLATE_LEFT);
+    }
+    device_get(out, work[1].out, sizeof(out));
+    for (size_t i = 0; i < sizeof(out); i++)
+        CHECK_EQ(out[i], 0);
+    device_free(work[0].out);
+    device_free(work[1].out);
+    drop_inputs(&secret, 1);
+    drop(&far);
+    gpu_inflate_close(g);
+}
+
 /* No inputs, and empty ones; then a call that is stopped. */
 static void test_none(void)
 {
@@ -351,6 +501,10 @@ int main(int argc, char **argv)
     RUN(test_sizes);
     RUN(test_long_inputs);
     RUN(test_left);
+    RUN(test_markers);
+    RUN(test_tiny_inputs);
+    RUN(test_longest);
+    RUN(test_earlier_bytes);
     RUN(test_none);
     RUN(test_failures);
     return unit_done();
