@@ -369,7 +369,8 @@ static void test_longest(void)
 /* Returns a raw stream of one match of 258 bytes, which reaches back to before the output. */
 static struct bytes make_far_match(void)
 {
-    /* A fixed block; code 285, from its highest bit on; distance 29; extra bits; the block's end. */
+    /* A fixed block; code 285, from its highest bit on; distance 29; extra bits; the block's
+     * end. */
     static const char fields[] = "1"
                                  "10"
                                  "11000101"
