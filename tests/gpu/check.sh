@@ -734,7 +734,7 @@ device_pointers_memcheck() {
 device_pointers_racecheck() {
     # Check only decompression. A match finder's lanes write to one mark at the same time on purpose
     # (lanes_with_same in gpu/warp.cuh), and racecheck reports that for inputs of a few bytes.
-    device_pointers racecheck decompression inflating inflating_threads own_context
+    device_pointers racecheck inflating inflating_threads own_context
 }
 
 # --- All of them --------------------------------------------------------------------------------
