@@ -14,7 +14,7 @@
  * depth. */
 static bool is_like_another(int level)
 {
-    return UNIT_SANITIZED && (level == 4 || level == 5 || level == 7 || level == 8 || level == 11);
+    return UNIT_SANITIZED && level != 1 && level != 2 && level != 6 && level != 9 && level != 12;
 }
 
 /* Two segments: a whole one, of several chunks, and a short one, whose last chunk is short, too. */

@@ -179,7 +179,7 @@ static void test_periods(void)
     struct lz_level level;
 
     for (size_t p = 0; paper_methods[p] != NULL; p++)
-        for (unsigned n = 0; make_variant(paper_methods[p], n, &level); n += UNIT_SANITIZED ? 3 : 1)
+        for (unsigned n = 0; make_variant(paper_methods[p], n, &level); n += UNIT_SANITIZED ? 4 : 1)
             for (size_t i = 0; paper_methods[p]->keys[i].name != NULL; i++) {
                 fill_period(in, len, level.param[i] > 0 ? level.param[i] : 1);
                 if (!compare(in, len, &level, 64 * KIB))
