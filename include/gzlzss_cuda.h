@@ -87,12 +87,12 @@ gzlzss_status gzlzss_cuda_decompress(gzlzss *z, void *out, size_t *out_len, cons
  * Sets *size to the number of bytes that in[0..in_len) decompresses to, and keeps no output.  `in`
  * may be in a GPU's memory or the host's.
  *
- * If in_len is at least 64 KiB, a GPU counts the bytes, in a third of the time that decompression
- * takes: the GPU that has the input or, if the host has it, the calling thread's current device.
- * The GPU notices damaged blocks and wrong lengths of members, but does not compute CRC-32s.  So
- * after GZLZSS_OK, decompression can still find an error.  If the GPU leaves the data to the CPU,
- * the CPU decompresses it and counts.  After an error in the data, *size is the number of bytes
- * before the error.  `progress` is called only while the CPU counts.
+ * If in_len is at least 64 KiB, a GPU counts the bytes, in a third to 60 % of the time that
+ * decompression takes: the GPU that has the input or, if the host has it, the calling thread's
+ * current device.  The GPU notices damaged blocks and wrong lengths of members, but does not
+ * compute CRC-32s.  So after GZLZSS_OK, decompression can still find an error.  If the GPU leaves
+ * the data to the CPU, the CPU decompresses it and counts.  After an error in the data, *size is
+ * the number of bytes before the error.  `progress` is called only while the CPU counts.
  */
 gzlzss_status gzlzss_cuda_decompressed_size(gzlzss *z, uint64_t *size, const void *in,
                                             size_t in_len, struct CUstream_st *stream,
