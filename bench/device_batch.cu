@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -26,26 +25,7 @@
 #include "include/gzlzss.h"
 
 #include "include/gzlzss_cuda.h"
-
-static void die(const char *what)
-{
-    fprintf(stderr, "device_batch: %s\n", what);
-    exit(1);
-}
-
-static void check(cudaError_t status)
-{
-    if (status != cudaSuccess)
-        die(cudaGetErrorString(status));
-}
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
+#include "device.cuh"
 
 typedef std::vector<uint8_t> bytes;
 

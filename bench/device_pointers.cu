@@ -22,34 +22,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "include/gzlzss.h"
 
 #include "include/gzlzss_cuda.h"
+#include "device.cuh"
 
 enum { MAX_RUNS = 100, MAX_LEVELS = GZLZSS_LEVEL_MAX };
-
-static void die(const char *what)
-{
-    fprintf(stderr, "device_pointers: %s\n", what);
-    exit(1);
-}
-
-static void check(cudaError_t status)
-{
-    if (status != cudaSuccess)
-        die(cudaGetErrorString(status));
-}
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* The object and the memory of a measurement. */
 struct setting {

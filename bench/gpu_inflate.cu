@@ -13,23 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "gpu/inflate.h"
-
-static void die(const char *what)
-{
-    fprintf(stderr, "gpu_inflate: %s\n", what);
-    exit(1);
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "device.cuh"
 
 static uint8_t *read_file(const char *name, size_t *len)
 {
@@ -65,10 +51,10 @@ static void measure(struct gpu_inflate *g, const char *name, int rounds)
         cudaDeviceSynchronize() != cudaSuccess) /* cudaMemcpy may return before the end */
         die("no memory on the device");
     for (int i = 0; i <= rounds && result == GPU_INFLATE_DONE; i++) {
-        const double start = seconds();
+        const double start = now();
 
         result = gpu_inflate(g, in, len, out, room, &made, NULL, NULL, error);
-        const double wall = seconds() - start;
+        const double wall = now() - start;
 
         if (i > 0 && wall < fastest) {
             fastest = wall;

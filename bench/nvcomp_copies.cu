@@ -28,38 +28,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <vector>
 #include <zlib.h>
 
+#include "device.cuh"
+
 /* Bytes of a chunk, which becomes one stream. */
 #define CHUNK ((size_t)65536)
-
-static void die(const char *what)
-{
-    fprintf(stderr, "nvcomp_copies: %s\n", what);
-    exit(1);
-}
-
-static void check(cudaError_t status)
-{
-    if (status != cudaSuccess)
-        die(cudaGetErrorString(status));
-}
 
 static void check(nvcompStatus_t status)
 {
     if (status != nvcompSuccess)
         die("nvCOMP failed");
-}
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* Copies stream i (at from + i * step) to to + starts[i]. There is one block for each stream. */

@@ -40,10 +40,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <thread>
-#include <time.h>
 #include <unistd.h>
 #include <vector>
 #include <zlib.h>
+
+#include "device.cuh"
 
 /* Bytes to which each chunk's input and output are aligned. nvCOMP wants up to 8. */
 #define ALIGNMENT ((size_t)256)
@@ -77,27 +78,6 @@ struct arrays {
 enum way { DEFLATE, GZIP_NAIVE, GZIP_LOOKAHEAD };
 
 static bool failed;
-
-static void die(const char *what)
-{
-    fprintf(stderr, "nvcomp_inflate: %s\n", what);
-    exit(1);
-}
-
-/* An error of CUDA ends the program, since no later call would work. */
-static void check(cudaError_t status)
-{
-    if (status != cudaSuccess)
-        die(cudaGetErrorString(status));
-}
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static size_t aligned(size_t n)
 {

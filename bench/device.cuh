@@ -1,0 +1,36 @@
+/*
+ * device.cuh - what the measurements in CUDA share
+ */
+#ifndef GZLZSS_BENCH_DEVICE_CUH
+#define GZLZSS_BENCH_DEVICE_CUH
+
+#include <cuda_runtime.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Ends the program with a message. */
+static inline void die(const char *what)
+{
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name, what);
+    exit(1);
+}
+
+/* An error of CUDA ends the program, since no later call would work. */
+static inline void check(cudaError_t status)
+{
+    if (status != cudaSuccess)
+        die(cudaGetErrorString(status));
+}
+
+/* Returns seconds. */
+static inline double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+#endif
