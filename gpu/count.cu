@@ -19,6 +19,7 @@
  *
  * A warp counts a short unit, and a block of LONG_TEAM threads a long one.
  */
+#include "base/zlib_header.h"
 #include "gpu/codes.cuh"
 #include "gpu/pieces.cuh"
 #include "gpu/bits.cuh"
@@ -372,7 +373,7 @@ static __device__ void end_input(const gpu_compressed &in, gpu_unit &u)
 {
     const uint32_t byte = (u.end + 7) / 8, bytes = in.bits / 8;
     const uint32_t trailer = in.wrapping == GPU_MANY_GZIP   ? 8
-                             : in.wrapping == GPU_MANY_ZLIB ? 4
+                             : in.wrapping == GPU_MANY_ZLIB ? ZLIB_TRAILER_SIZE
                                                             : 0;
 
     u.how = GPU_UNIT_BAD;

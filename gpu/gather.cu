@@ -4,6 +4,7 @@
  * Inputs are copied 16 bytes at a time.  So many.cu chooses each input's place such that source and
  * place have the same address modulo 16.
  */
+#include "base/zlib_header.h"
 #include "gpu/bits.cuh"
 #include "gpu/pieces.cuh"
 
@@ -41,16 +42,13 @@ static __global__ void __launch_bounds__(THREADS)
         copy_bytes(batch + i.at + at, i.from + at, min(i.length - at, SLICE));
 }
 
-/* Returns the byte after the zlib header that starts at `byte` (RFC 1950); 0 if the header is not
- * good, or asks for a dictionary. */
+/* Returns the byte after the zlib header that starts at `byte`; 0 if the header is not good, or
+ * asks for a dictionary. */
 static __device__ uint32_t zlib_header_end(const gpu_compressed &in, uint32_t byte)
 {
     const uint32_t method = gpu_byte_at(in.words, byte), flags = gpu_byte_at(in.words, byte + 1);
 
-    if ((method & 15) != 8 || method >> 4 > 7 || (flags & 32) != 0 ||
-        (method << 8 | flags) % 31 != 0)
-        return 0;
-    return byte + 2;
+    return zlib_header_is_good(method, flags) ? byte + ZLIB_HEADER_SIZE : 0;
 }
 
 static __global__ void __launch_bounds__(THREADS)

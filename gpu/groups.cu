@@ -136,32 +136,30 @@ bool gpu_fill_group(struct call *c, struct group *group, uint32_t first)
     return true;
 }
 
-/* Sets the Adler-32 of each member part: joins the sums of its parts of the output. */
-static void join_adlers(struct gpu_inflate *g, const struct group *group)
+/* Returns the checksum of consecutive output, or the sum of its parts: `sum` of the output before,
+ * and `next` of the last `length` bytes. */
+static uint32_t join(const struct call *c, uint32_t sum, uint32_t next, uint64_t length)
 {
-    uint32_t i = 0;
-
-    for (uint32_t k = 0; k < group->members; k++) {
-        struct member_part *m = &g->member_parts[k];
-
-        for (m->crc = 0; i < m->parts; i++)
-            m->crc = gpu_adler_join(m->crc, g->parts[i].crc, g->parts[i].length);
-    }
+    return c->batch.wrapping == GPU_MANY_ZLIB ? gpu_adler_join(sum, next, length)
+                                              : gpu_crc_join(sum, next, length);
 }
 
-/* Sets the CRC of each member part in the same way. */
-static void join_crcs(struct gpu_inflate *g, const struct group *group)
+void gpu_add_part(const struct call *c, struct member *m, const struct member_part *part)
 {
-    uint32_t i = 0;
+    m->crc = join(c, m->crc, part->crc, part->length);
+    m->length += part->length;
+}
 
-    for (uint32_t k = 0; k < group->members; k++) {
-        struct member_part *m = &g->member_parts[k];
-        uint32_t sum = 0;
-
-        for (; i < m->parts; i++)
-            sum = gpu_crc_join(sum, g->parts[i].crc, g->parts[i].length);
-        /* If there is no output, there is no sum, and the CRC is 0. */
-        m->crc = m->length > 0 ? ~sum : 0;
+bool gpu_member_is_right(const struct call *c, const struct member *m,
+                         const struct member_part *last)
+{
+    switch (c->batch.wrapping) {
+    case GPU_MANY_RAW:
+        return true;
+    case GPU_MANY_ZLIB:
+        return m->crc == last->trailer_crc;
+    default:
+        return m->crc == last->trailer_crc && (uint32_t)m->length == last->trailer_size;
     }
 }
 
@@ -181,12 +179,23 @@ static cudaError_t sum_up(const struct call *c, const struct group *group, const
 }
 
 /* Sets the checksums of the group's member parts. */
-static void join(const struct call *c, const struct group *group)
+static void sum_up_members(const struct call *c, const struct group *group)
 {
-    if (c->batch.wrapping == GPU_MANY_ZLIB)
-        join_adlers(c->g, group);
-    else if (c->batch.wrapping != GPU_MANY_RAW)
-        join_crcs(c->g, group);
+    struct gpu_inflate *g = c->g;
+    uint32_t i = 0;
+
+    if (c->batch.wrapping == GPU_MANY_RAW)
+        return;
+    for (uint32_t k = 0; k < group->members; k++) {
+        struct member_part *m = &g->member_parts[k];
+        uint32_t sum = 0;
+
+        for (; i < m->parts; i++)
+            sum = join(c, sum, g->parts[i].crc, g->parts[i].length);
+        /* A CRC is the complement of the sum.  If there is no output, there is no sum, and the CRC
+         * is 0. */
+        m->crc = c->batch.wrapping == GPU_MANY_ZLIB || m->length == 0 ? sum : ~sum;
+    }
 }
 
 bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out)
@@ -224,7 +233,7 @@ bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out)
     gpu_add_time(g, &g->times.windows, AFTER_DECODE, AFTER_WINDOWS);
     gpu_add_time(g, &g->times.resolve, AFTER_WINDOWS, AFTER_RESOLVE);
     gpu_add_time(g, &g->times.sum_up, AFTER_RESOLVE, AFTER_SUM);
-    join(c, group);
+    sum_up_members(c, group);
     c->position = 8 * c->batch_start + last.end;
     c->known = c->next_known;
     c->has_ended = last.how == GPU_UNIT_LAST;

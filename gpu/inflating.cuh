@@ -180,6 +180,10 @@ enum gpu_inflate_result gpu_tell(struct call *c, gpu_inflate_goes_on *goes_on, v
 /* Ends a call with this result.  Returns the result for the program. */
 enum gpu_inflate_result gpu_close_call(struct call *c, enum gpu_inflate_result result);
 
+/* Whether the device's kernels can use this memory without a copy.  They cannot if the program
+ * allocated it in a context of its own. */
+bool gpu_is_in_reach(const struct gpu_inflate *g, const void *p);
+
 /* --- A batch ---------------------------------------------------------------------------------- */
 
 /* Bytes behind a batch that are loaded with it.  A unit that starts in the batch must end in it or
@@ -240,6 +244,13 @@ bool gpu_fill_group(struct call *c, struct group *group, uint32_t first);
  * checksums of the group's member parts, and moves c->position and c->known to the group's end.
  * False, with a message, if the device fails. */
 bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out);
+
+/* Adds the next part of a member to what is known of the member's output. */
+void gpu_add_part(const struct call *c, struct member *m, const struct member_part *part);
+
+/* Whether a member's output is that of its trailer, if there is one.  `last` is its last part. */
+bool gpu_member_is_right(const struct call *c, const struct member *m,
+                         const struct member_part *last);
 
 /* Whether no match of a decoded group reaches back before the start of its member. */
 bool gpu_group_is_good(const struct call *c, const struct group *group);

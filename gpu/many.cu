@@ -81,34 +81,20 @@ void gpu_free_many(struct gpu_inflate *g)
     g->many = NULL;
 }
 
-/* Whether kernels can use this memory, without a copy. */
-static bool is_near(const struct gpu_inflate *g, const void *p)
-{
-    struct cudaPointerAttributes attributes;
-
-    if (cudaPointerGetAttributes(&attributes, p) != cudaSuccess) {
-        /* Clear the error, or it would seem to be a kernel's. */
-        (void)cudaGetLastError();
-        return false;
-    }
-    return attributes.devicePointer != NULL &&
-           (attributes.device == g->device || attributes.type != cudaMemoryTypeDevice);
-}
-
-/* A block of memory, and what is_near has returned for it. */
+/* A block of memory, and what gpu_is_in_reach has returned for it. */
 struct known_block {
     const void *block;
     bool is_near;
 };
 
-/* Returns is_near(p), but calls it only once for consecutive memory of the same block. */
+/* Returns gpu_is_in_reach(p), but calls it only once for consecutive memory of the same block. */
 static bool is_block_near(const struct gpu_inflate *g, struct known_block *known, const void *p,
                           const void *block)
 {
     if (block == NULL)
-        return is_near(g, p);
+        return gpu_is_in_reach(g, p);
     if (block != known->block)
-        *known = {block, is_near(g, p)};
+        *known = {block, gpu_is_in_reach(g, p)};
     return known->is_near;
 }
 
@@ -182,17 +168,6 @@ static bool load(struct many_call *w, uint32_t len, uint32_t longest)
            gpu_mark(c, AFTER_COPY) && from_device(c, m->inputs, m->inputs_device, w->count);
 }
 
-/* Compares the output of the current input with its trailer. */
-static bool is_good(const struct many_call *w, const struct member_part *last)
-{
-    if (w->is_bad)
-        return false;
-    if (w->c.batch.wrapping == GPU_MANY_RAW)
-        return true;
-    return w->member.crc == last->trailer_crc && (w->c.batch.wrapping == GPU_MANY_ZLIB ||
-                                                  (uint32_t)w->member.length == last->trailer_size);
-}
-
 /* Moves w->current to the next input that has units in the chain, from w->current on. */
 static void next_input(struct many_call *w)
 {
@@ -217,13 +192,10 @@ static void compare_inputs(struct many_call *w, const struct group *group)
 
         for (; piece < part->pieces; piece++)
             w->is_bad |= g->ranges[piece].is_bad != 0;
-        w->member.crc = w->c.batch.wrapping == GPU_MANY_ZLIB
-                            ? gpu_adler_join(w->member.crc, part->crc, part->length)
-                            : gpu_crc_join(w->member.crc, part->crc, part->length);
-        w->member.length += part->length;
+        gpu_add_part(&w->c, &w->member, part);
         if (!part->ends)
             continue;
-        if (is_good(w, part)) {
+        if (!w->is_bad && gpu_member_is_right(&w->c, &w->member, part)) {
             i->result = GPU_INFLATE_DONE;
             i->made = (size_t)w->member.length;
             w->made += w->member.length;
@@ -275,7 +247,6 @@ static enum gpu_inflate_result do_batch(struct many_call *w, uint32_t len, uint3
     for (uint32_t i = 0; i < w->c.chain; i += group.units) {
         if (!gpu_fill_group(&w->c, &group, i) || !gpu_run_group(&w->c, &group, w->out))
             return GPU_INFLATE_FAILED;
-        (void)gpu_group_is_good(&w->c, &group);
         compare_inputs(w, &group);
     }
     return GPU_INFLATE_DONE;

@@ -96,6 +96,19 @@ enum gpu_inflate_result gpu_open_call(struct call *c, struct gpu_inflate *g, cha
     return GPU_INFLATE_DONE;
 }
 
+bool gpu_is_in_reach(const struct gpu_inflate *g, const void *p)
+{
+    struct cudaPointerAttributes attributes;
+
+    if (cudaPointerGetAttributes(&attributes, p) != cudaSuccess) {
+        /* Clear the error, or it would seem to be a kernel's. */
+        (void)cudaGetLastError();
+        return false;
+    }
+    return attributes.devicePointer != NULL &&
+           (attributes.device == g->device || attributes.type != cudaMemoryTypeDevice);
+}
+
 enum gpu_inflate_result gpu_tell(struct call *c, gpu_inflate_goes_on *goes_on, void *ctx,
                                  uint64_t in, uint64_t out)
 {

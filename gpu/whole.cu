@@ -227,12 +227,6 @@ static enum gpu_inflate_result find_batch(struct whole *w)
     return result;
 }
 
-/* Whether a member has the CRC and the length (modulo 2^32) that its trailer gives. */
-static bool is_as_in_trailer(const struct member *m, uint32_t crc, uint32_t size)
-{
-    return m->crc == crc && (uint32_t)m->length == size;
-}
-
 /* Adds the group's output to the members' CRCs and lengths.  Compares these with the trailers of
  * members that end in the group. */
 static bool compare_members(struct whole *w, const struct group *group)
@@ -240,11 +234,10 @@ static bool compare_members(struct whole *w, const struct group *group)
     for (uint32_t i = 0; i < group->members; i++) {
         const struct member_part *m = &w->c.g->member_parts[i];
 
-        w->member.crc = gpu_crc_join(w->member.crc, m->crc, m->length);
-        w->member.length += m->length;
+        gpu_add_part(&w->c, &w->member, m);
         if (!m->ends)
             continue;
-        if (!is_as_in_trailer(&w->member, m->trailer_crc, m->trailer_size))
+        if (!gpu_member_is_right(&w->c, &w->member, m))
             return false;
         w->member = {0, 0};
     }
@@ -323,16 +316,6 @@ static enum gpu_inflate_result count_all(struct whole *w, uint64_t *size, uint64
     return result;
 }
 
-/* Whether the device's kernels can write to this memory.  They cannot if the program allocated it
- * in a context of its own. */
-static bool is_in_reach(const void *p)
-{
-    struct cudaPointerAttributes attributes;
-
-    return cudaPointerGetAttributes(&attributes, p) == cudaSuccess &&
-           attributes.devicePointer != NULL;
-}
-
 /* Ends a call with this result.  Returns the result for the caller. */
 static enum gpu_inflate_result close(struct whole *w, enum gpu_inflate_result result)
 {
@@ -352,7 +335,7 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
 
     w.c.in_len = in_len;
     if (result == GPU_INFLATE_DONE)
-        result = is_in_reach(out) ? begin(&w) : gpu_leave(&w.c, OUT_OF_REACH);
+        result = gpu_is_in_reach(w.c.g, out) ? begin(&w) : gpu_leave(&w.c, OUT_OF_REACH);
     if (result == GPU_INFLATE_DONE)
         result = decode_all(&w);
     result = close(&w, result);
@@ -390,7 +373,7 @@ static enum gpu_inflate_result allocate_output(struct whole *w, uint64_t size,
         return GPU_INFLATE_STOPPED;
     if (!gpu_is_good(w->c.g, gpu_use_device(w->c.g->device), w->c.error))
         return GPU_INFLATE_FAILED;
-    return is_in_reach(w->out) ? GPU_INFLATE_DONE : gpu_leave(&w->c, OUT_OF_REACH);
+    return gpu_is_in_reach(w->c.g, w->out) ? GPU_INFLATE_DONE : gpu_leave(&w->c, OUT_OF_REACH);
 }
 
 enum gpu_inflate_result gpu_inflate_new(struct gpu_inflate *g, const uint8_t *in, size_t in_len,

@@ -16,9 +16,17 @@
 #include "lib/cuda.h"
 #include "lib/fd.h"
 
-static bool goes_on(void *ctx)
+bool cuda_goes_on(void *ctx)
 {
     return operation_goes_on(ctx);
+}
+
+void cuda_set_results(gzlzss_call *call, uint64_t in, uint64_t out)
+{
+    if (call == NULL)
+        return;
+    call->in_bytes = in;
+    call->out_bytes = out;
 }
 
 gzlzss_status cuda_wait(struct operation *o, struct CUstream_st *stream,
@@ -27,7 +35,7 @@ gzlzss_status cuda_wait(struct operation *o, struct CUstream_st *stream,
     const int device = in->is_on_gpu ? in->device : out->is_on_gpu ? out->device : -1;
     char error[GPU_ERROR_SIZE];
 
-    switch (gpu_wait_stream(stream, device, goes_on, o, error)) {
+    switch (gpu_wait_stream(stream, device, cuda_goes_on, o, error)) {
     case GPU_WAIT_DONE:
         return GZLZSS_OK;
     case GPU_WAIT_CAPTURED:

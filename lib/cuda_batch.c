@@ -13,6 +13,7 @@
 
 #include "include/gzlzss.h"
 
+#include "base/zlib_header.h"
 #include "include/gzlzss_cuda.h"
 #include "inflate/raw.h"
 #include "lib/cuda.h"
@@ -240,31 +241,26 @@ static gzlzss_status expand_raw(struct host_item *h)
     return status == GZLZSS_OK && end < h->in_len ? GZLZSS_ERROR_TRAILING : status;
 }
 
-/* Bytes of zlib's header and trailer (RFC 1950). */
-#define ZLIB_HEADER ((size_t)2)
-#define ZLIB_TRAILER ((size_t)4)
-
 static gzlzss_status expand_zlib(struct host_item *h)
 {
     size_t end;
     gzlzss_status status;
     uint32_t sum = 0;
 
-    if (h->in_len < ZLIB_HEADER)
+    if (h->in_len < ZLIB_HEADER_SIZE)
         return GZLZSS_ERROR_TRUNCATED;
-    if ((h->in[0] & 15) != 8 || h->in[0] >> 4 > 7 || (h->in[0] << 8 | h->in[1]) % 31 != 0 ||
-        (h->in[1] & 32) != 0)
+    if (!zlib_header_is_good(h->in[0], h->in[1]))
         return GZLZSS_ERROR_FORMAT;
-    status = decode(h, ZLIB_HEADER, &end);
+    status = decode(h, ZLIB_HEADER_SIZE, &end);
     if (status != GZLZSS_OK)
         return status;
-    if (h->in_len - end < ZLIB_TRAILER)
+    if (h->in_len - end < ZLIB_TRAILER_SIZE)
         return GZLZSS_ERROR_TRUNCATED;
-    for (size_t i = 0; i < ZLIB_TRAILER; i++)
+    for (size_t i = 0; i < ZLIB_TRAILER_SIZE; i++)
         sum = sum << 8 | h->in[end + i];
     if (sum != adler32_z(adler32_z(0, NULL, 0), h->out, h->made))
         return GZLZSS_ERROR_DATA;
-    return end + ZLIB_TRAILER < h->in_len ? GZLZSS_ERROR_TRAILING : GZLZSS_OK;
+    return end + ZLIB_TRAILER_SIZE < h->in_len ? GZLZSS_ERROR_TRAILING : GZLZSS_OK;
 }
 
 static gzlzss_status expand_gzip(struct batch *b, struct host_item *h)
@@ -402,14 +398,6 @@ static gzlzss_status run_batch(struct batch *b, struct CUstream_st *stream)
     return is_done ? status : GZLZSS_ERROR_CANCELLED;
 }
 
-static void set_results(gzlzss_call *call, const struct batch *b)
-{
-    if (call == NULL)
-        return;
-    call->in_bytes = b->in_bytes;
-    call->out_bytes = b->out_bytes;
-}
-
 static bool is_valid(const gzlzss_item *item)
 {
     return (item->in != NULL || item->in_len == 0) && (item->out != NULL || item->out_len == 0);
@@ -439,7 +427,7 @@ gzlzss_status gzlzss_cuda_decompress_batch(gzlzss *z, gzlzss_item *items, size_t
         b.attempt.operation = &b.operation;
         status = run_batch(&b, stream);
         operation_end(&b.operation);
-        set_results(call, &b);
+        cuda_set_results(call, b.in_bytes, b.out_bytes);
     }
     for (size_t i = 0; i < count; i++)
         if (items[i].status == NOT_DONE) {

@@ -28,11 +28,6 @@ void cuda_wake_up(struct operation *o)
     inflaters_wake(&o->z->inflaters);
 }
 
-static bool goes_on(void *ctx)
-{
-    return operation_goes_on(ctx);
-}
-
 bool cuda_tell(struct cuda_attempt *a, uint64_t in, uint64_t out)
 {
     bool is_to_go_on;
@@ -56,7 +51,7 @@ enum gpu_inflate_result cuda_use_engine(struct cuda_attempt *a, int device, cuda
     struct inflater *i;
 
     gpu_save_thread(&a->program);
-    i = inflaters_take(s, device, goes_on, a->operation);
+    i = inflaters_take(s, device, cuda_goes_on, a->operation);
     if (i != NULL) {
         result = work(ctx, inflater_engine(i), error);
         inflaters_release(s, i, result == GPU_INFLATE_FAILED ? error : NULL);
@@ -293,15 +288,6 @@ static bool may_use_gpu(const gzlzss *z, const struct gpu_expansion *e, int devi
     return e->left >= GPU_INFLATE_MIN && object_may_use(z, device);
 }
 
-/* Sets the results of a call that the GPU has done. */
-static void set_results(gzlzss_call *call, size_t in_len, uint64_t made)
-{
-    if (call == NULL)
-        return;
-    call->in_bytes = in_len;
-    call->out_bytes = made;
-}
-
 /* Decompresses by the GPU that has the output, if it may and can, else by the CPU. */
 static gzlzss_status expand_by_any(gzlzss *z, struct gpu_expansion *e, struct operation *o,
                                    gzlzss_call *call)
@@ -319,7 +305,7 @@ static gzlzss_status expand_by_any(gzlzss *z, struct gpu_expansion *e, struct op
     e->made = (size_t)w.made;
     switch (result) {
     case GPU_INFLATE_DONE:
-        set_results(call, w.in_len, w.made);
+        cuda_set_results(call, w.in_len, w.made);
         return GZLZSS_OK;
     case GPU_INFLATE_STOPPED:
         return GZLZSS_ERROR_CANCELLED;
@@ -412,7 +398,7 @@ gzlzss_status gzlzss_cuda_decompressed_size(gzlzss *z, uint64_t *size, const voi
     switch (result) {
     case GPU_INFLATE_DONE:
         *size = w.made;
-        set_results(call, in_len, w.made);
+        cuda_set_results(call, in_len, w.made);
         break;
     case GPU_INFLATE_STOPPED:
         status = GZLZSS_ERROR_CANCELLED;
@@ -463,7 +449,7 @@ static gzlzss_status expand_new_by_any(gzlzss *z, struct gpu_expansion *e, struc
         result = cuda_use_engine(&w.attempt, w.device, inflate_new, &w);
     e->made = (size_t)w.made;
     if (result == GPU_INFLATE_DONE) {
-        set_results(call, w.in_len, w.made);
+        cuda_set_results(call, w.in_len, w.made);
         return GZLZSS_OK;
     }
     if (a->was_called && a->status != GZLZSS_OK)

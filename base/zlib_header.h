@@ -1,0 +1,23 @@
+/*
+ * zlib_header.h - the header of zlib's format (RFC 1950)
+ */
+#ifndef GZLZSS_BASE_ZLIB_HEADER_H
+#define GZLZSS_BASE_ZLIB_HEADER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/both.h"
+
+/* Bytes before and behind the DEFLATE data.  The trailer is the Adler-32, highest byte first. */
+#define ZLIB_HEADER_SIZE 2u
+#define ZLIB_TRAILER_SIZE 4u
+
+/* Whether these are the two bytes of a header that is good and asks for no dictionary. */
+BOTH_INLINE bool zlib_header_is_good(uint32_t method, uint32_t flags)
+{
+    return (method & 15) == 8 && method >> 4 <= 7 && (flags & 32) == 0 &&
+           (method << 8 | flags) % 31 == 0;
+}
+
+#endif
