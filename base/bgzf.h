@@ -5,10 +5,21 @@
 #define GZLZSS_BASE_BGZF_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of a header up to the first extra field's length. */
+/* Bytes of a header up to the first extra field's length, of a header without other fields, and of
+ * a trailer, which is gzip's. */
 #define BGZF_START 16
+#define BGZF_HEADER_SIZE 18
+#define BGZF_TRAILER_SIZE 8
+
+/* Bytes that a member has in addition to its data. */
+#define BGZF_AROUND (BGZF_HEADER_SIZE + BGZF_TRAILER_SIZE)
+
+/* The most uncompressed bytes of a member, as bgzip has them.  If such a member is stored, it still
+ * has fewer than 64 KiB. */
+#define BGZF_DATA_MAX ((size_t)65280)
 
 /* Whether the bytes are the start of a header of BGZF: the first extra field is "BC", of two bytes.
  * (They are the member's size, less 1.) */

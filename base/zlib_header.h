@@ -13,11 +13,19 @@
 #define ZLIB_HEADER_SIZE 2u
 #define ZLIB_TRAILER_SIZE 4u
 
+/* The flag of data that was compressed with a dictionary, which is in no file. */
+#define ZLIB_DICTIONARY 32u
+
+/* Whether these are the two bytes of a header, perhaps one with ZLIB_DICTIONARY. */
+BOTH_INLINE bool zlib_header_starts(uint32_t method, uint32_t flags)
+{
+    return (method & 15) == 8 && method >> 4 <= 7 && (method << 8 | flags) % 31 == 0;
+}
+
 /* Whether these are the two bytes of a header that is good and asks for no dictionary. */
 BOTH_INLINE bool zlib_header_is_good(uint32_t method, uint32_t flags)
 {
-    return (method & 15) == 8 && method >> 4 <= 7 && (flags & 32) == 0 &&
-           (method << 8 | flags) % 31 == 0;
+    return zlib_header_starts(method, flags) && (flags & ZLIB_DICTIONARY) == 0;
 }
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * deflate.c - decodes DEFLATE from and to the buffers of compat/stream.h (deflate.h)
  *
- * inflate/steps.h does the decoding.  This file adds the CRC.  If other threads decode parts of the
+ * inflate/steps.h does the decoding.  This file adds the check value.  If other threads decode parts of the
  * input ahead (gz_io.ahead), it also skips the parts that they have decoded: at the start of each
  * block, it asks whether another thread has decoded from there.
  */
@@ -9,7 +9,7 @@
 
 #include "compat/deflate.h"
 
-#include "compat/crc.h"
+#include "compat/check.h"
 #include "inflate/steps.h"
 
 _Static_assert(GZ_IN_SIZE <= UINT32_MAX && GZ_OUT_SIZE <= UINT32_MAX, "less than 4 GiB");
@@ -34,10 +34,10 @@ static void lend(const struct gz_stream *s, struct inf_buffers *b)
  * decoded ahead from there, writes its output and goes on after it.  *ended becomes true if the
  * data ends there. */
 static enum gz_status go_ahead(struct gz_stream *s, struct inf_buffers *b, uint64_t bit,
-                               uint32_t *crc, uint64_t *len, bool *ended)
+                               uint32_t *check, uint64_t *len, bool *ended)
 {
     const struct gz_ahead *ahead = s->io.ahead;
-    struct gz_place place = {.bit = bit, .crc = *crc, .len = *len, .end = s->out};
+    struct gz_place place = {.bit = bit, .check = *check, .len = *len, .end = s->out};
     unsigned skip;
 
     if (bit < s->ahead_from || !ahead->has(ahead->ctx, bit, &s->ahead_from))
@@ -51,7 +51,7 @@ static enum gz_status go_ahead(struct gz_stream *s, struct inf_buffers *b, uint6
     s->out_skip = place.skip;
     if (place.bit == bit)
         return GZ_OK;
-    *crc = place.crc;
+    *check = place.check;
     *len = place.len;
     *ended = place.ended;
     s->info->out_bytes += place.made;
@@ -69,8 +69,9 @@ static enum gz_status go_ahead(struct gz_stream *s, struct inf_buffers *b, uint6
     return GZ_OK;
 }
 
-/* Does one step of decoding, and adds its output to the CRC and the length. */
-static enum inf_step step(struct gz_stream *s, struct inf_buffers *b, uint32_t *crc, uint64_t *len)
+/* Does one step of decoding, and adds its output to the check value and the length. */
+static enum inf_step step(struct gz_stream *s, struct inf_buffers *b, uint32_t *check,
+                          uint64_t *len)
 {
     enum inf_step step;
 
@@ -79,13 +80,14 @@ static enum inf_step step(struct gz_stream *s, struct inf_buffers *b, uint32_t *
     step = inf_step(b);
     s->in_pos = b->at;
     s->out_len = b->out_len;
-    *crc = gz_crc32(*crc, s->out + s->out_len - b->made, b->made);
+    *check =
+        gz_check_more(gz_check_of(s->io.container), *check, s->out + s->out_len - b->made, b->made);
     *len += b->made;
     return step;
 }
 
 /* Decodes up to the data's end. */
-static enum gz_status run(struct gz_stream *s, uint32_t *crc, uint64_t *len)
+static enum gz_status run(struct gz_stream *s, uint32_t *check, uint64_t *len)
 {
     struct inf_buffers b = {
         .raw = s->raw, .out = s->out, .out_size = GZ_OUT_SIZE, .stops = s->io.ahead != NULL};
@@ -93,12 +95,12 @@ static enum gz_status run(struct gz_stream *s, uint32_t *crc, uint64_t *len)
     bool ended = false;
 
     if (s->io.ahead != NULL) {
-        status = go_ahead(s, &b, 8 * gz_in_offset(s), crc, len, &ended);
+        status = go_ahead(s, &b, 8 * gz_in_offset(s), check, len, &ended);
         if (status != GZ_OK || ended)
             return status;
     }
     for (;;) {
-        const enum inf_step result = step(s, &b, crc, len);
+        const enum inf_step result = step(s, &b, check, len);
 
         if (s->out_len == GZ_OUT_SIZE && !gz_flush_window(s))
             return GZ_WRITE_ERROR;
@@ -112,7 +114,7 @@ static enum gz_status run(struct gz_stream *s, uint32_t *crc, uint64_t *len)
             s->in_pos = s->in_end;
             return s->in_stop;
         case INF_STEP_BLOCK:
-            status = go_ahead(s, &b, b.bit, crc, len, &ended);
+            status = go_ahead(s, &b, b.bit, check, len, &ended);
             if (status != GZ_OK || ended)
                 return status;
             /* go_ahead may have moved to a place with more input after it. */
@@ -128,12 +130,12 @@ static enum gz_status run(struct gz_stream *s, uint32_t *crc, uint64_t *len)
     }
 }
 
-enum gz_status gz_read_deflate(struct gz_stream *s, uint32_t *crc, uint64_t *len)
+enum gz_status gz_read_deflate(struct gz_stream *s, uint32_t *check, uint64_t *len)
 {
     const uint64_t start = gz_in_offset(s);
     enum gz_status status = GZ_NO_MEMORY;
 
-    *crc = 0;
+    *check = gz_check_start(gz_check_of(s->io.container));
     *len = 0;
     if (s->raw != NULL && s->raw_is_small && !s->io.is_small)
         gz_free_deflate(s);
@@ -144,7 +146,7 @@ enum gz_status gz_read_deflate(struct gz_stream *s, uint32_t *crc, uint64_t *len
         s->raw_is_small = s->io.is_small;
     }
     if (s->raw != NULL)
-        status = run(s, crc, len);
+        status = run(s, check, len);
     s->info->deflate_bytes += gz_in_offset(s) - start;
     return status;
 }

@@ -8,9 +8,10 @@
 
 #include "compat/stream.h"
 
-/* Decodes raw DEFLATE from the reading position to the data's end.  *crc and *len become the CRC
- * and the length of the decoded data; after an error, of the data before it. */
-enum gz_status gz_read_deflate(struct gz_stream *s, uint32_t *crc, uint64_t *len);
+/* Decodes raw DEFLATE from the reading position to the data's end.  *check and *len become the check
+ * value (compat/check.h) and the length of the decoded data; after an error, of the data before
+ * it. */
+enum gz_status gz_read_deflate(struct gz_stream *s, uint32_t *check, uint64_t *len);
 
 /* Frees what gz_read_deflate keeps in s for its next call. */
 void gz_free_deflate(struct gz_stream *s);

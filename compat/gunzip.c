@@ -1,5 +1,5 @@
 /*
- * gunzip.c - decompresses whole streams: recognizes each member's format, and reads gzip's own
+ * gunzip.c - decompresses whole streams: recognizes each member's format, and reads gzip's and zlib's
  *
  * This file recognizes magic numbers, reads gzip's header (with gzip.c) and trailer, and decides
  * what may follow a member.  The decoders are in deflate.c and in compat/older/.  All of them work
@@ -9,6 +9,7 @@
 
 #include "compat/gunzip.h"
 
+#include "base/zlib_header.h"
 #include "compat/crc.h"
 #include "compat/deflate.h"
 #include "compat/gzip.h"
@@ -179,14 +180,87 @@ static enum gz_status read_gzip(struct gz_stream *s)
     return gz_check_data(s, crc, len, gz_get_u32(trailer), gz_get_u32(trailer + 4));
 }
 
+/* --- zlib's format, and raw DEFLATE --------------------------------------------------------- */
+
+static enum gz_status read_zlib_header(struct gz_stream *s)
+{
+    int byte;
+
+    s->magic_len = 0;
+    while (s->magic_len < ZLIB_HEADER_SIZE) {
+        byte = gz_next_byte(s);
+        if (byte < 0)
+            return s->in_stop;
+        s->magic[s->magic_len++] = (uint8_t)byte;
+    }
+    s->info->header_bytes = ZLIB_HEADER_SIZE + ZLIB_TRAILER_SIZE;
+    if (!zlib_header_starts(s->magic[0], s->magic[1]))
+        return GZ_NOT_ZLIB;
+    return zlib_header_is_good(s->magic[0], s->magic[1]) ? GZ_OK : GZ_DICTIONARY;
+}
+
+/* Decodes zlib's data after its header. */
+static enum gz_status read_zlib(struct gz_stream *s)
+{
+    uint32_t check, stored = 0;
+    uint64_t len;
+    enum gz_status status = gz_read_deflate(s, &check, &len);
+
+    if (status != GZ_OK)
+        return status;
+    for (unsigned i = 0; i < ZLIB_TRAILER_SIZE; i++) {
+        const int byte = gz_next_byte(s);
+
+        if (byte < 0)
+            return s->in_stop;
+        stored = stored << 8 | (uint32_t)byte;
+    }
+    return stored == check ? GZ_OK : GZ_BAD_ADLER;
+}
+
+static enum gz_status read_raw(struct gz_stream *s)
+{
+    uint32_t check;
+    uint64_t len;
+
+    return gz_read_deflate(s, &check, &len);
+}
+
+/* Finds the format of what comes next, in an input whose format the caller has given.  Only zeros
+ * may follow the data. */
+static enum gz_status next_given(struct gz_stream *s, enum gz_format *format)
+{
+    int byte;
+
+    s->magic_len = 0;
+    if (s->info->members == 0) {
+        *format = s->io.container == CONTAINER_ZLIB ? GZ_FORMAT_ZLIB : GZ_FORMAT_RAW;
+        return GZ_OK;
+    }
+    *format = GZ_FORMAT_NONE;
+    byte = gz_next_byte(s);
+    if (byte < 0)
+        return s->in_stop == GZ_TRUNCATED ? GZ_OK : s->in_stop;
+    if (byte == 0)
+        return skip_zeros(s, format);
+    s->magic[s->magic_len++] = (uint8_t)byte;
+    *format = GZ_FORMAT_UNKNOWN;
+    return GZ_OK;
+}
+
 /* --- The stream ----------------------------------------------------------------------------- */
+
+static bool is_given(const struct gz_stream *s)
+{
+    return s->io.container == CONTAINER_ZLIB || s->io.container == CONTAINER_RAW;
+}
 
 /* Parses the next magic number and, for gzip and zip, the header. */
 static enum gz_status next_header(struct gz_stream *s)
 {
     const bool first = s->info->members == 0;
     enum gz_format format;
-    enum gz_status status = next_format(s, &format);
+    enum gz_status status = is_given(s) ? next_given(s, &format) : next_format(s, &format);
 
     if (status != GZ_OK)
         return status;
@@ -203,6 +277,8 @@ static enum gz_status next_header(struct gz_stream *s)
         return read_gzip_header(s);
     if (format == GZ_FORMAT_ZIP)
         return gz_read_zip_header(s);
+    if (format == GZ_FORMAT_ZLIB)
+        return read_zlib_header(s);
     return GZ_OK;
 }
 
@@ -225,6 +301,12 @@ static enum gz_status read_data(struct gz_stream *s, bool *last)
     case GZ_FORMAT_ZIP:
     case GZ_FORMAT_ZIP_STORED:
         return gz_read_zip(s);
+    case GZ_FORMAT_ZLIB:
+        *last = false;
+        return read_zlib(s);
+    case GZ_FORMAT_RAW:
+        *last = false;
+        return read_raw(s);
     case GZ_FORMAT_UNKNOWN:
         return copy_rest(s);
     case GZ_FORMAT_NONE:

@@ -11,18 +11,13 @@
 
 #include <string.h>
 
+#include "compat/bytes.h"
 #include "compat/crc.h"
 #include "inflate/blockheader.h"
 
 /* --- Writing -------------------------------------------------------------------------------- */
 
 enum { XFL_SMALLEST = 2, XFL_FASTEST = 4, OS_UNIX = 3 };
-
-static void put_u32(uint8_t out[4], uint32_t value)
-{
-    for (int i = 0; i < 4; i++)
-        out[i] = (uint8_t)(value >> (8 * i));
-}
 
 size_t gz_write_header(uint8_t *out, const char *name, uint32_t mtime, int level)
 {
@@ -32,7 +27,7 @@ size_t gz_write_header(uint8_t *out, const char *name, uint32_t mtime, int level
     out[1] = 0x8b;
     out[2] = GZ_METHOD_DEFLATE;
     out[GZ_FLAGS_AT] = name != NULL ? GZ_FLAG_NAME : 0;
-    put_u32(out + 4, mtime);
+    gz_put_u32(out + 4, mtime);
     out[8] = level >= 9 ? XFL_SMALLEST : level <= 1 ? XFL_FASTEST : 0;
     out[9] = OS_UNIX;
     if (name != NULL) {
@@ -45,8 +40,8 @@ size_t gz_write_header(uint8_t *out, const char *name, uint32_t mtime, int level
 
 void gz_write_trailer(uint8_t out[GZ_TRAILER_SIZE], uint32_t crc, uint64_t len)
 {
-    put_u32(out, crc);
-    put_u32(out + 4, (uint32_t)len);
+    gz_put_u32(out, crc);
+    gz_put_u32(out + 4, (uint32_t)len);
 }
 
 /* --- Parsing -------------------------------------------------------------------------------- */

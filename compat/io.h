@@ -13,12 +13,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/container.h"
+
 /* A place in DEFLATE data where a block starts, and the results of decoding up to there. */
 struct gz_place {
     /* The place, in bits from the start of the whole input. */
     uint64_t bit;
-    /* The CRC and the bytes of the member's data before the place. */
-    uint32_t crc;
+    /* The check value and the bytes of the member's data before the place. */
+    uint32_t check;
     uint64_t len;
     /* The last bytes of that data, INF_WINDOW at most, are stored before `end`.  gz_ahead.run
      * replaces them by the last bytes that it has written. */
@@ -67,6 +69,9 @@ struct gz_io {
     void (*extra)(void *ctx, unsigned bytes);
     /* Decodes ahead; may be NULL. */
     const struct gz_ahead *ahead;
+    /* The format of the input.  CONTAINER_ZLIB and CONTAINER_RAW are read only if they are given
+     * here.  Otherwise, the first bytes tell the format. */
+    enum container container;
     /* Whether the input is known to have fewer than INF_SMALL bytes. */
     bool is_small;
 };

@@ -18,6 +18,8 @@ const char *gz_format_name(enum gz_format format)
     switch (format) {
     case GZ_FORMAT_GZIP:
     case GZ_FORMAT_ZIP:
+    case GZ_FORMAT_ZLIB:
+    case GZ_FORMAT_RAW:
         return "defla";
     case GZ_FORMAT_COMPRESS:
         return "compr";
@@ -58,6 +60,8 @@ static const struct outcome {
     [GZ_TRAILING_GARBAGE] = {"decompression OK, trailing garbage ignored", NONE, true},
     [GZ_MORE_ENTRIES] = {"has more than one entry", TO_FILE, false},
     [GZ_NOT_GZIP] = {"not in gzip format", NEXT, true},
+    [GZ_NOT_ZLIB] = {"not in zlib format", NEXT, true},
+    [GZ_DICTIONARY] = {"needs a dictionary -- not supported", NEXT, true},
     [GZ_UNKNOWN_METHOD] = {"unknown method -- not supported", NEXT, false},
     [GZ_ENCRYPTED] = {"is encrypted -- not supported", NEXT, false},
     [GZ_RESERVED_FLAGS] = {"reserved header flags -- not supported", NEXT, false},
@@ -65,6 +69,7 @@ static const struct outcome {
     [GZ_BAD_DATA] = {"invalid compressed data--format violated", END, true},
     [GZ_BAD_HEADER_CRC] = {"header checksum is wrong", NEXT, false},
     [GZ_BAD_CRC] = {"invalid compressed data--crc error", CHECK, true},
+    [GZ_BAD_ADLER] = {"invalid compressed data--Adler-32 error", CHECK, true},
     [GZ_BAD_LENGTH] = {"invalid compressed data--length error", CHECK, true},
     [GZ_TOO_MANY_BITS] = {"compressed with too many bits", NEXT, true},
     [GZ_CORRUPT] = {"corrupt input.", END, true},

@@ -14,6 +14,8 @@ enum gz_format {
     GZ_FORMAT_COMPRESS,   /* .Z */
     GZ_FORMAT_PACK,       /* .z of System V */
     GZ_FORMAT_LZH,        /* SCO's compress -H */
+    GZ_FORMAT_ZLIB,       /* RFC 1950 */
+    GZ_FORMAT_RAW,        /* DEFLATE alone */
     GZ_FORMAT_ZIP,        /* a zip file whose first entry is deflated */
     GZ_FORMAT_ZIP_STORED, /* a zip file whose first entry is stored */
     GZ_FORMAT_UNKNOWN     /* anything else */
@@ -24,6 +26,8 @@ enum gz_status {
     GZ_TRAILING_GARBAGE,  /* all data is there and right; something follows it */
     GZ_MORE_ENTRIES,      /* zip: all data of the first entry is right; another entry follows it */
     GZ_NOT_GZIP,          /* the first bytes are no magic number */
+    GZ_NOT_ZLIB,          /* the first bytes are no zlib header */
+    GZ_DICTIONARY,        /* zlib: a dictionary is needed, which is in no file */
     GZ_UNKNOWN_METHOD,    /* a member's compression method is not 8, deflate */
     GZ_ENCRYPTED,         /* a member has the header flag that once meant it was encrypted */
     GZ_RESERVED_FLAGS,    /* a member has a reserved header flag set */
@@ -31,6 +35,7 @@ enum gz_status {
     GZ_BAD_DATA,          /* the DEFLATE stream is not valid */
     GZ_BAD_HEADER_CRC,    /* the header's own CRC-16 does not match */
     GZ_BAD_CRC,           /* the data does not have the CRC that is stored with it */
+    GZ_BAD_ADLER,         /* zlib: the data does not have the Adler-32 that is stored with it */
     GZ_BAD_LENGTH,        /* the data does not have the length that is stored with it */
     GZ_TOO_MANY_BITS,     /* compress: codes of more than 16 bits */
     GZ_CORRUPT,           /* compress: a code that is not in the table yet */
@@ -112,6 +117,12 @@ struct gz_info {
     /* With GZ_BAD_STORED_LENGTH: the compressed and the original size in the header. */
     uint32_t zip_packed, zip_size;
 };
+
+/* Whether several threads can decompress a file of this format. */
+static inline bool gz_is_deflate(enum gz_format format)
+{
+    return format == GZ_FORMAT_GZIP || format == GZ_FORMAT_ZLIB || format == GZ_FORMAT_RAW;
+}
 
 /* --- Messages ------------------------------------------------------------------------------- */
 

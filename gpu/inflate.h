@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/container.h"
 #include "gpu/gpu.h"
 
 #ifdef __cplusplus
@@ -100,12 +101,6 @@ enum gpu_inflate_result gpu_inflate_new(struct gpu_inflate *g, const uint8_t *in
 
 /* --- Many inputs ------------------------------------------------------------------------------ */
 
-enum gpu_inflate_format {
-    GPU_INFLATE_GZIP, /* one member (RFC 1952) */
-    GPU_INFLATE_ZLIB, /* RFC 1950 */
-    GPU_INFLATE_RAW   /* DEFLATE without a wrapping (RFC 1951) */
-};
-
 /* An input, and memory of the device for its output. */
 struct gpu_inflate_input {
     const uint8_t *in;
@@ -122,7 +117,8 @@ struct gpu_inflate_input {
 };
 
 /*
- * Decompresses inputs[0..count), side by side.  The result and `made` of each input are set in any
+ * Decompresses inputs[0..count), side by side: one member of gzip each, or zlib's format, or raw
+ * data.  The result and `made` of each input are set in any
  * case.  An input is left to the CPU if it is damaged, odd, longer than a batch (128 MiB), has
  * other bytes behind its end, or makes more output than there is room for; its out[] may have been
  * written to.  Raw DEFLATE has no checksum, so its output is not compared with anything.
@@ -131,7 +127,7 @@ struct gpu_inflate_input {
  * error, except after GPU_INFLATE_STOPPED.  goes_on may be NULL.
  */
 enum gpu_inflate_result gpu_inflate_many(struct gpu_inflate *g, struct gpu_inflate_input *inputs,
-                                         size_t count, enum gpu_inflate_format format,
+                                         size_t count, enum container container,
                                          gpu_inflate_goes_on *goes_on, void *ctx,
                                          char error[GPU_ERROR_SIZE]);
 

@@ -252,12 +252,12 @@ static enum gpu_inflate_result do_batch(struct many_call *w, uint32_t len, uint3
     return GPU_INFLATE_DONE;
 }
 
-static uint32_t wrapping_of(enum gpu_inflate_format format)
+static uint32_t wrapping_of(enum container container)
 {
-    switch (format) {
-    case GPU_INFLATE_ZLIB:
+    switch (container) {
+    case CONTAINER_ZLIB:
         return GPU_MANY_ZLIB;
-    case GPU_INFLATE_RAW:
+    case CONTAINER_RAW:
         return GPU_MANY_RAW;
     default:
         return GPU_MANY_GZIP;
@@ -265,7 +265,7 @@ static uint32_t wrapping_of(enum gpu_inflate_format format)
 }
 
 enum gpu_inflate_result gpu_inflate_many(struct gpu_inflate *g, struct gpu_inflate_input *inputs,
-                                         size_t count, enum gpu_inflate_format format,
+                                         size_t count, enum container container,
                                          gpu_inflate_goes_on *goes_on, void *ctx,
                                          char error[GPU_ERROR_SIZE])
 {
@@ -278,7 +278,7 @@ enum gpu_inflate_result gpu_inflate_many(struct gpu_inflate *g, struct gpu_infla
         inputs[i].made = 0;
     }
     w.inputs = inputs;
-    w.c.batch.wrapping = wrapping_of(format);
+    w.c.batch.wrapping = wrapping_of(container);
     result = gpu_open_call(&w.c, g, error);
     if (result == GPU_INFLATE_DONE && !take_many(g))
         result = gpu_leave(&w.c, "too little memory");

@@ -74,12 +74,12 @@ enum gpu_inflate_result gpu_inflate_new(struct gpu_inflate *g, const uint8_t *in
 }
 
 enum gpu_inflate_result gpu_inflate_many(struct gpu_inflate *g, struct gpu_inflate_input *inputs,
-                                         size_t count, enum gpu_inflate_format format,
+                                         size_t count, enum container container,
                                          gpu_inflate_goes_on *goes_on, void *ctx,
                                          char error[GPU_ERROR_SIZE])
 {
     (void)g;
-    (void)format;
+    (void)container;
     (void)goes_on;
     (void)ctx;
     for (size_t i = 0; i < count; i++) {

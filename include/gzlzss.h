@@ -19,13 +19,14 @@
  * done.  The object's threads do most of it; the calling thread decompresses memory and regular
  * files, and compresses inputs of up to 128 KiB in memory by itself.
  *
- * Output.  Compression writes one gzip member (RFC 1952).  Its bytes depend only on the input,
- * `level`, `segment_size`, `rsyncable` and `matcher`, and on the name and time in `call`.  They do
- * not depend on threads, GPUs, or how the program gives the input.  Without a name and a time, they
- * are those that `gzlzss -n` writes with the same options.
+ * Output.  Compression writes one gzip member (RFC 1952), or another `format`.  Its bytes depend
+ * only on the input, `level`, `format`, `segment_size`, `rsyncable` and `matcher`, and on the name
+ * and time in `call`.  They do not depend on threads, GPUs, or how the program gives the input.
+ * Without a name and a time, they are those that `gzlzss -n` writes with the same options.
  *
  * Input.  Decompression reads everything that gunzip reads: one or more members, and the formats
- * older than gzip (pack, compress, LZH; .zip with one file).
+ * older than gzip (pack, compress, LZH; .zip with one file).  An object whose `format` is
+ * GZLZSS_ZLIB or GZLZSS_RAW reads only that format.
  *
  * Errors.  Every function that can fail returns a gzlzss_status, and reports errors in no other
  * way: the library prints nothing, does not end the process, and leaves signal handlers as they
@@ -116,6 +117,24 @@ typedef enum gzlzss_backend {
     GZLZSS_GPU = 2
 } gzlzss_backend;
 
+/* What contains the DEFLATE data (RFC 1951). */
+typedef enum gzlzss_format {
+    /* RFC 1952.  Decompression reads everything that gunzip reads. */
+    GZLZSS_GZIP,
+    /* RFC 1950, without a dictionary.  Name and time are not stored. */
+    GZLZSS_ZLIB,
+    /* DEFLATE alone: no header, no check value.  Name and time are not stored. */
+    GZLZSS_RAW,
+    /* BGZF (SAM specification, 4.1): a .gz made of members of at most 64 KiB, whose headers give
+     * their sizes.  htslib, samtools and tabix need it.  A member is a segment.  Levels 1 to 9 are
+     * chosen to be about as small as bgzip's levels with the same numbers.  Name and time are not
+     * stored.  Decompression is as with GZLZSS_GZIP. */
+    GZLZSS_BGZF,
+    /* A zip file with one entry.  Ranges are not possible.  Decompression is as with
+     * GZLZSS_GZIP. */
+    GZLZSS_ZIP
+} gzlzss_format;
+
 /* Initialize with GZLZSS_OPTIONS_INIT, then set the members that you want to change.  Later
  * versions may add members at the end; `size` tells the library which members the program has.  If
  * a program was compiled with a later header, it must leave the members that this library lacks at
@@ -130,7 +149,8 @@ typedef struct gzlzss_options {
     int threads;
     gzlzss_backend backend; /* GZLZSS_GPU does not go with `rsyncable` */
     /* Bytes of a segment: 32768 to 33554432, a multiple of 1024.  0: 2 MiB, or 4 MiB from level 10
-     * on.  Segments are compressed independently, side by side. */
+     * on.  Segments are compressed independently, side by side.  GZLZSS_BGZF: 32768 to 64512; 0:
+     * 65280, as bgzip has it. */
     size_t segment_size;
     /* Not 0: let the content decide where segments end, as `gzlzss --rsyncable` does.  Then
      * segment_size has no effect, and no GPU compresses. */
@@ -141,11 +161,13 @@ typedef struct gzlzss_options {
     /* Find matches by the method of a paper: NAME[,KEY=VALUE]... as in the command's --matcher.
      * NULL: the level's own match finder.  gzlzss_new does not keep the pointer. */
     const char *matcher;
+    gzlzss_format format; /* GZLZSS_BGZF does not go with `rsyncable` */
 } gzlzss_options;
 
-#define GZLZSS_OPTIONS_INIT                                                               \
-    {                                                                                     \
-        sizeof(gzlzss_options), GZLZSS_LEVEL_DEFAULT, 0, GZLZSS_AUTO, 0, 0, NULL, 0, NULL \
+#define GZLZSS_OPTIONS_INIT                                                                \
+    {                                                                                      \
+        sizeof(gzlzss_options), GZLZSS_LEVEL_DEFAULT, 0, GZLZSS_AUTO, 0, 0, NULL, 0, NULL, \
+            GZLZSS_GZIP                                                                    \
     }
 
 typedef struct gzlzss gzlzss;
@@ -209,7 +231,8 @@ typedef struct gzlzss_call {
     }
 
 /* Returns the most bytes that gzlzss_compress or gzlzss_compress_range can write for in_len bytes
- * of input with this object's options.  With call->name, add strlen(name) + 1.  Returns SIZE_MAX if
+ * of input with this object's options.  With call->name, add strlen(name) + 1; with GZLZSS_ZIP, add
+ * twice as much.  Returns SIZE_MAX if
  * no buffer can be that large, or if z is NULL. */
 size_t gzlzss_bound(const gzlzss *z, size_t in_len);
 
@@ -334,33 +357,35 @@ gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in
 /* Frees a stream.  If it has not ended, its work is cancelled first.  s may be NULL. */
 void gzlzss_stream_free(gzlzss_stream *s);
 
-/* --- Ranges: one member from many processes ------------------------------------------------- */
+/* --- Ranges: one output from many processes ------------------------------------------------- */
 
 /*
  * Several processes can each compress some segments of one input.  The following outputs, one after
  * another, are the same bytes as the output of gzlzss_compress for the whole input:
  *
- *     gzlzss_header, gzlzss_compress_range for each range in order, gzlzss_trailer
+ *     gzlzss_header, gzlzss_compress_range for each range in order, gzlzss_end
  *
- * All processes must use the same level, segment_size and matcher.
+ * All processes must use the same level, segment_size, format and matcher.  With GZLZSS_ZIP, these
+ * functions return GZLZSS_ERROR_ARGUMENT.
  */
 
 /* Returns the bytes of a segment; 0 if z is NULL. */
 size_t gzlzss_segment_size(const gzlzss *z);
 
 /*
- * Writes a member's header to out, with the name and time of `call`; other members of it have no
- * effect.
+ * Writes the header of the object's format to out, with the name and time of `call`; other members
+ * of it have no effect.
  *
  * *out_len: before the call, the size of out in bytes; afterwards, the bytes written, 0 on an
- * error.  A header has 10 bytes; with a name, strlen(name) + 1 more.  GZLZSS_ERROR_ROOM: out is too
- * small.
+ * error.  gzip's header has 10 bytes; with a name, strlen(name) + 1 more.  zlib's has 2 bytes.  Raw
+ * data and BGZF have no header here.  GZLZSS_ERROR_ROOM: out is too small.
  */
 gzlzss_status gzlzss_header(const gzlzss *z, void *out, size_t *out_len, const gzlzss_call *call);
 
 /*
  * Compresses a range of an input, without header and trailer; buffers and *out_len are as for
- * gzlzss_compress.  Sets *crc to the CRC-32 of in[0..in_len).
+ * gzlzss_compress.  Sets *check to the check value of in[0..in_len): the Adler-32 for GZLZSS_ZLIB, 0
+ * for GZLZSS_RAW, else the CRC-32.
  *
  * If is_last is 0, in_len must be a multiple of the segment size, and not 0.  Otherwise
  * in[0..in_len) is the rest of the input, which may be empty only if the whole input is.
@@ -369,7 +394,19 @@ gzlzss_status gzlzss_header(const gzlzss *z, void *out, size_t *out_len, const g
  * cannot check that an empty last range is the whole input.
  */
 gzlzss_status gzlzss_compress_range(gzlzss *z, void *out, size_t *out_len, const void *in,
-                                    size_t in_len, int is_last, uint32_t *crc, gzlzss_call *call);
+                                    size_t in_len, int is_last, uint32_t *check, gzlzss_call *call);
+
+/* Returns the check value of two ranges, the second right after the first, from the check value of
+ * each and the bytes of the second.  0 if z is NULL. */
+uint32_t gzlzss_check_combine(const gzlzss *z, uint32_t first, uint32_t second,
+                              uint64_t second_len);
+
+/* Writes what follows the last range to out, from the check value and the bytes of the whole input.
+ * *out_len is as for gzlzss_header; the most is 28 bytes. */
+gzlzss_status gzlzss_end(const gzlzss *z, void *out, size_t *out_len, uint32_t check,
+                         uint64_t in_len);
+
+/* The same for gzip only.  gzlzss_check_combine and gzlzss_end do these for every format. */
 
 /* Returns the CRC-32 of two ranges, the second right after the first, from the CRC-32 of each and
  * the bytes of the second. */

@@ -120,13 +120,6 @@ gzlzss_status gzlzss_cuda_decompress_new(gzlzss *z, void **out, size_t *out_len,
 
 /* --- Many inputs at once ---------------------------------------------------------------------- */
 
-/* The format around DEFLATE data. */
-typedef enum gzlzss_format {
-    GZLZSS_GZIP, /* RFC 1952 */
-    GZLZSS_ZLIB, /* RFC 1950, without a dictionary */
-    GZLZSS_RAW   /* DEFLATE alone (RFC 1951): no header, no checksum */
-} gzlzss_format;
-
 /* One of many inputs: a page of a Parquet file, a chunk of an HDF5 file, a record. */
 typedef struct gzlzss_item {
     const void *in;
@@ -137,8 +130,8 @@ typedef struct gzlzss_item {
 } gzlzss_item;
 
 /*
- * Decompresses items[0..count), which are independent of each other.  The array items[] is in the
- * host's memory.  Inputs and outputs may be anywhere; outputs must not overlap.
+ * Decompresses items[0..count), which are independent of each other.  All are in the same format:
+ * GZLZSS_GZIP, GZLZSS_ZLIB or GZLZSS_RAW.  The array items[] is in the host's memory.  Inputs and outputs may be anywhere; outputs must not overlap.
  *
  * One GPU is used: that of the first output in a GPU's memory.  It decompresses, side by side, all
  * items with output in its memory, except inputs of more than 128 MiB and gzip inputs of several

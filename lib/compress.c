@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "compat/crc.h"
+#include "compat/check.h"
+#include "compat/container.h"
 #include "compat/gzip.h"
 #include "huffman/huffman.h"
 #include "lib/compress.h"
@@ -39,22 +41,27 @@ gzlzss_status compress_judge(const struct operation *o, const struct pipeline_jo
 
 /* --- Headers and trailers ------------------------------------------------------------------- */
 
-/* Returns the size of the call's header in bytes. */
-static size_t header_room(const gzlzss_call *call)
+/* Returns the most bytes of the call's header. */
+static size_t header_room(const gzlzss *z, const gzlzss_call *call)
 {
-    return GZ_HEADER_SIZE + (call != NULL && call->name != NULL ? strlen(call->name) + 1 : 0);
+    return gz_start_room(z->container, call != NULL ? call->name : NULL);
 }
 
-uint8_t *compress_header(const gzlzss *z, const gzlzss_call *call, uint8_t small[GZ_HEADER_SIZE],
+/* Writes the call's header to `out`, and returns its size in bytes. */
+static size_t write_header(const gzlzss *z, const gzlzss_call *call, uint8_t *out)
+{
+    return gz_write_start(z->container, out, call != NULL ? call->name : NULL,
+                          call != NULL ? call->mtime : 0, z->level);
+}
+
+uint8_t *compress_header(const gzlzss *z, const gzlzss_call *call, uint8_t small[SMALL_HEADER],
                          size_t *len)
 {
-    uint8_t *header = small;
+    const size_t room = header_room(z, call);
+    uint8_t *header = room <= SMALL_HEADER ? small : malloc(room);
 
-    if (call != NULL && call->name != NULL)
-        header = malloc(header_room(call));
     if (header != NULL)
-        *len = gz_write_header(header, call != NULL ? call->name : NULL,
-                               call != NULL ? call->mtime : 0, z->level);
+        *len = write_header(z, call, header);
     return header;
 }
 
@@ -66,12 +73,11 @@ gzlzss_status gzlzss_header(const gzlzss *z, void *out, size_t *out_len, const g
         return GZLZSS_ERROR_ARGUMENT;
     room = *out_len;
     *out_len = 0;
-    if (z == NULL || out == NULL || !call_is_valid(call))
+    if (z == NULL || out == NULL || !call_is_valid(call) || z->container == CONTAINER_ZIP)
         return GZLZSS_ERROR_ARGUMENT;
-    if (room < header_room(call))
+    if (room < header_room(z, call))
         return GZLZSS_ERROR_ROOM;
-    *out_len = gz_write_header(out, call != NULL ? call->name : NULL,
-                               call != NULL ? call->mtime : 0, z->level);
+    *out_len = write_header(z, call, out);
     return GZLZSS_OK;
 }
 
@@ -79,6 +85,29 @@ void gzlzss_trailer(void *out, uint32_t crc, uint64_t in_len)
 {
     if (out != NULL)
         gz_write_trailer(out, crc, in_len);
+}
+
+gzlzss_status gzlzss_end(const gzlzss *z, void *out, size_t *out_len, uint32_t check,
+                         uint64_t in_len)
+{
+    const struct gz_data data = {.check = check, .len = in_len};
+    size_t room;
+
+    if (out_len == NULL)
+        return GZLZSS_ERROR_ARGUMENT;
+    room = *out_len;
+    *out_len = 0;
+    if (z == NULL || out == NULL || z->container == CONTAINER_ZIP)
+        return GZLZSS_ERROR_ARGUMENT;
+    if (room < gz_end_room(z->container, 0))
+        return GZLZSS_ERROR_ROOM;
+    *out_len = gz_write_end(z->container, out, &data);
+    return GZLZSS_OK;
+}
+
+uint32_t gzlzss_check_combine(const gzlzss *z, uint32_t first, uint32_t second, uint64_t second_len)
+{
+    return z == NULL ? 0 : gz_check_combine(gz_check_of(z->container), first, second, second_len);
 }
 
 uint32_t gzlzss_crc32_combine(uint32_t first, uint32_t second, uint64_t second_len)
@@ -100,7 +129,10 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len)
     /* Each segment may end with as many bytes as an empty one takes.  Pieces of --rsyncable have
      * HUFF_SPLIT_MIN bytes or more. */
     least = z->is_rsyncable ? HUFF_SPLIT_MIN : z->segment_size;
-    ends = in_len / least * huff_bound(0) + GZ_HEADER_SIZE + GZ_TRAILER_SIZE;
+    ends = in_len / least * huff_bound(0) + gz_start_room(z->container, NULL) +
+           gz_end_room(z->container, gz_start_room(z->container, NULL));
+    if (z->container == CONTAINER_BGZF)
+        ends += (in_len / least + 1) * BGZF_AROUND;
     return huff_bound(in_len) + ends;
 }
 
@@ -185,10 +217,10 @@ static void do_job(struct compress_call *c)
 gzlzss_status compress_call_run(struct compress_call *c)
 {
     struct operation *o = &c->operation;
-    uint8_t small[GZ_HEADER_SIZE], *header = NULL;
+    uint8_t small[SMALL_HEADER], *header = NULL;
     gzlzss_status status;
 
-    if (c->job.extent == PIPELINE_MEMBER) {
+    if (c->job.extent == PIPELINE_WHOLE) {
         header = compress_header(o->z, o->call, small, &c->job.header_len);
         if (header == NULL)
             return GZLZSS_ERROR_MEMORY;
@@ -205,7 +237,7 @@ gzlzss_status compress_call_run(struct compress_call *c)
 /* Compresses memory to a member, or to a range of one.  *out_len becomes the bytes in `out`. */
 static gzlzss_status compress_memory(gzlzss *z, void *out, size_t room, size_t *out_len,
                                      const void *in, size_t in_len, enum pipeline_extent extent,
-                                     uint32_t *crc, gzlzss_call *call)
+                                     uint32_t *check, gzlzss_call *call)
 {
     struct compress_call c;
     gzlzss_status status;
@@ -222,8 +254,8 @@ static gzlzss_status compress_memory(gzlzss *z, void *out, size_t room, size_t *
     if (status != GZLZSS_OK)
         return status;
     *out_len = c.len;
-    if (crc != NULL)
-        *crc = c.job.crc;
+    if (check != NULL)
+        *check = c.job.check;
     return GZLZSS_OK;
 }
 
@@ -238,11 +270,11 @@ gzlzss_status gzlzss_compress(gzlzss *z, void *out, size_t *out_len, const void 
     *out_len = 0;
     if ((out == NULL && room > 0) || (in == NULL && in_len > 0))
         return GZLZSS_ERROR_ARGUMENT;
-    return compress_memory(z, out, room, out_len, in, in_len, PIPELINE_MEMBER, NULL, call);
+    return compress_memory(z, out, room, out_len, in, in_len, PIPELINE_WHOLE, NULL, call);
 }
 
 gzlzss_status gzlzss_compress_range(gzlzss *z, void *out, size_t *out_len, const void *in,
-                                    size_t in_len, int is_last, uint32_t *crc, gzlzss_call *call)
+                                    size_t in_len, int is_last, uint32_t *check, gzlzss_call *call)
 {
     size_t room;
 
@@ -250,11 +282,12 @@ gzlzss_status gzlzss_compress_range(gzlzss *z, void *out, size_t *out_len, const
         return GZLZSS_ERROR_ARGUMENT;
     room = *out_len;
     *out_len = 0;
-    if (z == NULL || (out == NULL && room > 0) || (in == NULL && in_len > 0) || crc == NULL ||
-        z->is_rsyncable || (!is_last && (in_len == 0 || in_len % z->segment_size != 0)))
+    if (z == NULL || (out == NULL && room > 0) || (in == NULL && in_len > 0) || check == NULL ||
+        z->is_rsyncable || z->container == CONTAINER_ZIP ||
+        (!is_last && (in_len == 0 || in_len % z->segment_size != 0)))
         return GZLZSS_ERROR_ARGUMENT;
     return compress_memory(z, out, room, out_len, in, in_len,
-                           is_last ? PIPELINE_TAIL : PIPELINE_RANGE, crc, call);
+                           is_last ? PIPELINE_TAIL : PIPELINE_RANGE, check, call);
 }
 
 /* --- Files ---------------------------------------------------------------------------------- */

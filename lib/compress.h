@@ -4,13 +4,15 @@
 #ifndef GZLZSS_LIB_COMPRESS_H
 #define GZLZSS_LIB_COMPRESS_H
 
-#include "compat/gzip.h"
 #include "lib/object.h"
 
-/* Makes the gzip header of a call, and sets *len to its size in bytes.  The header is in `small`.
- * But if the call has a file name, the header is in allocated memory, which the caller frees.
- * Returns NULL if memory is short. */
-uint8_t *compress_header(const gzlzss *z, const gzlzss_call *call, uint8_t small[GZ_HEADER_SIZE],
+/* Bytes of most headers. */
+#define SMALL_HEADER 64
+
+/* Makes the header of a call, and sets *len to its size in bytes.  The header is in `small` if it
+ * fits.  Otherwise it is in allocated memory, which the caller frees.  Returns NULL if memory is
+ * short. */
+uint8_t *compress_header(const gzlzss *z, const gzlzss_call *call, uint8_t small[SMALL_HEADER],
                          size_t *len);
 
 /* Tells the program how many bytes were read and written.  Cancels the job if the call must not go

@@ -81,18 +81,6 @@ static gzlzss_status locate(struct located *l, const void **p, size_t len)
 
 /* --- By a GPU --------------------------------------------------------------------------------- */
 
-static enum gpu_inflate_format format_of(gzlzss_format format)
-{
-    switch (format) {
-    case GZLZSS_ZLIB:
-        return GPU_INFLATE_ZLIB;
-    case GZLZSS_RAW:
-        return GPU_INFLATE_RAW;
-    default:
-        return GPU_INFLATE_GZIP;
-    }
-}
-
 static bool tell(void *ctx, uint64_t in, uint64_t out)
 {
     struct batch *b = ctx;
@@ -104,7 +92,8 @@ static enum gpu_inflate_result run(void *ctx, struct gpu_inflate *g, char error[
 {
     struct batch *b = ctx;
 
-    return gpu_inflate_many(g, b->inputs, b->input_count, format_of(b->format), tell, b, error);
+    return gpu_inflate_many(g, b->inputs, b->input_count, (enum container)b->format, tell, b,
+                            error);
 }
 
 /* Whether the GPU may be asked to decompress this item.  If so, fills in *to. */

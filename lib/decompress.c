@@ -46,6 +46,8 @@ gzlzss_status decompress_judge(const struct operation *o, enum gz_status status,
     case GZ_MORE_ENTRIES:
         return GZLZSS_ERROR_TRAILING;
     case GZ_NOT_GZIP:
+    case GZ_NOT_ZLIB:
+    case GZ_DICTIONARY:
     case GZ_UNKNOWN_METHOD:
     case GZ_ENCRYPTED:
     case GZ_RESERVED_FLAGS:
@@ -171,8 +173,10 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
     if (d == NULL)
         return GZ_NO_MEMORY;
     status = gz_read_header(d->stream);
-    if (status == GZ_OK && e != NULL && d->info.format == GZ_FORMAT_GZIP)
+    if (status == GZ_OK && e != NULL && gz_is_deflate(d->info.format)) {
+        expansion_set_container(e, io->container);
         expansion_begin(e);
+    }
     if (status == GZ_OK)
         status = gz_run(d->stream);
     *error = errno;

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bgzf.h"
 #include "compat/crc.h"
 #include "lib/object.h"
 #include "lzss/lzss.h"
@@ -21,6 +22,10 @@
 
 #define SEGMENT_UNIT 1024
 
+_Static_assert(CONTAINER_GZIP == (int)GZLZSS_GZIP && CONTAINER_ZLIB == (int)GZLZSS_ZLIB &&
+                   CONTAINER_RAW == (int)GZLZSS_RAW && CONTAINER_BGZF == (int)GZLZSS_BGZF &&
+                   CONTAINER_ZIP == (int)GZLZSS_ZIP,
+               "the formats");
 _Static_assert(GZLZSS_LEVEL_MIN == LZ_LEVEL_MIN && GZLZSS_LEVEL_MAX == LZ_LEVEL_MAX, "the levels");
 
 /* --- Words ---------------------------------------------------------------------------------- */
@@ -115,6 +120,10 @@ static bool are_valid(const gzlzss_options *o)
         (o->segment_size < LZ_SEGMENT_MIN || o->segment_size > LZ_SEGMENT_MAX ||
          o->segment_size % SEGMENT_UNIT != 0))
         return false;
+    if (o->format < GZLZSS_GZIP || o->format > GZLZSS_ZIP)
+        return false;
+    if (o->format == GZLZSS_BGZF && (o->segment_size > BGZF_DATA_MAX || o->rsyncable))
+        return false;
     return o->backend == GZLZSS_AUTO || o->backend == GZLZSS_CPU ||
            (o->backend == GZLZSS_GPU && !o->rsyncable);
 }
@@ -128,8 +137,8 @@ static bool configure(struct pipeline_config *config, const gzlzss_options *o)
     struct pipeline_config c = {
         .level = o->level,
         .threads = o->threads,
-        .segment_size =
-            o->segment_size != 0 ? o->segment_size : lz_level(o->level)->segment_default,
+        .segment_size = o->segment_size,
+        .container = (enum container)o->format,
         .backend = o->backend == GZLZSS_CPU   ? BACKEND_CPU
                    : o->backend == GZLZSS_GPU ? BACKEND_GPU
                                               : BACKEND_AUTO,
@@ -138,6 +147,8 @@ static bool configure(struct pipeline_config *config, const gzlzss_options *o)
         .rsyncable = o->rsyncable != 0,
     };
 
+    if (c.segment_size == 0)
+        c.segment_size = pipeline_segment_default(&c);
     pipeline_limit(&c);
     for (size_t i = 0; i < o->device_count; i++)
         c.gpus.numbers[i] = o->devices[i];
@@ -179,6 +190,7 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
     made->owner = getpid();
     made->level = o.level;
     made->segment_size = c.segment_size;
+    made->container = c.container;
     made->is_rsyncable = c.rsyncable;
     made->is_cpu_only = c.backend == BACKEND_CPU;
     made->gpus = c.gpus;

@@ -60,6 +60,7 @@ struct gzlzss {
     struct pipeline *pipeline;
     int level;
     size_t segment_size;
+    enum container container;
     bool is_rsyncable;
     /* If is_cpu_only, no GPU may decompress.  Else only the GPUs in `gpus` may, or all GPUs if that
      * list is empty. */

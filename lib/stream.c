@@ -67,8 +67,8 @@ struct gzlzss_stream {
     /* Compression: */
 
     struct pipeline_job job;
-    /* The member's header: `small`, or allocated memory. */
-    uint8_t small[GZ_HEADER_SIZE], *header;
+    /* The header: `small`, or allocated memory. */
+    uint8_t small[SMALL_HEADER], *header;
     /* The output that waits.  Under the lock. */
     struct waiting *first, *last;
     /* Bytes of output that wait.  Changed under the lock. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bgzf.h"
 #include "base/limits.h"
 #include "base/thread.h"
 #include "pipeline/compress/compression.h"
@@ -119,7 +120,21 @@ static bool do_without_gpus(struct pipeline *p)
 
 const struct lz_level *pipeline_level(const struct pipeline_config *config)
 {
-    return config->own_level.finder != NULL ? &config->own_level : lz_level(config->level);
+    /* Measured with 100 MB of sources, and 2 cores: with these rows, levels 1 to 8 are smaller than
+     * bgzip 1.16 (libdeflate 1.14) at the same level, level 9 is 0.2 % larger, and all are
+     * faster. */
+    static const int bgzf_levels[LZ_LEVEL_MAX + 1] = {0, 2, 3, 4, 5, 6, 7, 9, 11, 12, 12, 12, 12};
+
+    if (config->own_level.finder != NULL)
+        return &config->own_level;
+    return lz_level(config->container == CONTAINER_BGZF ? bgzf_levels[config->level]
+                                                        : config->level);
+}
+
+size_t pipeline_segment_default(const struct pipeline_config *config)
+{
+    return config->container == CONTAINER_BGZF ? BGZF_DATA_MAX
+                                               : pipeline_level(config)->segment_default;
 }
 
 void pipeline_limit(struct pipeline_config *config)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compat/container.h"
 #include "compat/gzip.h"
 #include "src/cleanup.h"
 #include "src/compress.h"
@@ -68,13 +69,23 @@ static uint32_t time_to_store(struct file *f)
 {
     const time_t t = f->in_stat.st_mtim.tv_sec;
 
+    const enum container container = f->o->pipeline.container;
+
     /* A pipe has no time of its own. */
-    if (f->o->no_time || !S_ISREG(f->in_stat.st_mode))
+    if (f->o->no_time || !S_ISREG(f->in_stat.st_mode) ||
+        (container != CONTAINER_GZIP && container != CONTAINER_ZIP))
         return 0;
     if (t > 0 && t <= UINT32_MAX)
         return (uint32_t)t;
     msg_warning(&f->m, "%s: warning: file timestamp out of range for gzip format", f->name);
     return 0;
+}
+
+/* Returns the bytes of the output that count for the ratio: as in gzip, those of the DEFLATE data. */
+static uint64_t packed_bytes(const struct file *f, uint64_t out_bytes)
+{
+    return f->o->pipeline.container == CONTAINER_GZIP ? out_bytes - f->header_len - GZ_TRAILER_SIZE
+                                                      : out_bytes;
 }
 
 /* Prints how the job ended.  True if it succeeded. */
@@ -110,7 +121,7 @@ static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job 
     f->out_bytes = stats->out_bytes;
     if (S_ISREG(f->in_stat.st_mode) && stats->in_bytes != (uint64_t)f->in_stat.st_size)
         msg_note(&f->m, "%s: file size changed while zipping", f->name);
-    file_report(f, stats->out_bytes - f->header_len - GZ_TRAILER_SIZE, stats->in_bytes);
+    file_report(f, packed_bytes(f, stats->out_bytes), stats->in_bytes);
     if (f->o->verbose > 1)
         report_work(f, p, stats);
     return true;
@@ -118,16 +129,20 @@ static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job 
 
 bool compress_make_header(struct file *f)
 {
+    const enum container container = f->o->pipeline.container;
     /* If the output's name was shortened, only the header has the whole name. */
     const bool has_name = !f->is_stdin && (!f->o->no_name || f->is_shortened);
 
-    f->header = malloc(GZ_HEADER_SIZE + strlen(f->name) + 1);
+    const char *name = has_name ? names_base(f->name) : NULL;
+
+    /* At least one byte, since malloc may return NULL for none. */
+    f->header = malloc(gz_start_room(container, name) + 1);
     if (f->header == NULL) {
         file_out_of_memory(f);
         return false;
     }
-    f->header_len = gz_write_header(f->header, has_name ? names_base(f->name) : NULL,
-                                    time_to_store(f), f->o->pipeline.level);
+    f->header_len =
+        gz_write_start(container, f->header, name, time_to_store(f), f->o->pipeline.level);
     return true;
 }
 

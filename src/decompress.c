@@ -211,7 +211,7 @@ static void report_inflate(struct file *f, enum gz_format format)
 {
     const char *why;
 
-    if (f->o->verbose < 2 || f->o->action == ACTION_LIST || format != GZ_FORMAT_GZIP ||
+    if (f->o->verbose < 2 || f->o->action == ACTION_LIST || !gz_is_deflate(format) ||
         f->in_bytes < PIPELINE_EXPAND_MIN)
         return;
     why = isal_why_not();
@@ -265,9 +265,10 @@ static struct gz_stream *open_stream(struct file_reader *r, struct gz_io *io, st
     return s;
 }
 
-/* Lets other threads, and perhaps a GPU, take part in the decompression of a .gz. */
-static void begin_expansion(const struct file_reader *r)
+/* Lets other threads, and perhaps a GPU, take part in the decompression. */
+static void begin_expansion(const struct file_reader *r, const struct gz_io *io)
 {
+    expansion_set_container(r->expansion, io->container);
     if (r->f->out_fd < 0)
         expansion_discard(r->expansion);
     expansion_begin(r->expansion);
@@ -325,8 +326,18 @@ static enum gz_status decompress_again(struct file_reader *r, struct gz_io *io,
         expansion_avoid_gpu(r->expansion);
     status = gz_read_header(*s);
     if (status == GZ_OK && r->expansion != NULL)
-        begin_expansion(r);
+        begin_expansion(r, io);
     return status == GZ_OK ? gz_run(*s) : status;
+}
+
+/* Returns the format of the input; CONTAINER_GZIP also means that its first bytes tell it. */
+static enum container container_of(const struct file *f)
+{
+    const enum container given = f->o->pipeline.container;
+
+    if (given == CONTAINER_ZLIB || given == CONTAINER_RAW)
+        return given;
+    return !f->is_stdin && names_are_zlib(f->name) ? CONTAINER_ZLIB : CONTAINER_GZIP;
 }
 
 static bool decompress(struct file *f, struct pipeline *p)
@@ -337,6 +348,7 @@ static bool decompress(struct file *f, struct pipeline *p)
                        .ctx = &reader,
                        .copy_unknown = f->o->force && f->to_stdout && f->o->action != ACTION_LIST,
                        .extra = note_extra,
+                       .container = container_of(f),
                        .is_small = is_small(f)};
     struct pipeline_expansion_stats stats;
     struct gz_info info;
@@ -361,9 +373,8 @@ static bool decompress(struct file *f, struct pipeline *p)
     } else {
         file_announce(f);
         reader.is_announced = true;
-        if (reader.expansion != NULL && info.format == GZ_FORMAT_GZIP) {
-            begin_expansion(&reader);
-        }
+        if (reader.expansion != NULL && gz_is_deflate(info.format))
+            begin_expansion(&reader, &io);
         status = gz_run(s);
         if (is_doubtful(status) && reader.expansion != NULL)
             status = decompress_again(&reader, &io, &info, &s, p, status);

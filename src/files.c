@@ -188,7 +188,7 @@ static bool open_by_name(struct file *f)
     f->in_fd = openat(f->directory->fd, name_within(f, f->operand), flags);
     error = errno;
     if (f->in_fd < 0 && error == ENOENT && o->action != ACTION_COMPRESS &&
-        names_suffix(f->operand, o->suffix) == NULL) {
+        names_packed_suffix(f->operand, o->suffix) == NULL) {
         for (int i = 0; f->in_fd < 0 && error == ENOENT; i++) {
             suffix = names_guess(i, o->suffix);
             if (suffix == NULL)
@@ -243,7 +243,8 @@ static bool may_be_replaced(struct file *f)
 static bool name_output(struct file *f)
 {
     const struct options *o = f->o;
-    const char *suffix = names_suffix(f->name, o->suffix);
+    const char *suffix = o->action == ACTION_COMPRESS ? names_suffix(f->name, o->suffix)
+                                                      : names_packed_suffix(f->name, o->suffix);
     /* With --recursive, thousands of files may be skipped here: print no message about them, and do
      * not change the exit status. */
     const bool is_told = o->verbose > 0 || (!o->recursive && !f->m.quiet);

@@ -62,6 +62,22 @@ const char *names_suffix(const char *name, const char *own)
     return suffix == NULL ? NULL : base + length - strlen(suffix);
 }
 
+bool names_are_zlib(const char *name)
+{
+    const char *base = names_base(name);
+
+    return has_suffix(base, strlen(base), NAMES_SUFFIX_ZLIB);
+}
+
+const char *names_packed_suffix(const char *name, const char *own)
+{
+    const char *suffix = names_suffix(name, own);
+
+    if (suffix != NULL || !names_are_zlib(name))
+        return suffix;
+    return name + strlen(name) - strlen(NAMES_SUFFIX_ZLIB);
+}
+
 const char *names_guess(int i, const char *own)
 {
     static const char *const guesses[] = {".gz", ".z", "-z", ".Z"};
@@ -143,7 +159,8 @@ uint64_t names_hash(const char *base, const char *own)
     const char *suffix;
 
     while ((suffix = find_suffix(base, length, own)) != NULL ||
-           (has_suffix(base, length, ".tar") && (suffix = ".tar")))
+           (has_suffix(base, length, ".tar") && (suffix = ".tar")) ||
+           (has_suffix(base, length, NAMES_SUFFIX_ZLIB) && (suffix = NAMES_SUFFIX_ZLIB)))
         length -= strlen(suffix);
     for (size_t i = 0; i < length; i++)
         hash = (hash ^ (uint64_t)tolower((unsigned char)base[i])) * UINT64_C(0x100000001b3);

@@ -9,6 +9,9 @@
 #include <stdint.h>
 
 #define NAMES_SUFFIX_DEFAULT ".gz"
+#define NAMES_SUFFIX_ZLIB ".zz" /* as pigz has it */
+#define NAMES_SUFFIX_RAW ".deflate"
+#define NAMES_SUFFIX_ZIP ".zip"
 #define NAMES_SUFFIX_MAX 30 /* most bytes of a suffix given by the user, as in gzip */
 
 /* Returns where the suffix of a compressed file starts in `name`.  The suffix is the user's, `own`,
@@ -16,6 +19,12 @@
  * known suffix, as "gz" is: then tries the known ones first.  NULL if the name has no suffix, or is
  * only a suffix. */
 const char *names_suffix(const char *name, const char *own);
+
+/* The same for a file that is to be decompressed.  Also knows ".zz", the suffix of zlib's format. */
+const char *names_packed_suffix(const char *name, const char *own);
+
+/* Whether a name ends in ".zz", in any letter case. */
+bool names_are_zlib(const char *name);
 
 /* For decompression: if a file does not exist, its name with a suffix may.  Returns the i-th suffix
  * to try, counted from 0; NULL after the last. */

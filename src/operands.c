@@ -70,7 +70,7 @@ static bool is_plain(const struct operands *w, const struct stat *st)
 static bool has_output(const struct operands *w, const char *name,
                        const struct directory *directory)
 {
-    const char *base = names_base(name), *suffix = names_suffix(base, w->run.o->suffix);
+    const char *base = names_base(name), *suffix = names_packed_suffix(base, w->run.o->suffix);
     char *output = NULL;
     struct stat st;
     bool is_there;

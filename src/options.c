@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bgzf.h"
 #include "base/isal.h"
 #include "base/limits.h"
 #include "inflate/raw.h"
@@ -28,6 +29,7 @@ enum {
     OPTION_BACKEND,
     OPTION_BITS,
     OPTION_DEVICE,
+    OPTION_FORMAT,
     OPTION_LEVEL,
     OPTION_LIST_DEVICES,
     OPTION_MATCHER,
@@ -47,6 +49,7 @@ enum {
  * does. */
 struct wishes {
     bool ascii, decompress, test, list;
+    const char *suffix;         /* the argument of -S; NULL: the format's suffix */
     int no_name, no_time;       /* -1: the default of the action */
     const char *suffix_source;  /* the source of -S (`source` in struct messages) */
     const char *matcher_source; /* the source of --matcher */
@@ -71,6 +74,7 @@ enum effect_kind {
 /* SET_INT and WORD set an enumeration as an int. */
 _Static_assert(sizeof(enum action) == sizeof(int), "the same size");
 _Static_assert(sizeof(enum backend) == sizeof(int), "the same size");
+_Static_assert(sizeof(enum container) == sizeof(int), "the same size");
 
 /* What an option does to one member of one struct. */
 struct effect {
@@ -128,6 +132,8 @@ struct option_row {
 
 /* Effects of several rows: */
 #define ACTS(as) {.kind = SET_INT, MEMBER(enum action, options, action), .value = (as)}
+#define CONTAINS(as) \
+    {.kind = SET_INT, MEMBER(enum container, options, pipeline.container), .value = (as)}
 #define LEVEL(n) SETS_INT(options, pipeline.level, n)
 #define THREADS \
     TAKES_NUMBER(options, pipeline.threads, 0, PIPELINE_THREADS_MAX, "number of threads", \
@@ -144,6 +150,10 @@ struct option_row {
 static const char *const backends[] = {
     [BACKEND_AUTO] = "auto", [BACKEND_CPU] = "cpu", [BACKEND_GPU] = "gpu", NULL};
 
+static const char *const formats[] = {
+    [CONTAINER_GZIP] = "gzip", [CONTAINER_ZLIB] = "zlib", [CONTAINER_RAW] = "raw",
+    [CONTAINER_BGZF] = "bgzf", [CONTAINER_ZIP] = "zip",   NULL};
+
 static const struct option_row rows[] = {
     {'d', "decompress", NULL, "decompress", DOES(SETS(wishes, decompress)), .in_mpi = SAME},
     {'l', "list", NULL, "list sizes and names of compressed files", DOES(SETS(wishes, list))},
@@ -158,7 +168,7 @@ static const struct option_row rows[] = {
     {'k', "keep", NULL, "keep input files", DOES(SETS(options, keep)), .in_mpi = SAME},
     {'r', "recursive", NULL, "go through directories", DOES(SETS(options, recursive))},
     {'S', "suffix", "SUF", "use suffix SUF in place of .gz",
-     DOES(TAKES_TEXT(options, suffix), NOTES_SOURCE(wishes, suffix_source)), .in_mpi = SAME},
+     DOES(TAKES_TEXT(wishes, suffix), NOTES_SOURCE(wishes, suffix_source)), .in_mpi = SAME},
     {'n', "no-name", NULL, "do not store or restore name and time",
      DOES(SETS_INT(wishes, no_name, 1), SETS_INT(wishes, no_time, 1)),
      .in_gzip = IN_GZIP, .in_mpi = SAME},
@@ -187,6 +197,12 @@ static const struct option_row rows[] = {
      "segments of KiB, 32 to 32768 (or as 512k, 4M);\n"
      "                           default: 2048, and 4096 from level 10 on",
      DOES(IS_ODD), .in_mpi = SAME},
+    {OPTION_FORMAT, "format", "NAME",
+     "write gzip (default), bgzf, zlib, raw or zip;\n"
+     "                           -d: read zlib or raw, or what gunzip reads",
+     DOES(TAKES_WORD(enum container, options, pipeline.container, formats, "format"))},
+    {'z', "zlib", NULL, "the same as --format=zlib", DOES(CONTAINS(CONTAINER_ZLIB))},
+    {'K', "zip", NULL, "the same as --format=zip", DOES(CONTAINS(CONTAINER_ZIP))},
     {'i', "independent", NULL, "ignored: segments are independent anyway", DOES(IS_IGNORED)},
     {'R', "rsyncable", NULL, "make output that rsync can update in parts",
      DOES(SETS(options, pipeline.rsyncable)), .in_gzip = IN_GZIP_BY_NAME},
@@ -223,6 +239,8 @@ static const struct option_row rows[] = {
      * abbreviations that would otherwise be ambiguous: */
     {'a', "a", NULL, NULL, DOES(SETS(wishes, ascii))}, /* not --atomic */
     SYNONYM('a', "ascii"), /* for systems whose lines do not end in "\n" */
+    SYNONYM('f', "fo"), /* not --format */
+    SYNONYM('f', "for"),
     SYNONYM('c', "to-stdout"),
     SYNONYM('d', "uncompress"),
     SYNONYM('d', "d"), /* not --device */
@@ -764,12 +782,46 @@ static bool choose_matcher(struct options *o, const char *source, struct message
     return true;
 }
 
+/* Returns the usual suffix of a format's files. */
+static const char *suffix_of(enum container container)
+{
+    switch (container) {
+    case CONTAINER_ZLIB:
+        return NAMES_SUFFIX_ZLIB;
+    case CONTAINER_RAW:
+        return NAMES_SUFFIX_RAW;
+    case CONTAINER_ZIP:
+        return NAMES_SUFFIX_ZIP;
+    case CONTAINER_GZIP:
+    case CONTAINER_BGZF:
+        break;
+    }
+    return NAMES_SUFFIX_DEFAULT;
+}
+
+/* Whether the options about segments fit BGZF, whose members are small.  If not, prints why. */
+static bool suit_bgzf(const struct options *o, struct messages *m)
+{
+    if (o->pipeline.rsyncable) {
+        msg_error(m, "--rsyncable does not go with --format=bgzf, whose members are short anyway");
+        return false;
+    }
+    if (o->pipeline.segment_size > BGZF_DATA_MAX) {
+        msg_error(m, "invalid block size for --format=bgzf: give at most %zu (KiB)",
+                  BGZF_DATA_MAX >> 10);
+        return false;
+    }
+    return true;
+}
+
 /* Sets the fields that depend on several options.  False, with a message printed, if the options
  * contradict each other. */
 static bool conclude(struct options *o, const struct wishes *w, struct messages *m)
 {
-    size_t suffix = strlen(o->suffix);
+    size_t suffix;
 
+    o->suffix = w->suffix != NULL ? w->suffix : suffix_of(o->pipeline.container);
+    suffix = strlen(o->suffix);
     if (o->action == ACTION_COMPRESS && (w->decompress || w->test || w->list))
         o->action = w->list ? ACTION_LIST : w->test ? ACTION_TEST : ACTION_DECOMPRESS;
     o->no_name = w->no_name < 0 ? o->action != ACTION_COMPRESS : w->no_name;
@@ -783,6 +835,8 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
         msg_error(m, "--rsyncable does not go with --backend=gpu");
         return false;
     }
+    if (o->pipeline.container == CONTAINER_BGZF && !suit_bgzf(o, m))
+        return false;
     if (!choose_matcher(o, w->matcher_source, m))
         return false;
     if (w->ascii && !m->quiet)
@@ -791,7 +845,7 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
     if (!o->threads_given)
         o->pipeline.threads = default_threads();
     if (o->pipeline.segment_size == 0)
-        o->pipeline.segment_size = pipeline_level(&o->pipeline)->segment_default;
+        o->pipeline.segment_size = pipeline_segment_default(&o->pipeline);
     return true;
 }
 
@@ -837,7 +891,6 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
     struct wishes w = {.no_name = -1, .no_time = -1};
 
     *o = (struct options){
-        .suffix = NAMES_SUFFIX_DEFAULT,
         .pipeline = {.level = LZ_LEVEL_DEFAULT, .backend = BACKEND_AUTO},
     };
     if (!apply_program_name(o, &w, peer, m) || !parse_variables(o, &w, peer, m) ||

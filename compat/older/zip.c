@@ -98,8 +98,9 @@ static bool entry_follows(struct gz_stream *s)
  * *whole becomes true if the entry was read to its end. */
 static enum gz_status read_entry(struct gz_stream *s, bool *whole)
 {
-    /* A magic number, which is not checked, the CRC, and both sizes. */
-    uint8_t sizes[SIZES_SIZE];
+    /* A magic number, which is not checked, the CRC, and both sizes, of 8 bytes each in zip64. */
+    uint8_t sizes[SIZES_SIZE + 8];
+    const uint64_t packed_from = s->info->deflate_bytes;
     uint32_t crc;
     uint64_t len;
     enum gz_status status = s->info->format == GZ_FORMAT_ZIP_STORED
@@ -109,10 +110,13 @@ static enum gz_status read_entry(struct gz_stream *s, bool *whole)
     if (status != GZ_OK)
         return status;
     if (s->sizes_follow) {
-        if (!read_bytes(s, sizes, sizeof sizes))
+        const bool is_zip64 =
+            len >= UINT32_MAX || s->info->deflate_bytes - packed_from >= UINT32_MAX;
+
+        if (!read_bytes(s, sizes, is_zip64 ? sizeof sizes : SIZES_SIZE))
             return s->in_stop;
         s->zip_crc = gz_get_u32(sizes + 4);
-        s->zip_size = gz_get_u32(sizes + 12);
+        s->zip_size = gz_get_u32(sizes + (is_zip64 ? 16 : 12));
     }
     *whole = true;
     return gz_check_data(s, crc, len, s->zip_crc, s->zip_size);

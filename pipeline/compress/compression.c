@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "compat/container.h"
 #include "pipeline/compress/compression.h"
 #include "pipeline/crew/workers.h"
 
@@ -62,13 +63,31 @@ static bool open_source(const struct job *j, struct source *source)
     return false;
 }
 
+/* Makes room for the bytes that are written after the data.  False if memory is short. */
+static bool make_end(const struct job *j, struct compression *c)
+{
+    const size_t room = gz_end_room(j->pipeline->config.container, j->request->header_len);
+
+    if (j->request->extent != PIPELINE_WHOLE || room == 0)
+        return true;
+    c->end = malloc(room);
+    return c->end != NULL;
+}
+
+static void free_compression(struct compression *c)
+{
+    if (c != NULL)
+        free(c->end);
+    free(c);
+}
+
 static bool compression_open(struct job *j)
 {
     struct pipeline *p = j->pipeline;
     struct compression *c = calloc(1, sizeof(*c));
 
-    if (c == NULL || !open_source(j, &c->source)) {
-        free(c);
+    if (c == NULL || !make_end(j, c) || !open_source(j, &c->source)) {
+        free_compression(c);
         return false;
     }
     ahead_init(&c->ahead, p, most_ahead(j),
@@ -91,9 +110,9 @@ static void compression_close(struct job *j)
 
     source_finish(&c->source);
     j->request->stats = j->stats;
-    j->request->crc = c->crc;
+    j->request->check = c->check;
     ahead_free(&c->ahead);
-    free(c);
+    free_compression(c);
 }
 
 const struct direction compression = {compression_open, compression_cancel, compression_close};

@@ -22,8 +22,9 @@ struct compression {
     struct pace claimed[2];
 
     uint64_t written; /* segments written so far; only the writer changes it */
-    /* CRC-32 of the input in these segments; only the writer changes it. */
-    uint32_t crc;
+    /* The check value of the input in these segments; only the writer changes it. */
+    uint32_t check;
+    uint8_t *end; /* room for the bytes after the data (gz_write_end); NULL: there are none */
 };
 
 /* The functions by which jobs.c opens, cancels and closes a job that is compressed. */

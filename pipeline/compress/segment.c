@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "compat/crc.h"
+#include "compat/check.h"
+#include "compat/container.h"
 #include "pipeline/compress/claim.h"
 #include "pipeline/compress/feeding.h"
 #include "pipeline/compress/parts.h"
@@ -35,9 +36,18 @@ struct result {
  * do not end with the mark, after which a reader may start. */
 static enum huff_end end_of(const struct slot *s)
 {
-    return s->last && s->job->request->extent != PIPELINE_RANGE ? HUFF_LAST
-           : s->job->pipeline->config.rsyncable                 ? HUFF_SYNC
-                                                                : HUFF_MARK;
+    const struct pipeline_config *config = &s->job->pipeline->config;
+    const bool is_last = s->last && s->job->request->extent != PIPELINE_RANGE;
+
+    return is_last || config->container == CONTAINER_BGZF ? HUFF_LAST
+           : config->rsyncable                            ? HUFF_SYNC
+                                                          : HUFF_MARK;
+}
+
+/* Returns where a segment's DEFLATE data begins in its output buffer. */
+static uint8_t *data_of(const struct slot *s)
+{
+    return s->out + gz_before_data(s->job->pipeline->config.container);
 }
 
 /* Matches the segment, unless it was matched in parts, and encodes it.  Sets *matched to the time
@@ -55,24 +65,26 @@ static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, do
             chunks = lz_match_segment(w->tools->matcher, s->in, len);
         *matched = clock_seconds();
         return huff_encode_segment(w->tools->encoder, s->in, len, chunks, level->split, end_of(s),
-                                   s->out, &s->out_len);
+                                   data_of(s), &s->out_len);
     }
     chunks = lz_match_after(w->tools->matcher, s->in, len);
     *matched = clock_seconds();
-    return huff_encode_after(w->tools->encoder, s->in, len, chunks, level->split, end_of(s), s->out,
-                             &s->out_len);
+    return huff_encode_after(w->tools->encoder, s->in, len, chunks, level->split, end_of(s),
+                             data_of(s), &s->out_len);
 }
 
 /* Encodes the segment, after matching it unless a GPU has done so; at level 0, stores it.  Called
  * without the lock, by the slot's owner. */
-static void encode(struct worker *w, struct slot *s, struct result *r)
+static void encode_data(struct worker *w, struct slot *s, struct result *r)
 {
+    const enum gz_check check = gz_check_of(w->pipeline->config.container);
     const bool in_parts = w->split.matcher != NULL;
     double start = clock_seconds(), matched = start;
 
     *r = (struct result){0};
     if (lz_is_stored(w->pipeline->level)) {
-        s->out_len = store_segment(s->in + s->before, s->len, end_of(s), s->out, &s->crc);
+        s->out_len =
+            store_segment(s->in + s->before, s->len, end_of(s), check, data_of(s), &s->check);
         r->ok = true;
         r->encode = clock_seconds() - start;
         return;
@@ -82,19 +94,27 @@ static void encode(struct worker *w, struct slot *s, struct result *r)
         finish_parts(w);
     if (s->chunks != NULL) {
         r->ok = huff_encode_segment(w->tools->encoder, s->in, s->len, s->chunks,
-                                    w->pipeline->level->split, end_of(s), s->out, &s->out_len);
+                                    w->pipeline->level->split, end_of(s), data_of(s), &s->out_len);
         /* The GPU was wrong; the CPU matches the segment again. */
         r->is_redone = !r->ok;
     }
     if (s->chunks == NULL || r->is_redone)
         r->ok = match_and_encode(w, s, in_parts, &matched);
-    s->crc = gz_crc32(0, s->in + s->before, s->len);
+    s->check = gz_check_more(check, gz_check_start(check), s->in + s->before, s->len);
     if (in_parts)
         memcpy(r->counters, w->split.counters, sizeof(r->counters));
     else
         lz_take_counters(w->tools->matcher, r->counters);
     r->match = in_parts ? w->split.seconds : matched - start;
     r->encode = clock_seconds() - matched;
+}
+
+/* Does the same, and in BGZF makes a member of the data. */
+static void encode(struct worker *w, struct slot *s, struct result *r)
+{
+    encode_data(w, s, r);
+    if (r->ok && w->pipeline->config.container == CONTAINER_BGZF)
+        s->out_len = gz_write_member(s->out, s->out_len, s->check, s->len);
 }
 
 /* Adds a segment's result to the measurements. */

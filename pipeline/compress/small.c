@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compat/crc.h"
-#include "compat/gzip.h"
+#include "compat/check.h"
+#include "compat/container.h"
 #include "pipeline/compress/small.h"
 #include "pipeline/compress/store.h"
 #include "pipeline/compress/write.h"
@@ -24,7 +24,8 @@ bool small_fits(const struct pipeline *p, const struct pipeline_job *request)
 {
     return p->small != NULL && request->in != NULL && !request->is_on_gpu &&
            request->in_len <= SMALL_MAX && request->in_len <= p->segment_size &&
-           request->begin == NULL && !p->config.rsyncable && !p->wait_for_gpu;
+           request->begin == NULL && !p->config.rsyncable && !p->wait_for_gpu &&
+           p->config.container != CONTAINER_ZIP;
 }
 
 /* Takes idle tools from the cache, or makes some; NULL if memory is short. */
@@ -37,53 +38,71 @@ static struct worker_tools *take_tools(struct pipeline *p)
     t = tools_new(p->level, SMALL_MAX);
     if (t == NULL)
         return NULL;
-    t->out = malloc(huff_bound(SMALL_MAX));
+    t->out = malloc(huff_bound(SMALL_MAX) + BGZF_AROUND);
     if (t->out != NULL)
         return t;
     tools_free(t);
     return NULL;
 }
 
-/* Matches and encodes the input, or stores it at level 0.  Returns the number of bytes in t->out; 0
- * if the matches did not pass the encoder's check, which would be a bug. */
-static size_t encode(const struct pipeline *p, struct worker_tools *t, struct pipeline_job *request)
+/* Matches and encodes the input, or stores it at level 0.  Sets *out_len to the number of bytes in
+ * t->out.  False if the matches did not pass the encoder's check, which would be a bug. */
+static bool encode_data(const struct pipeline *p, struct worker_tools *t,
+                        struct pipeline_job *request, size_t *out_len)
 {
-    const enum huff_end end = request->extent == PIPELINE_RANGE ? HUFF_MARK : HUFF_LAST;
+    const enum container container = p->config.container;
+    const enum gz_check check = gz_check_of(container);
+    const enum huff_end end =
+        request->extent == PIPELINE_RANGE && container != CONTAINER_BGZF ? HUFF_MARK : HUFF_LAST;
+    uint8_t *out = t->out + gz_before_data(container);
     const struct lz_chunk *chunks;
-    size_t out_len;
 
-    if (lz_is_stored(p->level))
-        return store_segment(request->in, request->in_len, end, t->out, &request->crc);
+    if (lz_is_stored(p->level)) {
+        *out_len = store_segment(request->in, request->in_len, end, check, out, &request->check);
+        return true;
+    }
     memcpy(t->in, request->in, request->in_len);
     memset(t->in + request->in_len, 0, LZ_INPUT_PAD);
     chunks = lz_match_segment(t->matcher, t->in, request->in_len);
-    if (!huff_encode_segment(t->encoder, t->in, request->in_len, chunks, p->level->split, end,
-                             t->out, &out_len))
-        return 0;
-    request->crc = gz_crc32(0, request->in, request->in_len);
+    if (!huff_encode_segment(t->encoder, t->in, request->in_len, chunks, p->level->split, end, out,
+                             out_len))
+        return false;
+    request->check = gz_check_more(check, gz_check_start(check), request->in, request->in_len);
     lz_take_counters(t->matcher, request->stats.counters);
-    return out_len;
+    return true;
+}
+
+/* Does the same, and in BGZF makes a member of the data. */
+static bool encode(const struct pipeline *p, struct worker_tools *t, struct pipeline_job *request,
+                   size_t *out_len)
+{
+    if (!encode_data(p, t, request, out_len))
+        return false;
+    if (p->config.container == CONTAINER_BGZF)
+        *out_len = gz_write_member(t->out, *out_len, request->check, request->in_len);
+    return true;
 }
 
 bool small_compress(struct pipeline *p, struct pipeline_job *request)
 {
     struct worker_tools *t = take_tools(p);
-    uint8_t trailer[GZ_TRAILER_SIZE];
+    uint8_t end[GZ_END_MOST];
     struct iovec parts[3];
-    size_t out_len;
+    size_t out_len = 0;
     int n = 0;
 
     if (t == NULL)
         return false;
-    out_len = encode(p, t, request);
-    request->status = out_len > 0 ? PIPELINE_OK : PIPELINE_WRONG;
+    request->status = encode(p, t, request, &out_len) ? PIPELINE_OK : PIPELINE_WRONG;
     if (request->status == PIPELINE_OK) {
         parts[n++] = (struct iovec){(void *)request->header, request->header_len};
         parts[n++] = (struct iovec){t->out, out_len};
-        if (request->extent == PIPELINE_MEMBER) {
-            gz_write_trailer(trailer, request->crc, request->in_len);
-            parts[n++] = (struct iovec){trailer, sizeof(trailer)};
-            out_len += sizeof(trailer);
+        if (request->extent == PIPELINE_WHOLE) {
+            const struct gz_data data = {.check = request->check, .len = request->in_len};
+
+            parts[n].iov_base = end;
+            parts[n].iov_len = gz_write_end(p->config.container, end, &data);
+            out_len += parts[n++].iov_len;
         }
         request->stats.in_bytes = request->in_len;
         request->stats.out_bytes = request->header_len + out_len;

@@ -1,25 +1,25 @@
 /*
  * store.c - stores a segment, at level 0 (store.h)
  *
- * The CRC-32 of each block is computed right after the block was copied, while its bytes are still
+ * The check value of each block is computed right after the block was copied, while its bytes are still
  * in the processor's cache.  So memory is read only once.
  */
 #include "config.h"
 
-#include "compat/crc.h"
 #include "pipeline/compress/store.h"
 
-size_t store_segment(const uint8_t *in, size_t len, enum huff_end end, uint8_t *out, uint32_t *crc)
+size_t store_segment(const uint8_t *in, size_t len, enum huff_end end, enum gz_check check,
+                     uint8_t *out, uint32_t *value)
 {
     size_t out_len = 0, n;
 
-    *crc = 0;
+    *value = gz_check_start(check);
     for (; len > DEFLATE_MAX_STORED; in += n, len -= n) {
         n = DEFLATE_MAX_STORED;
         out_len += huff_store(in, n, HUFF_MORE, out + out_len);
-        *crc = gz_crc32(*crc, in, n);
+        *value = gz_check_more(check, *value, in, n);
     }
     out_len += huff_store(in, len, end, out + out_len);
-    *crc = gz_crc32(*crc, in, len);
+    *value = gz_check_more(check, *value, in, len);
     return out_len;
 }

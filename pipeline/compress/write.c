@@ -1,7 +1,7 @@
 /*
  * write.c - writes a job's output, in order (write.h)
  *
- * The writer owns `written` and `crc` in struct compression, and in_bytes and out_bytes in the
+ * The writer owns `written` and `check` in struct compression, and in_bytes and out_bytes in the
  * job's stats.  Only the writer changes them, and other threads read them only with the lock held.
  */
 #include "config.h"
@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/io.h"
-#include "compat/crc.h"
-#include "compat/gzip.h"
+#include "compat/check.h"
+#include "compat/container.h"
 #include "pipeline/compress/compression.h"
 #include "pipeline/compress/feeding.h"
 #include "pipeline/compress/write.h"
@@ -44,30 +44,47 @@ bool write_parts(struct pipeline_job *request, struct iovec *parts, int count)
                                 : io_write_parts(request->out_fd, parts, count);
 }
 
+/* Makes the bytes that follow the job's last segment.  `w` has counted that segment. */
+static struct iovec end_of_output(const struct job *j, const struct written *w)
+{
+    const struct pipeline_job *request = j->request;
+    const struct gz_data data = {
+        .start = request->header,
+        .start_len = request->header_len,
+        .check = j->compression->check,
+        .len = j->stats.in_bytes + w->in_bytes,
+        .packed = j->stats.out_bytes + w->out_bytes - request->header_len,
+    };
+    uint8_t *end = j->compression->end;
+
+    return (struct iovec){end, gz_write_end(j->pipeline->config.container, end, &data)};
+}
+
 void write_segments(struct job *j, struct slot *const found[], unsigned count, const char *engine,
                     struct written *w)
 {
     struct compression *c = j->compression;
-    uint8_t trailer[GZ_TRAILER_SIZE];
+    const enum gz_check check = gz_check_of(j->pipeline->config.container);
     struct iovec parts[WRITE_MOST + 2];
     int n = 0;
 
     *w = (struct written){.seconds = -clock_seconds()};
-    if (c->written == 0)
+    if (c->written == 0) {
         parts[n++] = (struct iovec){(void *)j->request->header, j->request->header_len};
+        w->out_bytes = j->request->header_len;
+    }
     for (unsigned i = 0; i < count; i++) {
         const struct slot *s = found[i];
 
-        c->crc = s->index == 0 ? s->crc : gz_crc32_combine(c->crc, s->crc, s->len);
+        c->check = s->index == 0 ? s->check : gz_check_combine(check, c->check, s->check, s->len);
         w->in_bytes += s->len;
+        w->out_bytes += s->out_len;
         parts[n++] = (struct iovec){s->out, s->out_len};
-        if (s->last && j->request->extent == PIPELINE_MEMBER) {
-            gz_write_trailer(trailer, c->crc, j->stats.in_bytes + w->in_bytes);
-            parts[n++] = (struct iovec){trailer, sizeof(trailer)};
-        }
     }
-    for (int i = 0; i < n; i++)
-        w->out_bytes += parts[i].iov_len;
+    if (c->end != NULL && found[count - 1]->last) {
+        parts[n] = end_of_output(j, w);
+        w->out_bytes += parts[n++].iov_len;
+    }
     w->ok = write_parts(j->request, parts, n);
     w->error = errno;
     w->seconds += clock_seconds();

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "base/container.h"
 #include "pipeline/crew/gpu_pool.h"
 #include "pipeline/crew/policy.h"
 
@@ -29,7 +30,10 @@ struct pipeline_config {
      * job.  False: a thread that waits for a job sleeps, so that work for other callers never
      * delays it. */
     bool caller_works;
-    size_t segment_size; /* LZ_SEGMENT_MIN to LZ_SEGMENT_MAX, a multiple of 1024 */
+    size_t segment_size; /* LZ_SEGMENT_MIN to LZ_SEGMENT_MAX, a multiple of 256 */
+    /* The format that compression writes.  With CONTAINER_BGZF, segment_size is BGZF_DATA_MAX at
+     * most, and `rsyncable` is not set. */
+    enum container container;
     enum backend backend;
     struct gpus_config gpus; /* the GPUs that the pipeline may use */
     /* The engine that decompresses.  CPU: the cores.  AUTO: the cores, and also a GPU for a large
@@ -97,11 +101,11 @@ enum pipeline_status {
  * tape. */
 #define PIPELINE_SHORTER (-1)
 
-/* The part of a gzip member that a job writes. */
+/* The part of an output that a job writes.  (The DEFLATE data of BGZF is in members.) */
 enum pipeline_extent {
-    PIPELINE_MEMBER, /* header, DEFLATE data, trailer */
-    PIPELINE_RANGE,  /* DEFLATE data that the caller continues; no trailer */
-    PIPELINE_TAIL,   /* DEFLATE data with its end; no trailer */
+    PIPELINE_WHOLE, /* header, DEFLATE data, trailer */
+    PIPELINE_RANGE, /* DEFLATE data that the caller continues; no trailer */
+    PIPELINE_TAIL,  /* DEFLATE data with its end; no trailer */
 };
 
 /*
@@ -109,7 +113,8 @@ enum pipeline_extent {
  * pipeline_submit until pipeline_is_over returns true, the job belongs to the pipeline.
  *
  * A compression reads its input, and writes the header, the data as DEFLATE, and the trailer.  The
- * bytes written depend only on the input, the level or own_level, the segment size and `rsyncable`.
+ * bytes written depend only on the input, the format, the level or own_level, the segment size and
+ * `rsyncable`.
  *
  * The input is the memory `in`, which may be a GPU's; or the rest of in_fd; or the bytes given to
  * pipeline_push.  The output goes to `put` or to out_fd.  The pipeline closes neither descriptor.
@@ -143,8 +148,8 @@ struct pipeline_job {
      * it returns false with errno set if that fails.  Any thread may call it, but only one at a
      * time. */
     bool (*put)(struct pipeline_job *job, struct iovec *parts, int count);
-    enum pipeline_extent extent; /* PIPELINE_MEMBER if is_pushed */
-    const uint8_t *header;       /* bytes written before the data */
+    enum pipeline_extent extent; /* PIPELINE_WHOLE if is_pushed */
+    const uint8_t *header;       /* bytes written before the data: those of gz_write_start */
     size_t header_len;
 
     /* The result, set before `end` is called.  error_number says more about PIPELINE_READ_ERROR and
@@ -153,7 +158,7 @@ struct pipeline_job {
     enum pipeline_status status;
     int error_number;
     struct pipeline_stats stats; /* valid after PIPELINE_OK */
-    uint32_t crc;                /* CRC-32 of the input; valid after PIPELINE_OK */
+    uint32_t check;              /* the input's check value; valid after PIPELINE_OK */
 
     /* Whether the job was cancelled.  A `begin` that takes long may look at this, and fail. */
     _Atomic bool is_cancelled;
@@ -164,7 +169,12 @@ struct pipeline_job {
     _Atomic bool is_over;
 };
 
-/* The level of a configuration: own_level if that has a finder, else the row of `level`. */
+/* The usual bytes of a segment with this level or own_level, and this format. */
+size_t pipeline_segment_default(const struct pipeline_config *config);
+
+/* The level of a configuration: own_level if that has a finder, else the row of `level`.  In BGZF,
+ * levels 1 to 9 have the rows of higher levels: segments are short, so a level would find fewer
+ * matches than otherwise, and what bgzip writes at the same level would be smaller. */
 const struct lz_level *pipeline_level(const struct pipeline_config *config);
 
 #endif

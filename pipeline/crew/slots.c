@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/bgzf.h"
 #include "pipeline/crew/slots.h"
 
 void slots_init(struct pipeline *p, uint64_t held_max, uint64_t held_by_workers)
@@ -92,7 +93,7 @@ uint8_t *slots_take_output(struct pipeline *p)
     struct spare *spare = p->slots.spare;
 
     if (spare == NULL)
-        return malloc(huff_bound(p->segment_size));
+        return malloc(huff_bound(p->segment_size) + BGZF_AROUND);
     p->slots.spare = spare->next;
     return (uint8_t *)spare;
 }

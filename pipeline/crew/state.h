@@ -155,8 +155,8 @@ struct slot {
     uint8_t *out;                  /* output buffer; set before encoding, given back after
                                     * writing */
     size_t out_len;
-    uint32_t crc; /* CRC-32 of this segment alone */
-    bool done;    /* the segment is encoded or dropped: the writer owns the slot */
+    uint32_t check; /* the check value of this segment alone */
+    bool done;      /* the segment is encoded or dropped: the writer owns the slot */
 
     size_t weight; /* bytes that this slot adds to `held` in struct slots */
 
@@ -276,7 +276,7 @@ struct direction {
     bool (*open)(struct job *j);
     /* Ends a wait for the job's input: the waiting thread then fails. */
     void (*cancel)(struct job *j);
-    /* Frees that state, and sets request->stats and ->crc.  Called without the lock. */
+    /* Frees that state, and sets request->stats and ->check.  Called without the lock. */
     void (*close)(struct job *j);
 };
 

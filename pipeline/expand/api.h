@@ -1,7 +1,8 @@
 /*
  * api.h - decompression by many threads: parts of the input are decoded ahead
  *
- * One thread, the consumer, decodes a .gz from its start (compat/gunzip.h), as if it were alone.
+ * One thread, the consumer, decodes a .gz, or a file of zlib's format or of raw DEFLATE, from its
+ * start (compat/gunzip.h), as if it were alone.
  * Its result is authoritative.  Meanwhile, idle workers cut the input ahead of the consumer into
  * regions.  In each region, a worker looks for a place where a block seems to start, and decodes
  * from there.  The result is a run: a sequence of decoded blocks.  When the consumer reaches
@@ -121,7 +122,11 @@ void expansion_discard(struct expansion *e);
 /* Keeps GPUs from decoding this input.  Call this before expansion_begin. */
 void expansion_avoid_gpu(struct expansion *e);
 
-/* Says that the input is a .gz.  From now on, workers and a GPU may take part. */
+/* Says which format the input has: CONTAINER_ZLIB, CONTAINER_RAW, or else CONTAINER_GZIP, which is
+ * assumed without this call.  Call this before expansion_begin. */
+void expansion_set_container(struct expansion *e, enum container container);
+
+/* Says that the input is in this format.  From now on, workers and a GPU may take part. */
 void expansion_begin(struct expansion *e);
 
 /* The `ahead` and `read` of the struct gz_io (compat/io.h) with which the consumer decompresses. */

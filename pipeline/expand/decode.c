@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compat/crc.h"
+#include "compat/check.h"
 #include "compat/gzip.h"
 #include "inflate/find.h"
 #include "inflate/steps.h"
@@ -65,6 +65,7 @@ static bool add_run(struct decoder *d, uint64_t start, uint8_t *bytes)
         return false;
     run->start = run->end = start;
     run->bytes = bytes;
+    run->check = gz_check_start(task->check);
     task->runs[task->count++] = run;
     d->run = run;
     return true;
@@ -288,13 +289,13 @@ static bool start_bytes(const struct decoder *d, struct inf_buffers *b)
 
 /* Extends the run to the block that has just ended, and decides whether to go on.  ends_stream: the
  * block was the final one. */
-static enum decode_end end_block(const struct decoder *d, const struct inf_buffers *b, uint32_t crc,
-                                 bool ends_stream)
+static enum decode_end end_block(const struct decoder *d, const struct inf_buffers *b,
+                                 uint32_t check, bool ends_stream)
 {
     struct decoded_run *run = d->run;
 
     run->len = b->out_len;
-    run->crc = crc;
+    run->check = check;
     run->ends_stream = ends_stream;
     run->end = b->bit;
     if (ends_stream)
@@ -320,7 +321,7 @@ static enum decode_end decode_bytes(const struct decoder *d)
         .window = window_at(run),
         .stops = true,
     };
-    uint32_t crc = run->crc;
+    uint32_t check = run->check;
 
     if (d->t->paused.is_in_bytes)
         lend_view(v, d->t->paused.at, &b);
@@ -332,11 +333,11 @@ static enum decode_end decode_bytes(const struct decoder *d)
         enum decode_end end;
         size_t at = b.at;
 
-        crc = gz_crc32(crc, b.out + b.out_len - b.made, b.made);
+        check = gz_check_more(d->task->check, check, b.out + b.out_len - b.made, b.made);
         switch (step) {
         case INF_STEP_BLOCK:
         case INF_STEP_END:
-            end = end_block(d, &b, crc, step == INF_STEP_END);
+            end = end_block(d, &b, check, step == INF_STEP_END);
             if (end == DECODE_GOES_ON && step == INF_STEP_BLOCK)
                 break;
             d->t->paused.is_in_bytes = end == DECODE_PAUSED;
@@ -455,7 +456,7 @@ static void resolve(struct expand_tools *tools, const struct decode_task *task,
     uint8_t *const out = task->buffer + BUFFER_BEFORE;
 
     inf_resolve(tools->symbols, symbols_of(task), run->symbols, window, out);
-    run->symbols_crc = gz_crc32(0, out, run->symbols);
+    run->symbols_check = gz_check_more(task->check, gz_check_start(task->check), out, run->symbols);
 }
 
 const struct decode_engine decode_engine_cpu = {1, decode_tasks, next_window, resolve};

@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "compat/check.h"
 #include "inflate/raw.h"
 #include "pipeline/expand/input.h"
 
@@ -60,12 +61,12 @@ struct decoded_run {
     size_t symbols;   /* number of symbols; they start at byte BUFFER_BEFORE of the task's buffer */
     uint8_t *bytes;   /* the output after the symbols: bytes[0..len) */
     size_t len;       /* number of these bytes */
-    uint32_t crc;     /* CRC-32 of bytes[0..len) */
+    uint32_t check;   /* check value of bytes[0..len) */
 
     /* For in_order.c, which accepts, resolves and writes runs: */
     struct region *region;        /* the region whose task has decoded the run */
     enum run_state state;         /* the engine leaves it RUN_DECODED */
-    uint32_t symbols_crc;         /* CRC-32 of the bytes that the symbols have become */
+    uint32_t symbols_check;       /* check value of the bytes that the symbols have become */
     struct decoded_run *next_out; /* the run to write after this one */
 };
 
@@ -89,6 +90,7 @@ struct decode_task {
     size_t size;          /* bytes for output; a symbol takes two */
     size_t bytes_limit;   /* most bytes of output; a symbol counts as one */
     size_t enough;        /* once this many bytes of `size` are used, the next mark ends it */
+    enum gz_check check;  /* the kind of check value that is computed */
     bool takes_all;       /* for tests: decode even many members with little output */
     _Atomic bool is_cancelled; /* any thread may set it; the engine then stops at the next block */
 
@@ -114,7 +116,7 @@ struct decode_engine {
     void (*next_window)(struct expand_tools *tools, const struct decode_task *task,
                         const struct decoded_run *run, const uint8_t *window, uint8_t *next);
 
-    /* Turns the run's symbols into bytes, and sets the run's symbols_crc.  The bytes replace the
+    /* Turns the run's symbols into bytes, and sets the run's symbols_check.  The bytes replace the
      * symbols, from the first symbol's place on.  window[0..INF_WINDOW) is the window at the run's
      * start. */
     void (*resolve)(struct expand_tools *tools, const struct decode_task *task,

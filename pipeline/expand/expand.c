@@ -140,6 +140,14 @@ void expansion_avoid_gpu(struct expansion *e)
     e->gpu_from = UINT64_MAX;
 }
 
+void expansion_set_container(struct expansion *e, enum container container)
+{
+    e->check = gz_check_of(container);
+    /* A GPU computes only CRC-32s, and expects gzip's trailers. */
+    if (container == CONTAINER_ZLIB || container == CONTAINER_RAW)
+        expansion_avoid_gpu(e);
+}
+
 void expansion_begin(struct expansion *e)
 {
     e->may_begin = has_others(e->p) || e->p->config.expand_backend != BACKEND_CPU;

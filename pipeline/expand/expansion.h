@@ -94,12 +94,12 @@ struct region_list {
 /* The line of runs that were accepted (in_order.c). */
 struct run_line {
     struct decoded_run *first, *last;
-    struct decoded_run *written;     /* the run that is being written, which has left the line */
-    bool is_accepting;               /* a thread is accepting runs, and owns `window` */
-    bool is_writing;                 /* a thread is writing, and owns the CRC of the place */
-    bool has_failed;                 /* writing has failed */
-    int error;                       /* the errno of that failure */
-    uint8_t window[INF_WINDOW];      /* the last INF_WINDOW bytes of output before the place */
+    struct decoded_run *written; /* the run that is being written, which has left the line */
+    bool is_accepting;           /* a thread is accepting runs, and owns `window` */
+    bool is_writing;             /* a thread is writing, and owns the check value of the place */
+    bool has_failed;             /* writing has failed */
+    int error;                   /* the errno of that failure */
+    uint8_t window[INF_WINDOW];  /* the last INF_WINDOW bytes of output before the place */
     uint8_t next_window[INF_WINDOW]; /* the same at the end of the run that is being accepted */
 };
 
@@ -131,6 +131,7 @@ struct expansion {
     void *write_ctx;
     size_t fixed_region; /* for tests: bytes of input in each region; else 0 */
     bool is_pushed;      /* the input is pushed; only the consumer calls `write`, as it may wait */
+    enum gz_check check; /* the kind of check value that the input's format has */
     bool discards;       /* `write` ignores the bytes; a GPU's output is not copied to the host */
 
     struct region_list regions; /* regions.c */

@@ -505,7 +505,7 @@ static void pass_run(struct expansion *e, const struct gpu_inflate_run *run, str
     place->bit = run->end;
     place->len += run->length;
     place->made += run->length;
-    place->crc = gz_crc32_combine(place->crc, run->crc, run->length);
+    place->check = gz_crc32_combine(place->check, run->crc, run->length);
     place->ended = run->ends_member;
     if (place->bit / 8 > e->cursor)
         e->cursor = place->bit / 8;

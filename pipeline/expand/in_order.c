@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "compat/crc.h"
+#include "compat/check.h"
 #include "pipeline/crew/workers.h"
 #include "pipeline/expand/gpu_decoder.h"
 #include "pipeline/expand/in_order.h"
@@ -157,8 +157,8 @@ static void resolve(struct expansion *e, struct expand_tools *t, struct decoded_
 }
 
 /* Writes bytes of a run, except those that place->skip says were written before, and adds all of
- * them to the CRC of the place.  Returns false, with errno set, if writing failed. */
-static bool write_bytes(const struct expansion *e, const uint8_t *bytes, size_t len, uint32_t crc)
+ * them to the check value of the place.  Returns false, with errno set, if writing failed. */
+static bool write_bytes(const struct expansion *e, const uint8_t *bytes, size_t len, uint32_t check)
 {
     const size_t skip = e->place->skip < len ? (size_t)e->place->skip : len;
 
@@ -167,7 +167,7 @@ static bool write_bytes(const struct expansion *e, const uint8_t *bytes, size_t 
     if (skip < len && e->write(e->write_ctx, bytes + skip, len - skip) != 0)
         return false;
     e->place->skip -= skip;
-    e->place->crc = gz_crc32_combine(e->place->crc, crc, len);
+    e->place->check = gz_check_combine(e->check, e->place->check, check, len);
     return true;
 }
 
@@ -183,8 +183,9 @@ static void write_first(struct expansion *e)
     l->written = run;
     l->first = run->next_out;
     unlock(e->p);
-    ok = write_bytes(e, run->region->task.buffer + BUFFER_BEFORE, run->symbols, run->symbols_crc) &&
-         write_bytes(e, run->bytes, run->len, run->crc);
+    ok = write_bytes(e, run->region->task.buffer + BUFFER_BEFORE, run->symbols,
+                     run->symbols_check) &&
+         write_bytes(e, run->bytes, run->len, run->check);
     error = errno;
     lock(e->p);
     l->is_writing = false;

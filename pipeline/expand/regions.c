@@ -241,6 +241,7 @@ bool region_begin(struct expansion *e, struct region *r)
         return false;
     r->task.until = 8 * r->to;
     r->task.to = r->to;
+    r->task.check = e->check;
     r->task.enough = REGION_OUT;
     r->task.bytes_limit = e->is_pushed ? PUSHED_OUT : SIZE_MAX;
     r->task.takes_all = e->fixed_region > 0;

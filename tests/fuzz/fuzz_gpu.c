@@ -389,11 +389,10 @@ static void try_new(const struct fuzz_gpu_choice *choice, unsigned setting,
 #define INPUTS_MAX (4 * MEMBERS_MAX)
 
 static const int window_bits[] = {
-    [GPU_INFLATE_GZIP] = 15 + 16, [GPU_INFLATE_ZLIB] = 15, [GPU_INFLATE_RAW] = -15};
+    [CONTAINER_GZIP] = 15 + 16, [CONTAINER_ZLIB] = 15, [CONTAINER_RAW] = -15};
 
 /* What zlib makes of one of many inputs.  `used`: all of its bytes, or 0 if it is bad. */
-static void read_input(struct reference *r, const uint8_t *in, size_t len,
-                       enum gpu_inflate_format format)
+static void read_input(struct reference *r, const uint8_t *in, size_t len, enum container format)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)in, .avail_in = (uInt)len, .avail_out = OUT_MAX};
 
@@ -420,13 +419,13 @@ struct inputs {
 
 /* Cuts a file, or wraps its streams.  Each part is there up to four times, in the same memory. */
 static void make_inputs(struct inputs *m, const struct fuzz_gpu_choice *choice,
-                        enum gpu_inflate_format format, const uint8_t *data, size_t len)
+                        enum container format, const uint8_t *data, size_t len)
 {
     const enum fuzz_gpu_form form = choice->form % FUZZ_GPU_FORMS;
-    const enum wrapping wrapping = format == GPU_INFLATE_ZLIB  ? AS_ZLIB
-                                   : format == GPU_INFLATE_RAW ? AS_RAW
-                                   : form == FUZZ_GPU_BGZF     ? AS_BGZF
-                                                               : AS_GZIP;
+    const enum wrapping wrapping = format == CONTAINER_ZLIB  ? AS_ZLIB
+                                   : format == CONTAINER_RAW ? AS_RAW
+                                   : form == FUZZ_GPU_BGZF   ? AS_BGZF
+                                                             : AS_GZIP;
     const size_t times = 1 + choice->inputs % 4;
 
     if (form != FUZZ_GPU_FILE) {
@@ -447,7 +446,7 @@ static void make_inputs(struct inputs *m, const struct fuzz_gpu_choice *choice,
 
 /* Gives input number i its place and the place of its output. */
 static void place_input(struct inputs *m, const struct fuzz_gpu_choice *choice, size_t i,
-                        enum gpu_inflate_format format)
+                        enum container format)
 {
     const size_t start = m->starts[i], len = m->ends[i] - start;
     struct fuzz_gpu_choice own = *choice;
@@ -490,7 +489,7 @@ static void check_input(const struct inputs *m, size_t i)
 static void try_many(const struct fuzz_gpu_choice *choice, const uint8_t *data, size_t len,
                      struct fuzz_gpu_result *result)
 {
-    const enum gpu_inflate_format format = choice->format % 3;
+    const enum container format = choice->format % 3;
     unsigned setting = choice->setting % FUZZ_GPU_SETTINGS;
     struct inputs *m = unit_need(calloc(1, sizeof(*m)));
     struct progress progress = {.stop = choice->stop};

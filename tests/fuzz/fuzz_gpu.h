@@ -45,7 +45,7 @@ struct fuzz_gpu_choice {
     uint8_t shift;   /* distance of the output from a multiple of 16 bytes */
     uint8_t first;   /* number of the block at which decompression in steps begins */
     uint8_t is_bgzf; /* what gpu_inflate_begin is told */
-    uint8_t format;  /* of gpu_inflate_many's inputs: enum gpu_inflate_format */
+    uint8_t format;  /* of gpu_inflate_many's inputs: enum container */
     uint8_t inputs;  /* into how many of them a file is cut; how often each raw stream is one */
 };
 

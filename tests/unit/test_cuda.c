@@ -371,13 +371,13 @@ enum gpu_inflate_result gpu_inflate_new(struct gpu_inflate *g, const uint8_t *in
     return result;
 }
 
-static int window_bits(enum gpu_inflate_format format)
+static int window_bits(enum container format)
 {
-    return format == GPU_INFLATE_GZIP ? 15 + 16 : format == GPU_INFLATE_ZLIB ? 15 : -15;
+    return format == CONTAINER_GZIP ? 15 + 16 : format == CONTAINER_ZLIB ? 15 : -15;
 }
 
 /* Decompresses one of many inputs. */
-static void inflate_one(struct gpu_inflate_input *i, enum gpu_inflate_format format)
+static void inflate_one(struct gpu_inflate_input *i, enum container format)
 {
     uint8_t *const in = unit_need(malloc(i->in_len + 1)), *const out = unit_need(malloc(i->room));
     z_stream z = {.next_in = in, .avail_in = (uInt)i->in_len, .next_out = out};
@@ -399,7 +399,7 @@ static void inflate_one(struct gpu_inflate_input *i, enum gpu_inflate_format for
 }
 
 enum gpu_inflate_result gpu_inflate_many(struct gpu_inflate *g, struct gpu_inflate_input *inputs,
-                                         size_t count, enum gpu_inflate_format format,
+                                         size_t count, enum container format,
                                          gpu_inflate_goes_on *goes_on, void *ctx,
                                          char error[GPU_ERROR_SIZE])
 {
@@ -1377,9 +1377,9 @@ static void make_batch(struct batch *b, gzlzss_format format, int in, int out)
         const size_t from = in < 3 ? (size_t)in : i % 3, to = out < 3 ? (size_t)out : i % 3;
 
         make_sample(s, input + 1000 * i, i < 3 ? i : 150 * i,
-                    window_bits(format == GZLZSS_GZIP   ? GPU_INFLATE_GZIP
-                                : format == GZLZSS_ZLIB ? GPU_INFLATE_ZLIB
-                                                        : GPU_INFLATE_RAW));
+                    window_bits(format == GZLZSS_GZIP   ? CONTAINER_GZIP
+                                : format == GZLZSS_ZLIB ? CONTAINER_ZLIB
+                                                        : CONTAINER_RAW));
         *item = (gzlzss_item){s->packed, s->packed_len, host_out, s->len + i % 2, GZLZSS_OK};
         if (from < 2) {
             mask(device_in[from], s->packed, s->packed_len);

@@ -166,10 +166,10 @@ static void check_run(const struct decode_engine *engine, struct expand_tools *t
     if (run->symbols > 0) {
         engine->resolve(tools, task, run, window);
         CHECK(memcmp(task->buffer + BUFFER_BEFORE, sample.data + *made, run->symbols) == 0);
-        CHECK_EQ(run->symbols_crc, crc32(0, sample.data + *made, (uInt)run->symbols));
+        CHECK_EQ(run->symbols_check, crc32(0, sample.data + *made, (uInt)run->symbols));
     }
     CHECK(memcmp(run->bytes, sample.data + *made + run->symbols, run->len) == 0);
-    CHECK_EQ(run->crc, crc32(0, sample.data + *made + run->symbols, (uInt)run->len));
+    CHECK_EQ(run->check, crc32(0, sample.data + *made + run->symbols, (uInt)run->len));
     *made += len;
     if (len >= INF_WINDOW)
         CHECK(memcmp(next, sample.data + *made - INF_WINDOW, INF_WINDOW) == 0);

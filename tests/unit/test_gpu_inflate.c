@@ -583,7 +583,7 @@ static void check_as_inputs(struct gpu_inflate *g, const struct file *f)
                                                .in_len = in_len,
                                                .out = device_alloc(f->len),
                                                .room = f->len};
-    CHECK_EQ(gpu_inflate_many(g, inputs, COUNT, GPU_INFLATE_RAW, NULL, NULL, error),
+    CHECK_EQ(gpu_inflate_many(g, inputs, COUNT, CONTAINER_RAW, NULL, NULL, error),
              GPU_INFLATE_DONE);
     for (size_t i = 0; i < COUNT; i++) {
         CHECK_EQ(inputs[i].result, i == BAD ? GPU_INFLATE_LEFT : GPU_INFLATE_DONE);

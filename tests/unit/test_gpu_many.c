@@ -18,7 +18,7 @@
 
 /* zlib's window bits for each format. */
 static const int window_bits[] = {
-    [GPU_INFLATE_GZIP] = 15 + 16, [GPU_INFLATE_ZLIB] = 15, [GPU_INFLATE_RAW] = -15};
+    [CONTAINER_GZIP] = 15 + 16, [CONTAINER_ZLIB] = 15, [CONTAINER_RAW] = -15};
 
 /* An input: compressed bytes, and what is in them. */
 struct input {
@@ -34,7 +34,7 @@ static const struct input_kind words = {"words", WORDS, 0}, noise = {"noise", RA
 
 /* Makes an input of len bytes of that kind.  level 10: fixed codes. */
 static void make_input(struct input *i, size_t len, const struct input_kind *kind, int level,
-                       uint64_t seed, enum gpu_inflate_format format)
+                       uint64_t seed, enum container format)
 {
     z_stream z = {0};
     const size_t room = compressBound((uLong)len) + 1000;
@@ -58,7 +58,7 @@ static void make_input(struct input *i, size_t len, const struct input_kind *kin
 }
 
 /* Whether zlib reads all of the input's bytes and makes its data of them. */
-static bool is_right(const struct input *i, enum gpu_inflate_format format)
+static bool is_right(const struct input *i, enum container format)
 {
     uint8_t *out = unit_need(malloc(i->len + 1));
     z_stream z = {.next_in = i->packed,
@@ -69,9 +69,9 @@ static bool is_right(const struct input *i, enum gpu_inflate_format format)
 
     CHECK_EQ(inflateInit2(&z, window_bits[format]), Z_OK);
     is = inflate(&z, Z_FINISH) == Z_STREAM_END && z.avail_in == 0 && z.total_out == i->len &&
-         (format == GPU_INFLATE_RAW || memcmp(out, i->data, i->len) == 0);
+         (format == CONTAINER_RAW || memcmp(out, i->data, i->len) == 0);
     /* Raw DEFLATE has no checksum: then zlib's output is the right one. */
-    if (is && format == GPU_INFLATE_RAW)
+    if (is && format == CONTAINER_RAW)
         memcpy(i->data, out, i->len);
     (void)inflateEnd(&z);
     free(out);
@@ -102,7 +102,7 @@ static bool goes_on(void *ctx, uint64_t in, uint64_t out)
 
 /* Decompresses inputs[0..count), and compares outputs and results. */
 static void check_inputs(struct gpu_inflate *g, const struct input *inputs, size_t count,
-                         enum gpu_inflate_format format, enum place place)
+                         enum container format, enum place place)
 {
     struct gpu_inflate_input *work = unit_need(calloc(count + 1, sizeof(*work)));
     struct calls calls = {.most = 1000000};
@@ -195,18 +195,16 @@ static void test_sizes(void)
     for (size_t k = 0; k < sizeof(some) / sizeof(*some); k++) {
         struct gpu_inflate *g = open_device(&some[k]);
 
-        for (int format = GPU_INFLATE_GZIP; format <= GPU_INFLATE_RAW; format++) {
+        for (int format = CONTAINER_GZIP; format <= CONTAINER_RAW; format++) {
             struct input inputs[COUNT];
 
             for (size_t i = 0; i < COUNT; i++) {
                 const size_t len = i < 10 ? i : i % 7 == 0 ? 31 * KIB + i : (i * i * 7) % 9000;
 
-                make_input(&inputs[i], len, kinds[i % 4], (int)(i % 11), i,
-                           (enum gpu_inflate_format)format);
+                make_input(&inputs[i], len, kinds[i % 4], (int)(i % 11), i, (enum container)format);
                 inputs[i].room += i % 3;
             }
-            check_inputs(g, inputs, COUNT, (enum gpu_inflate_format)format,
-                         (enum place)(format % 3));
+            check_inputs(g, inputs, COUNT, (enum container)format, (enum place)(format % 3));
             drop_inputs(inputs, COUNT);
         }
         gpu_inflate_close(g);
@@ -219,15 +217,15 @@ static void test_long_inputs(void)
     for (size_t k = 0; k < sizeof(some) / sizeof(*some); k++) {
         struct gpu_inflate *g = open_device(&some[k]);
 
-        for (int format = GPU_INFLATE_GZIP; format <= GPU_INFLATE_RAW; format++) {
+        for (int format = CONTAINER_GZIP; format <= CONTAINER_RAW; format++) {
             struct input inputs[5];
 
             for (size_t i = 0; i < 5; i++)
                 make_input(&inputs[i], i % 2 == 0 ? 1000 * i + 1 : 110 * KIB * i, &words, 6, i,
-                           (enum gpu_inflate_format)format);
+                           (enum container)format);
             for (size_t i = 0; i < 5; i++)
                 inputs[i].is_left = inputs[i].packed_len > some[k].batch - 32;
-            check_inputs(g, inputs, 5, (enum gpu_inflate_format)format, BLOCK);
+            check_inputs(g, inputs, 5, (enum container)format, BLOCK);
             drop_inputs(inputs, 5);
         }
         gpu_inflate_close(g);
@@ -243,14 +241,14 @@ static void test_left(void)
     for (size_t k = 0; k < sizeof(some) / sizeof(*some); k++) {
         struct gpu_inflate *g = open_device(&some[k]);
 
-        for (int format = GPU_INFLATE_GZIP; format <= GPU_INFLATE_RAW; format++) {
+        for (int format = CONTAINER_GZIP; format <= CONTAINER_RAW; format++) {
             struct input inputs[COUNT];
 
             for (size_t i = 0; i < COUNT; i++) {
                 struct input *bad = &inputs[i];
 
                 make_input(bad, 3000 + 100 * i, i % 4 == 1 ? &many : &words, 6, i,
-                           (enum gpu_inflate_format)format);
+                           (enum container)format);
                 if (i % 2 == 0)
                     continue;
                 switch (i % 5) {
@@ -273,7 +271,7 @@ static void test_left(void)
                     bad->may_be_any = true;
                 }
             }
-            check_inputs(g, inputs, COUNT, (enum gpu_inflate_format)format, DEVICE);
+            check_inputs(g, inputs, COUNT, (enum container)format, DEVICE);
             drop_inputs(inputs, COUNT);
         }
         gpu_inflate_close(g);
@@ -281,15 +279,15 @@ static void test_left(void)
 }
 
 /* An input of stored blocks, each of which ends with what looks like many ends of blocks. */
-static void make_markers(struct input *i, size_t len, enum gpu_inflate_format format)
+static void make_markers(struct input *i, size_t len, enum container format)
 {
     static const uint8_t marker[] = {0, 0, 0xff, 0xff};
 
     make_input(i, len, &words, 0, 1, format);
     for (size_t at = 20; at + 40 < i->packed_len; at += 4)
         memcpy(i->packed + at, marker, 4);
-    i->may_be_any = format == GPU_INFLATE_RAW;
-    i->is_left = format != GPU_INFLATE_RAW;
+    i->may_be_any = format == CONTAINER_RAW;
+    i->is_left = format != CONTAINER_RAW;
 }
 
 /* An input that looks as if it had more blocks than a batch has room for.  The inputs beside it are
@@ -300,7 +298,7 @@ static void test_markers(void)
     struct gpu_inflate *g = open_device(&some[0]);
 
     for (int way = 0; way < 6; way++) {
-        const enum gpu_inflate_format format = (enum gpu_inflate_format)(way % 3);
+        const enum container format = (enum container)(way % 3);
         struct input inputs[COUNT];
 
         for (size_t i = 0; i < COUNT; i++) {
@@ -324,8 +322,8 @@ static void test_tiny_inputs(void)
     struct input *inputs = unit_need(calloc(COUNT, sizeof(*inputs)));
 
     for (size_t i = 0; i < COUNT; i++)
-        make_input(&inputs[i], i % 100 == 0 ? 100 : i % 3 == 0, &words, 6, i, GPU_INFLATE_RAW);
-    check_inputs(g, inputs, COUNT, GPU_INFLATE_RAW, BLOCK);
+        make_input(&inputs[i], i % 100 == 0 ? 100 : i % 3 == 0, &words, 6, i, CONTAINER_RAW);
+    check_inputs(g, inputs, COUNT, CONTAINER_RAW, BLOCK);
     drop_inputs(inputs, COUNT);
     free(inputs);
     gpu_inflate_close(g);
@@ -337,7 +335,7 @@ static void make_of_size(struct input *i, size_t packed_len)
     size_t len = packed_len;
 
     for (;;) {
-        make_input(i, len, &noise, 0, 1, GPU_INFLATE_RAW);
+        make_input(i, len, &noise, 0, 1, CONTAINER_RAW);
         if (i->packed_len <= packed_len)
             break;
         len -= i->packed_len - packed_len;
@@ -355,12 +353,12 @@ static void test_longest(void)
         struct input inputs[4];
 
         /* Makes the other inputs start at any distance from a multiple of 16. */
-        make_input(&inputs[0], shift, &noise, 0, 1, GPU_INFLATE_RAW);
+        make_input(&inputs[0], shift, &noise, 0, 1, CONTAINER_RAW);
         make_of_size(&inputs[1], some[1].batch - 32);
         make_of_size(&inputs[2], some[1].batch - 31);
         make_of_size(&inputs[3], some[1].batch - 32);
         inputs[2].is_left = true;
-        check_inputs(g, inputs, 4, GPU_INFLATE_RAW, BLOCK);
+        check_inputs(g, inputs, 4, CONTAINER_RAW, BLOCK);
         drop_inputs(inputs, 4);
     }
     gpu_inflate_close(g);
@@ -397,7 +395,7 @@ static void test_earlier_bytes(void)
     uint8_t out[258];
     struct input secret;
 
-    make_input(&secret, 50 * KIB, &noise, 6, 1, GPU_INFLATE_RAW);
+    make_input(&secret, 50 * KIB, &noise, 6, 1, CONTAINER_RAW);
     work[0].in = secret.packed;
     work[0].in_len = secret.packed_len;
     work[0].room = secret.len;
@@ -409,7 +407,7 @@ static void test_earlier_bytes(void)
     memset(out, 0, sizeof(out));
     device_put(work[1].out, out, sizeof(out));
     for (int i = 0; i < 2; i++) {
-        CHECK_EQ(gpu_inflate_many(g, &work[i], 1, GPU_INFLATE_RAW, NULL, NULL, error),
+        CHECK_EQ(gpu_inflate_many(g, &work[i], 1, CONTAINER_RAW, NULL, NULL, error),
                  GPU_INFLATE_DONE);
         CHECK_EQ(work[i].result, i == 0 ? GPU_INFLATE_DONE : GPU_INFLATE_LEFT);
     }
@@ -432,14 +430,14 @@ static void test_none(void)
     char error[GPU_ERROR_SIZE] = "";
     struct input input;
 
-    check_inputs(g, NULL, 0, GPU_INFLATE_GZIP, HOST);
-    make_input(&input, 20 * KIB, &noise, 1, 1, GPU_INFLATE_ZLIB);
+    check_inputs(g, NULL, 0, CONTAINER_GZIP, HOST);
+    make_input(&input, 20 * KIB, &noise, 1, 1, CONTAINER_ZLIB);
     for (size_t i = 0; i < 40; i++)
         work[i] = (struct gpu_inflate_input){.in = input.packed,
                                              .in_len = input.packed_len,
                                              .out = device_alloc(input.len),
                                              .room = input.len};
-    CHECK_EQ(gpu_inflate_many(g, work, 40, GPU_INFLATE_ZLIB, goes_on, &calls, error),
+    CHECK_EQ(gpu_inflate_many(g, work, 40, CONTAINER_ZLIB, goes_on, &calls, error),
              GPU_INFLATE_STOPPED);
     CHECK_EQ(work[0].result, GPU_INFLATE_DONE);
     CHECK_EQ(work[39].result, GPU_INFLATE_LEFT);
@@ -447,7 +445,7 @@ static void test_none(void)
     for (size_t i = 0; i < 40; i++)
         device_free(work[i].out);
     work[0].in_len = 0;
-    CHECK_EQ(gpu_inflate_many(g, work, 1, GPU_INFLATE_RAW, NULL, NULL, error), GPU_INFLATE_DONE);
+    CHECK_EQ(gpu_inflate_many(g, work, 1, CONTAINER_RAW, NULL, NULL, error), GPU_INFLATE_DONE);
     CHECK_EQ(work[0].result, GPU_INFLATE_LEFT);
     drop_inputs(&input, 1);
     gpu_inflate_close(g);
@@ -463,7 +461,7 @@ static void test_failures(void)
     struct input input;
     long good_calls = 0;
 
-    make_input(&input, 20 * KIB, &words, 6, 1, GPU_INFLATE_ZLIB);
+    make_input(&input, 20 * KIB, &words, 6, 1, CONTAINER_ZLIB);
     work.in = input.packed;
     work.in_len = input.packed_len;
     work.out = device_alloc(input.len);
@@ -473,7 +471,7 @@ static void test_failures(void)
         options.good_calls = good_calls;
         struct gpu_inflate *g = open_device(&options);
 
-        result = gpu_inflate_many(g, &work, 1, GPU_INFLATE_ZLIB, NULL, NULL, error);
+        result = gpu_inflate_many(g, &work, 1, CONTAINER_ZLIB, NULL, NULL, error);
         CHECK_EQ(work.result, result == GPU_INFLATE_DONE ? GPU_INFLATE_DONE : GPU_INFLATE_LEFT);
         CHECK_EQ(work.made, result == GPU_INFLATE_DONE ? input.len : 0);
         gpu_inflate_close(g);
@@ -485,7 +483,7 @@ static void test_failures(void)
 
     struct gpu_inflate *g = open_device(&options);
 
-    CHECK_EQ(gpu_inflate_many(g, &work, 1, GPU_INFLATE_ZLIB, NULL, NULL, error), GPU_INFLATE_DONE);
+    CHECK_EQ(gpu_inflate_many(g, &work, 1, CONTAINER_ZLIB, NULL, NULL, error), GPU_INFLATE_DONE);
     CHECK_EQ(work.result, GPU_INFLATE_LEFT);
     gpu_inflate_close(g);
     device_free(work.out);
