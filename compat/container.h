@@ -12,6 +12,7 @@
 
 #include "base/bgzf.h"
 #include "base/container.h"
+#include "compat/zip.h"
 
 /* Returns the most bytes that gz_write_start writes.  `name` may be NULL. */
 size_t gz_start_room(enum container container, const char *name);
@@ -28,15 +29,6 @@ size_t gz_start_room(enum container container, const char *name);
  */
 size_t gz_write_start(enum container container, uint8_t *out, const char *name, uint32_t mtime,
                       int level);
-
-/* What gz_write_end has to know. */
-struct gz_data {
-    const uint8_t *start; /* the bytes that gz_write_start has written */
-    size_t start_len;     /* their number */
-    uint32_t check;       /* the check value of the uncompressed data (compat/check.h) */
-    uint64_t len;         /* bytes of the uncompressed data */
-    uint64_t packed;      /* bytes between the start and the end */
-};
 
 /* Returns the most bytes that gz_write_end writes.  gz_write_start has written start_len bytes. */
 size_t gz_end_room(enum container container, size_t start_len);

@@ -1,5 +1,5 @@
 /*
- * gunzip.c - decompresses whole streams: recognizes each member's format, and reads gzip's and zlib's
+ * gunzip.c - decompresses whole streams: recognizes formats, and reads gzip's and zlib's
  *
  * This file recognizes magic numbers, reads gzip's header (with gzip.c) and trailer, and decides
  * what may follow a member.  The decoders are in deflate.c and in compat/older/.  All of them work

@@ -6,7 +6,17 @@
 #ifndef GZLZSS_COMPAT_ZIP_H
 #define GZLZSS_COMPAT_ZIP_H
 
-#include "compat/container.h"
+#include <stddef.h>
+#include <stdint.h>
+
+/* What gz_write_end has to know. */
+struct gz_data {
+    const uint8_t *start; /* the bytes that gz_write_start has written */
+    size_t start_len;     /* their number */
+    uint32_t check;       /* the check value of the uncompressed data (compat/check.h) */
+    uint64_t len;         /* bytes of the uncompressed data */
+    uint64_t packed;      /* bytes between the start and the end */
+};
 
 /* These are gz_start_room, gz_write_start, gz_end_room and gz_write_end for CONTAINER_ZIP. */
 size_t zip_start_room(const char *name);

@@ -75,7 +75,7 @@ typedef enum gzlzss_status {
     GZLZSS_ERROR_WRITE = -4,
     /* The output buffer is too small. */
     GZLZSS_ERROR_ROOM = -5,
-    /* The input is in no format that gunzip reads. */
+    /* The input is in no format that gunzip reads, or not in the one that the object has. */
     GZLZSS_ERROR_FORMAT = -6,
     /* The input is damaged: invalid compressed data, or a wrong CRC or length. */
     GZLZSS_ERROR_DATA = -7,
@@ -231,9 +231,8 @@ typedef struct gzlzss_call {
     }
 
 /* Returns the most bytes that gzlzss_compress or gzlzss_compress_range can write for in_len bytes
- * of input with this object's options.  With call->name, add strlen(name) + 1; with GZLZSS_ZIP, add
- * twice as much.  Returns SIZE_MAX if
- * no buffer can be that large, or if z is NULL. */
+ * of input with this object's options.  With call->name, add strlen(name) + 1; with GZLZSS_ZIP,
+ * twice as much.  Returns SIZE_MAX if no buffer can be that large, or if z is NULL. */
 size_t gzlzss_bound(const gzlzss *z, size_t in_len);
 
 /*
@@ -384,8 +383,8 @@ gzlzss_status gzlzss_header(const gzlzss *z, void *out, size_t *out_len, const g
 
 /*
  * Compresses a range of an input, without header and trailer; buffers and *out_len are as for
- * gzlzss_compress.  Sets *check to the check value of in[0..in_len): the Adler-32 for GZLZSS_ZLIB, 0
- * for GZLZSS_RAW, else the CRC-32.
+ * gzlzss_compress.  Sets *check to the check value of in[0..in_len): the Adler-32 for GZLZSS_ZLIB,
+ * 0 for GZLZSS_RAW, else the CRC-32.
  *
  * If is_last is 0, in_len must be a multiple of the segment size, and not 0.  Otherwise
  * in[0..in_len) is the rest of the input, which may be empty only if the whole input is.

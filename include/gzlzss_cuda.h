@@ -87,12 +87,13 @@ gzlzss_status gzlzss_cuda_decompress(gzlzss *z, void *out, size_t *out_len, cons
  * Sets *size to the number of bytes that in[0..in_len) decompresses to, and keeps no output.  `in`
  * may be in a GPU's memory or the host's.
  *
- * If in_len is at least 64 KiB, a GPU counts the bytes, in a third to 60 % of the time that
- * decompression takes: the GPU that has the input or, if the host has it, the calling thread's
- * current device.  The GPU notices damaged blocks and wrong lengths of members, but does not
- * compute CRC-32s.  So after GZLZSS_OK, decompression can still find an error.  If the GPU leaves
- * the data to the CPU, the CPU decompresses it and counts.  After an error in the data, *size is
- * the number of bytes before the error.  `progress` is called only while the CPU counts.
+ * If in_len is at least 64 KiB, and the object's format is neither GZLZSS_ZLIB nor GZLZSS_RAW, a
+ * GPU counts the bytes, in a third to 60 % of the time that decompression takes: the GPU that has
+ * the input or, if the host has it, the calling thread's current device.  The GPU notices damaged
+ * blocks and wrong lengths of members, but does not compute CRC-32s.  So after GZLZSS_OK,
+ * decompression can still find an error.  If the GPU leaves the data to the CPU, the CPU
+ * decompresses it and counts.  After an error in the data, *size is the number of bytes before the
+ * error.  `progress` is called only while the CPU counts.
  */
 gzlzss_status gzlzss_cuda_decompressed_size(gzlzss *z, uint64_t *size, const void *in,
                                             size_t in_len, struct CUstream_st *stream,
@@ -131,7 +132,8 @@ typedef struct gzlzss_item {
 
 /*
  * Decompresses items[0..count), which are independent of each other.  All are in the same format:
- * GZLZSS_GZIP, GZLZSS_ZLIB or GZLZSS_RAW.  The array items[] is in the host's memory.  Inputs and outputs may be anywhere; outputs must not overlap.
+ * GZLZSS_GZIP, GZLZSS_ZLIB or GZLZSS_RAW.  The array items[] is in the host's memory.  Inputs and
+ * outputs may be anywhere; outputs must not overlap.
  *
  * One GPU is used: that of the first output in a GPU's memory.  It decompresses, side by side, all
  * items with output in its memory, except inputs of more than 128 MiB and gzip inputs of several

@@ -9,14 +9,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "include/gzlzss.h"
 
-#include "base/zlib_header.h"
 #include "include/gzlzss_cuda.h"
-#include "inflate/raw.h"
 #include "lib/cuda.h"
+#include "lib/decompress.h"
 
 /* A call of gzlzss_cuda_decompress_batch. */
 struct batch {
@@ -161,7 +159,6 @@ static bool use_gpu(struct batch *b)
 
 /* An item in the host's memory. */
 struct host_item {
-    /* The input; INF_BACK more bytes are allocated before it, and as many behind it. */
     uint8_t *in;
     size_t in_len;
     /* `room` is one byte more than the item has.  If the output fills this byte, too, it is too
@@ -170,106 +167,6 @@ struct host_item {
     size_t room;
     size_t made;
 };
-
-/* Bytes of input and output that a decoder gets at a time.  It takes less than 4 GiB. */
-#ifndef RUN_MAX
-#define RUN_MAX ((size_t)1 << 30)
-#endif
-
-/* Runs a decoder over the input from in[*at] on.  Moves *at to the byte behind the data. */
-static enum inf_result run_decoder(struct inf_raw *raw, struct host_item *h, size_t *at)
-{
-    for (;;) {
-        const size_t left = h->in_len - *at, space = h->room - h->made;
-        struct inf_io io = {.in = h->in + *at,
-                            .in_len = left < RUN_MAX ? left : RUN_MAX,
-                            .in_ends = left <= RUN_MAX,
-                            .out = h->out + h->made,
-                            .out_len = space < RUN_MAX ? space : RUN_MAX,
-                            .window = h->made < INF_WINDOW ? h->made : INF_WINDOW};
-        const enum inf_result result = inf_run(raw, &io);
-
-        *at = (size_t)((ptrdiff_t)*at + io.used);
-        h->made += io.made;
-        if ((result != INF_MORE && result != INF_CUT) || h->made == h->room)
-            return result;
-        /* Without more input, and with space left in the output, the data is cut off. */
-        if (io.in_ends && (result == INF_CUT || io.made < io.out_len))
-            return result;
-    }
-}
-
-/* Decodes the DEFLATE stream that starts at in[at].  Sets *end to the byte behind the stream. */
-static gzlzss_status decode(struct host_item *h, size_t at, size_t *end)
-{
-    struct inf_raw *raw = inf_open(h->in_len < INF_SMALL);
-    enum inf_result result = INF_NO_MEMORY;
-
-    *end = at;
-    if (raw != NULL)
-        result = run_decoder(raw, h, end);
-    inf_close(raw);
-    switch (result) {
-    case INF_END:
-        return GZLZSS_OK;
-    case INF_NO_MEMORY:
-        return GZLZSS_ERROR_MEMORY;
-    case INF_MORE:
-    case INF_CUT:
-        return h->made == h->room ? GZLZSS_ERROR_ROOM : GZLZSS_ERROR_TRUNCATED;
-    default:
-        return GZLZSS_ERROR_DATA;
-    }
-}
-
-static gzlzss_status expand_raw(struct host_item *h)
-{
-    size_t end;
-    const gzlzss_status status = decode(h, 0, &end);
-
-    return status == GZLZSS_OK && end < h->in_len ? GZLZSS_ERROR_TRAILING : status;
-}
-
-static gzlzss_status expand_zlib(struct host_item *h)
-{
-    size_t end;
-    gzlzss_status status;
-    uint32_t sum = 0;
-
-    if (h->in_len < ZLIB_HEADER_SIZE)
-        return GZLZSS_ERROR_TRUNCATED;
-    if (!zlib_header_is_good(h->in[0], h->in[1]))
-        return GZLZSS_ERROR_FORMAT;
-    status = decode(h, ZLIB_HEADER_SIZE, &end);
-    if (status != GZLZSS_OK)
-        return status;
-    if (h->in_len - end < ZLIB_TRAILER_SIZE)
-        return GZLZSS_ERROR_TRUNCATED;
-    for (size_t i = 0; i < ZLIB_TRAILER_SIZE; i++)
-        sum = sum << 8 | h->in[end + i];
-    if (sum != adler32_z(adler32_z(0, NULL, 0), h->out, h->made))
-        return GZLZSS_ERROR_DATA;
-    return end + ZLIB_TRAILER_SIZE < h->in_len ? GZLZSS_ERROR_TRAILING : GZLZSS_OK;
-}
-
-static gzlzss_status expand_gzip(struct batch *b, struct host_item *h)
-{
-    h->made = h->room;
-    return gzlzss_decompress(b->z, h->out, &h->made, h->in, h->in_len, NULL);
-}
-
-/* Decompresses an item in the host's memory. */
-static gzlzss_status expand_host(struct batch *b, struct host_item *h)
-{
-    switch (b->format) {
-    case GZLZSS_ZLIB:
-        return expand_zlib(h);
-    case GZLZSS_RAW:
-        return expand_raw(h);
-    default:
-        return expand_gzip(b, h);
-    }
-}
 
 /* Copies len bytes.  One side is the host's memory; *m says where the other side is. */
 static bool copy(const struct batch *b, const struct gpu_memory *m, void *to, const void *from,
@@ -295,7 +192,9 @@ static gzlzss_status expand_copies(struct batch *b, const gzlzss_item *item, str
         return status;
     if (!copy(b, &in, h->in, in.is_on_gpu ? item->in : in.host, h->in_len))
         return operation_error(&b->operation, GZLZSS_ERROR_READ, errno);
-    status = expand_host(b, h);
+    h->made = h->room;
+    status = decompress_memory(b->z, (enum container)b->format, h->out, &h->made, h->in, h->in_len,
+                               NULL);
     if (h->made == h->room) {
         h->made--;
         status = GZLZSS_ERROR_ROOM;
@@ -309,17 +208,16 @@ static gzlzss_status expand_copies(struct batch *b, const gzlzss_item *item, str
 
 static void expand_item(struct batch *b, gzlzss_item *item)
 {
-    uint8_t *const in = calloc(1, item->in_len + 2 * INF_BACK);
     struct host_item h = {.in_len = item->in_len, .room = item->out_len + 1};
+
+    h.in = malloc(item->in_len + 1);
 
     h.out = item->out_len < SIZE_MAX ? malloc(h.room) : NULL;
     item->status = GZLZSS_ERROR_MEMORY;
-    if (in != NULL && h.out != NULL) {
-        h.in = in + INF_BACK;
+    if (h.in != NULL && h.out != NULL)
         item->status = expand_copies(b, item, &h);
-    }
     item->out_len = h.made;
-    free(in);
+    free(h.in);
     free(h.out);
 }
 

@@ -111,6 +111,20 @@ static enum gpu_inflate_result inflate(void *ctx, struct gpu_inflate *g, char er
     return result;
 }
 
+/* The same for the formats that gpu_inflate does not know. */
+static enum gpu_inflate_result inflate_one(void *ctx, struct gpu_inflate *g,
+                                           char error[GPU_ERROR_SIZE])
+{
+    struct expansion_work *w = ctx;
+    struct gpu_inflate_input input = {
+        .in = w->in, .in_len = w->in_len, .out = w->out, .room = w->room};
+    const enum gpu_inflate_result result =
+        gpu_inflate_many(g, &input, 1, w->attempt.operation->z->container, tell, w, error);
+
+    w->made = input.made;
+    return result == GPU_INFLATE_DONE ? input.result : result;
+}
+
 static enum gpu_inflate_result count(void *ctx, struct gpu_inflate *g, char error[GPU_ERROR_SIZE])
 {
     struct expansion_work *w = ctx;
@@ -282,6 +296,12 @@ static gzlzss_status count_memory(gzlzss *z, const struct gpu_expansion *e, size
 
 /* --- By either -------------------------------------------------------------------------------- */
 
+/* Whether the object's format is gzip's.  (A GPU knows the others only as one of many inputs.) */
+static bool is_gzip(const gzlzss *z)
+{
+    return z->container != CONTAINER_ZLIB && z->container != CONTAINER_RAW;
+}
+
 /* Whether a GPU may do the work of this call. */
 static bool may_use_gpu(const gzlzss *z, const struct gpu_expansion *e, int device)
 {
@@ -301,7 +321,7 @@ static gzlzss_status expand_by_any(gzlzss *z, struct gpu_expansion *e, struct op
     enum gpu_inflate_result result = GPU_INFLATE_LEFT;
 
     if (e->to.is_on_gpu && may_use_gpu(z, e, e->to.device))
-        result = cuda_use_engine(&w.attempt, w.device, inflate, &w);
+        result = cuda_use_engine(&w.attempt, w.device, is_gzip(z) ? inflate : inflate_one, &w);
     e->made = (size_t)w.made;
     switch (result) {
     case GPU_INFLATE_DONE:
@@ -393,7 +413,7 @@ gzlzss_status gzlzss_cuda_decompressed_size(gzlzss *z, uint64_t *size, const voi
         return status;
     w.device = device_for(&e);
     w.in = e.next;
-    if (may_use_gpu(z, &e, w.device))
+    if (is_gzip(z) && may_use_gpu(z, &e, w.device))
         result = cuda_use_engine(&w.attempt, w.device, count, &w);
     switch (result) {
     case GPU_INFLATE_DONE:
@@ -445,7 +465,7 @@ static gzlzss_status expand_new_by_any(gzlzss *z, struct gpu_expansion *e, struc
                                .allocation = a};
     enum gpu_inflate_result result = GPU_INFLATE_LEFT;
 
-    if (may_use_gpu(z, e, w.device))
+    if (is_gzip(z) && may_use_gpu(z, e, w.device))
         result = cuda_use_engine(&w.attempt, w.device, inflate_new, &w);
     e->made = (size_t)w.made;
     if (result == GPU_INFLATE_DONE) {

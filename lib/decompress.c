@@ -208,11 +208,12 @@ static gzlzss_status run(struct decompress_call *w, struct gz_io *io)
     return decompress_judge(&w->operation, status, error);
 }
 
-gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const void *in,
-                                size_t in_len, gzlzss_call *call)
+gzlzss_status decompress_memory(gzlzss *z, enum container container, void *out, size_t *out_len,
+                                const void *in, size_t in_len, gzlzss_call *call)
 {
     struct decompress_call w = {.in = in, .in_len = in_len, .out = out};
-    struct gz_io io = {.read = read_memory, .write = write_memory, .ctx = &w};
+    struct gz_io io = {
+        .read = read_memory, .write = write_memory, .ctx = &w, .container = container};
     gzlzss_status status;
 
     if (out_len == NULL)
@@ -232,6 +233,13 @@ gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const voi
     return status;
 }
 
+gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const void *in,
+                                size_t in_len, gzlzss_call *call)
+{
+    return decompress_memory(z, z != NULL ? z->container : CONTAINER_GZIP, out, out_len, in, in_len,
+                             call);
+}
+
 gzlzss_status decompress_regular(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)
 {
     struct decompress_call w = {.in_fd = in_fd, .out_fd = out_fd};
@@ -241,6 +249,7 @@ gzlzss_status decompress_regular(gzlzss *z, int out_fd, int in_fd, gzlzss_call *
 
     if (status != GZLZSS_OK)
         return status;
+    io.container = z->container;
     sigpipe_block(&sigpipe);
     w.expansion = pipeline_expand(z->pipeline, in_fd, 0, write_fd, &w);
     status = run(&w, &io);

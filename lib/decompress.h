@@ -14,6 +14,10 @@
 enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, uint64_t *used,
                               int *error);
 
+/* Does what gzlzss_decompress does, for input in this format. */
+gzlzss_status decompress_memory(gzlzss *z, enum container container, void *out, size_t *out_len,
+                                const void *in, size_t in_len, gzlzss_call *call);
+
 /* Returns the status of a call whose decompression has ended with `status`.  error_number: the
  * errno of `read` or `write`, if one of them has failed. */
 gzlzss_status decompress_judge(const struct operation *o, enum gz_status status, int error_number);

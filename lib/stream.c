@@ -435,7 +435,11 @@ static int write_stream(void *ctx, const void *buf, size_t len)
 static void *decompress_main(void *argument)
 {
     struct gzlzss_stream *s = argument;
-    struct gz_io io = {.read = read_stream, .write = write_stream, .waits = starves_now, .ctx = s};
+    struct gz_io io = {.read = read_stream,
+                       .write = write_stream,
+                       .waits = starves_now,
+                       .ctx = s,
+                       .container = s->operation.z->container};
     uint64_t used;
     int error = 0;
     const enum gz_status status = decompress_all(s->operation.z, &io, s->expansion, &used, &error);

@@ -81,7 +81,8 @@ static uint32_t time_to_store(struct file *f)
     return 0;
 }
 
-/* Returns the bytes of the output that count for the ratio: as in gzip, those of the DEFLATE data. */
+/* Returns the bytes of the output that count for the ratio.  As in gzip, those around the data do
+ * not count in its format. */
 static uint64_t packed_bytes(const struct file *f, uint64_t out_bytes)
 {
     return f->o->pipeline.container == CONTAINER_GZIP ? out_bytes - f->header_len - GZ_TRAILER_SIZE

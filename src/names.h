@@ -20,7 +20,7 @@
  * only a suffix. */
 const char *names_suffix(const char *name, const char *own);
 
-/* The same for a file that is to be decompressed.  Also knows ".zz", the suffix of zlib's format. */
+/* The same for a file that is to be decompressed.  Also knows ".zz", which zlib's format has. */
 const char *names_packed_suffix(const char *name, const char *own);
 
 /* Whether a name ends in ".zz", in any letter case. */

@@ -33,10 +33,8 @@ static const struct peer_option pigz_options[] = {
     {'H', "huffman", PEER_REFUSED, "Huffman coding alone"},
     {'I', "iterations", PEER_REFUSED, "zopfli's iterations"},
     {'J', "maxsplits", PEER_REFUSED, "zopfli's blocks"},
-    {'K', "zip", PEER_REFUSED, "zip format"},
     {'O', "oneblock", PEER_REFUSED, "zopfli's blocks"},
     {'U', "rle", PEER_REFUSED, "run-length encoding"},
-    {'z', "zlib", PEER_REFUSED, "zlib format"},
 };
 
 /* --- igzip (2.30) --------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ value_of() {
     level) echo 3 ;;
     matcher) echo help ;;
     backend) echo cpu ;;
+    format) echo zlib ;;
     *) fail "no value for --$1 in options.bats" ;;
     esac
 }

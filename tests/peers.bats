@@ -33,8 +33,7 @@ header() {
 }
 
 # The options of pigz that are refused: letter and long name.
-pigz_refused='A:alias C:comment F:first H:huffman I:iterations J:maxsplits K:zip O:oneblock U:rle'
-pigz_refused+=' z:zlib'
+pigz_refused='A:alias C:comment F:first H:huffman I:iterations J:maxsplits O:oneblock U:rle'
 
 @test "pigz: what it does and gzlzss does not is refused, however it is asked for" {
     local option letter long

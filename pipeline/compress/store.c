@@ -1,8 +1,8 @@
 /*
  * store.c - stores a segment, at level 0 (store.h)
  *
- * The check value of each block is computed right after the block was copied, while its bytes are still
- * in the processor's cache.  So memory is read only once.
+ * The check value of each block is computed right after the block was copied, while its bytes are
+ * still in the processor's cache.  So memory is read only once.
  */
 #include "config.h"
 

@@ -530,8 +530,9 @@ static void peers(void)
     bad("pigz --comment=x f", "pigz" NOT_PIGZ("--comment", "a comment in the header"));
     bad("pigz --comment x f", "pigz" NOT_PIGZ("--comment", "a comment in the header"));
     bad("pigz -I5 f", "pigz" NOT_PIGZ("-I", "zopfli's iterations"));
-    bad("pigz.real -z f", "pigz.real: -z: not supported by gzlzss, which this is (zlib format)\n"
-                          "Try `pigz.real --help' for more information.\n");
+    bad("pigz.real -O f",
+        "pigz.real: -O: not supported by gzlzss, which this is (zopfli's blocks)\n"
+        "Try `pigz.real --help' for more information.\n");
     CHECK(setenv("PIGZ", "-9 -k", 1) == 0);
     o = good("pigz f");
     CHECK(o->pipeline.level == 9 && o->keep);
@@ -548,8 +549,8 @@ static void peers(void)
     CHECK(setenv("PIGZ", "-9 f", 1) == 0);
     bad("pigz", "pigz: f: non-option in PIGZ environment variable\n"
                 "Try `pigz --help' for more information.\n");
-    CHECK(setenv("GZIP", "-K", 1) == 0);
-    bad("pigz f", "pigz: GZIP" NOT_PIGZ("-K", "zip format"));
+    CHECK(setenv("GZIP", "-O", 1) == 0);
+    bad("pigz f", "pigz: GZIP" NOT_PIGZ("-O", "zopfli's blocks"));
     CHECK(unsetenv("PIGZ") == 0 && unsetenv("GZIP") == 0);
     CHECK(setenv("GZLZSS", "-k --oneb", 1) == 0);
     bad("unpigz f", "unpigz: GZLZSS: --oneblock: not supported by gzlzss, which this is "
