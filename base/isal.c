@@ -42,7 +42,7 @@ const struct isal *isal_if_tried(void)
 
 #ifndef ISAL_SONAME
 
-static const struct isal linked = {crc32_gzip_refl, isal_inflate_init, isal_inflate};
+static const struct isal linked = {crc32_gzip_refl, isal_adler32, isal_inflate_init, isal_inflate};
 
 const struct isal *isal_open(void)
 {
@@ -89,6 +89,7 @@ static void load(void)
     void *library = dlopen(ISAL_SONAME, RTLD_LAZY | RTLD_LOCAL);
 
     if (library != NULL && find_symbol(library, "crc32_gzip_refl", &found.crc32_gzip_refl) &&
+        find_symbol(library, "isal_adler32", &found.adler32) &&
         find_symbol(library, "isal_inflate_init", &found.inflate_init) &&
         find_symbol(library, "isal_inflate", &found.inflate))
         atomic_store(&loaded, &found);

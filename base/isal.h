@@ -25,9 +25,11 @@ const char *isal_why_not(void);
 #include <isa-l/igzip_lib.h>
 #include <stdint.h>
 
-/* Pointers to ISA-L's functions crc32_gzip_refl, isal_inflate_init and isal_inflate. */
+/* Pointers to ISA-L's functions crc32_gzip_refl, isal_adler32, isal_inflate_init and
+ * isal_inflate. */
 struct isal {
     __typeof__(&crc32_gzip_refl) crc32_gzip_refl;
+    __typeof__(&isal_adler32) adler32;
     __typeof__(&isal_inflate_init) inflate_init;
     __typeof__(&isal_inflate) inflate;
 };

@@ -1,7 +1,8 @@
 /*
  * check.c - the check values of the formats that contain DEFLATE data (check.h)
  *
- * zlib computes the Adler-32.  It takes 0.3 ns for each byte, a tenth of the time of decompression.
+ * As for CRC-32 (crc.c), ISA-L computes the Adler-32 if it is loaded, else zlib does, which takes
+ * several times as long.
  */
 #include "config.h"
 
@@ -10,6 +11,13 @@
 #include <zlib.h>
 
 #include "compat/crc.h"
+
+#ifdef HAVE_ISAL
+#include "base/isal.h"
+
+/* As in crc.c. */
+#define SMALL 1024
+#endif
 
 enum gz_check gz_check_of(enum container container)
 {
@@ -29,6 +37,11 @@ static uint32_t adler(uint32_t value, const uint8_t *p, size_t len)
     /* zlib's length is an unsigned int, which cannot hold 4 GiB or more. */
     const uInt step = 1u << 30;
 
+#ifdef HAVE_ISAL
+    const struct isal *isal = len > SMALL ? isal_for(len) : NULL;
+    if (isal != NULL)
+        return isal->adler32(value, p, len);
+#endif
     for (; len > step; p += step, len -= step)
         value = (uint32_t)adler32(value, p, step);
     /* If there are no bytes, p may be NULL, by which zlib understands a request for the initial

@@ -13,43 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
-#include "base/deflate.h"
-#include "inflate/blockheader.h"
-
-/*
- * A code's table has an entry for each value of the next ROOT bits.  Codes of more than ROOT bits
- * continue in a second table, which is for the bits after these.  With more ROOT bits, fewer codes
- * need a second table, but the table takes longer to make, and more of the cache.
- *
- * An entry has, from its lowest bit on:
- *
- *   - 8 bits: the number of bits of the code and of its extra bits together; 0 if no code starts
- *     with these bits;
- *   - 4 bits: the number of bits of the code alone;
- *   - 4 bits: the entry's kind (LITERAL, END, SECOND, or none of them: a length or distance);
- *   - 16 bits: the value.
- *
- * In an entry of kind SECOND, the value is the index of the second table's first entry.  The four
- * bits after the first eight then hold the number of bits by which the second table is indexed.
- */
-enum {
-    LITLEN_ROOT = 11,
-    DISTANCE_ROOT = 8,
-    LITLEN_ENTRIES =
-        (1 << LITLEN_ROOT) + (DEFLATE_FIXED_LITLEN_SYMBOLS << (DEFLATE_MAX_CODE - LITLEN_ROOT)),
-    DISTANCE_ENTRIES = (1 << DISTANCE_ROOT) +
-                       (DEFLATE_FIXED_DISTANCE_SYMBOLS << (DEFLATE_MAX_CODE - DISTANCE_ROOT)),
-
-    LITERAL = 1 << 13,
-    END = 1 << 14,
-    SECOND = 1 << 15,
-};
+#include "inflate/codes.h"
 
 struct inf_symbols {
-    uint32_t litlen[LITLEN_ENTRIES], distance[DISTANCE_ENTRIES];
-    bool is_fixed; /* whether the tables are those of fixed blocks */
-    struct inf_lengths lengths;
+    struct inf_codes codes;
     /* By symbol: the byte that it stands for (inf_resolve).  Indices from 256 to INF_UNKNOWN - 1
      * are not symbols. */
     uint8_t bytes[INF_UNKNOWN + INF_WINDOW];
@@ -69,165 +36,7 @@ void inf_symbols_free(struct inf_symbols *d)
     free(d);
 }
 
-/* --- Tables --------------------------------------------------------------------------------- */
-
-/* Returns a symbol's entry, to which make_table adds the number of bits of the code. */
-static uint32_t litlen_entry(unsigned symbol)
-{
-    if (symbol < DEFLATE_END_OF_BLOCK)
-        return symbol << 16 | LITERAL;
-    if (symbol == DEFLATE_END_OF_BLOCK)
-        return END;
-    return deflate_least_length(symbol) << 16 | deflate_length_extra_bits(symbol);
-}
-
-static uint32_t distance_entry(unsigned symbol)
-{
-    return deflate_least_distance(symbol) << 16 | deflate_distance_extra_bits(symbol);
-}
-
-static unsigned reverse(unsigned code, unsigned bits)
-{
-    unsigned reversed = 0;
-
-    for (; bits > 0; bits--, code >>= 1)
-        reversed = reversed << 1 | (code & 1);
-    return reversed;
-}
-
-/* Makes the table of a code from its lengths, which inf_read_block has found good.  Symbols from
- * `symbols` on have codes but no meaning: their entries are 0. */
-static void make_table(uint32_t *table, unsigned root, const uint8_t *lengths, unsigned n,
-                       unsigned symbols, uint32_t entry_of(unsigned symbol))
-{
-    unsigned count[DEFLATE_MAX_CODE + 1] = {0}, next[DEFLATE_MAX_CODE + 1], code = 0;
-    unsigned longest = 0, used = 1u << root;
-
-    /* Skip eight zeros at a time: counting each of them would take longer than all else here. */
-    for (unsigned i = 0; i < n; i++)
-        if (n - i >= 8 && load64(lengths + i) == 0)
-            i += 7;
-        else
-            count[lengths[i]]++;
-    for (unsigned l = 1; l <= DEFLATE_MAX_CODE; l++) {
-        next[l] = code;
-        code = (code + count[l]) << 1;
-        if (count[l] > 0)
-            longest = l;
-    }
-    /* If all codes are short, fill a smaller table first, then copy it until the root's table is
-     * full. */
-    const unsigned small = longest < root ? longest : root;
-
-    memset(table, 0, sizeof(*table) << small);
-    for (unsigned i = 0; i < n; i++) {
-        const unsigned bits = lengths[i];
-
-        if (bits == 0)
-            continue;
-        const unsigned reversed = reverse(next[bits]++, bits);
-        const uint32_t entry = i < symbols ? entry_of(i) + (bits << 8 | bits) : 0;
-
-        if (bits <= root) {
-            for (unsigned at = reversed; at < 1u << small; at += 1u << bits)
-                table[at] = entry;
-            continue;
-        }
-        uint32_t *const first = &table[reversed & ((1u << root) - 1)];
-        const unsigned second_bits = longest - root;
-
-        if (*first == 0) {
-            *first = used << 16 | second_bits << 8 | SECOND | root;
-            memset(table + used, 0, sizeof(*table) << second_bits);
-            used += 1u << second_bits;
-        }
-        for (unsigned at = reversed >> root; at < 1u << second_bits; at += 1u << (bits - root))
-            table[(*first >> 16) + at] = entry;
-    }
-    for (unsigned bits = small; bits < root; bits++)
-        memcpy(table + (1u << bits), table, sizeof(*table) << bits);
-}
-
-static void make_fixed_tables(struct inf_symbols *d)
-{
-    uint8_t lengths[DEFLATE_FIXED_LITLEN_SYMBOLS];
-
-    if (d->is_fixed)
-        return;
-    for (unsigned i = 0; i < DEFLATE_FIXED_LITLEN_SYMBOLS; i++)
-        lengths[i] = (uint8_t)deflate_fixed_length(i);
-    make_table(d->litlen, LITLEN_ROOT, lengths, DEFLATE_FIXED_LITLEN_SYMBOLS,
-               DEFLATE_LITLEN_SYMBOLS, litlen_entry);
-    memset(lengths, DEFLATE_FIXED_DISTANCE_LENGTH, DEFLATE_FIXED_DISTANCE_SYMBOLS);
-    make_table(d->distance, DISTANCE_ROOT, lengths, DEFLATE_FIXED_DISTANCE_SYMBOLS,
-               DEFLATE_DISTANCE_SYMBOLS, distance_entry);
-    d->is_fixed = true;
-}
-
-static void make_dynamic_tables(struct inf_symbols *d)
-{
-    const struct inf_lengths *l = &d->lengths;
-
-    make_table(d->litlen, LITLEN_ROOT, l->all, l->litlens, DEFLATE_LITLEN_SYMBOLS, litlen_entry);
-    make_table(d->distance, DISTANCE_ROOT, l->all + l->litlens, l->distances,
-               DEFLATE_DISTANCE_SYMBOLS, distance_entry);
-    d->is_fixed = false;
-}
-
 /* --- Blocks --------------------------------------------------------------------------------- */
-
-/* A reader of bits. */
-struct reader {
-    const uint8_t *in;
-    uint64_t bits;  /* the next bits of the input; above the lowest `count`, more bits or zeros */
-    unsigned count; /* how many of them are valid */
-    size_t at;      /* in[at] is the first byte that is not in the valid bits */
-};
-
-/* Makes 56 bits or more valid; reads 8 bytes from in[at] on. */
-static inline void fill_bits(struct reader *r)
-{
-    r->bits |= load64(r->in + r->at) << r->count;
-    r->at += (63 - r->count) / 8;
-    r->count |= 56;
-}
-
-/* Skips n bits. */
-static inline void skip(struct reader *r, unsigned n)
-{
-    r->bits >>= n;
-    r->count -= n;
-}
-
-/* The lowest n bits. */
-static inline unsigned low_bits(uint64_t bits, unsigned n)
-{
-    return (unsigned)bits & ((1u << n) - 1);
-}
-
-/* Returns the next code's entry; it is of kind SECOND if the code has more than `root` bits. */
-static inline uint32_t look_up(const struct reader *r, const uint32_t *table, unsigned root)
-{
-    return table[low_bits(r->bits, root)];
-}
-
-/* Returns the next code's entry in the second table that `first`, an entry of kind SECOND,
- * gives. */
-static inline uint32_t look_up_second(const struct reader *r, const uint32_t *table, unsigned root,
-                                      uint32_t first)
-{
-    return table[(first >> 16) + low_bits(r->bits >> root, first >> 8 & 15)];
-}
-
-/* Returns the value of the entry's code plus the extra bits after it, and skips both. */
-static inline size_t take_value(struct reader *r, uint32_t entry)
-{
-    const unsigned all = entry & 63;
-    const size_t value = (entry >> 16) + (low_bits(r->bits, all) >> (entry >> 8 & 15));
-
-    skip(r, all);
-    return value;
-}
 
 /* The most symbols that copy_match writes after the end of the match. */
 #define BEHIND 15
@@ -258,26 +67,26 @@ enum {
 /* Decodes one step of a block: a literal or a match.  If is_fast, it may decode up to FAST_LITERALS
  * literals before that.  Returns INF_MORE if the block goes on, INF_BLOCK at its end, or
  * INF_BAD. */
-static inline enum inf_result decode_step(const struct inf_symbols *d, struct reader *r,
+static inline enum inf_result decode_step(const struct inf_codes *c, struct reader *r,
                                           uint16_t *out, size_t *n, bool is_fast)
 {
-    uint32_t entry = look_up(r, d->litlen, LITLEN_ROOT);
+    uint32_t entry = look_up(r, c->litlen, LITLEN_ROOT);
 
-    for (int i = 0; is_fast && i < FAST_LITERALS && (entry & LITERAL) != 0; i++) {
+    for (int i = 0; is_fast && i < FAST_LITERALS && (entry & ENTRY_LITERAL) != 0; i++) {
         skip(r, entry & 63);
         out[(*n)++] = (uint16_t)(entry >> 16);
-        entry = look_up(r, d->litlen, LITLEN_ROOT);
+        entry = look_up(r, c->litlen, LITLEN_ROOT);
     }
-    if ((entry & SECOND) != 0)
-        entry = look_up_second(r, d->litlen, LITLEN_ROOT, entry);
-    if ((entry & LITERAL) != 0) {
+    if ((entry & ENTRY_SECOND) != 0)
+        entry = look_up_second(r, c->litlen, LITLEN_ROOT, entry);
+    if ((entry & ENTRY_LITERAL) != 0) {
         skip(r, entry & 63);
         out[(*n)++] = (uint16_t)(entry >> 16);
         return INF_MORE;
     }
     if ((entry & 63) == 0)
         return INF_BAD;
-    if ((entry & END) != 0) {
+    if ((entry & ENTRY_END) != 0) {
         skip(r, entry & 63);
         return INF_BLOCK;
     }
@@ -285,9 +94,9 @@ static inline enum inf_result decode_step(const struct inf_symbols *d, struct re
 
     if (is_fast)
         fill_bits(r);
-    entry = look_up(r, d->distance, DISTANCE_ROOT);
-    if ((entry & SECOND) != 0)
-        entry = look_up_second(r, d->distance, DISTANCE_ROOT, entry);
+    entry = look_up(r, c->distance, DISTANCE_ROOT);
+    if ((entry & ENTRY_SECOND) != 0)
+        entry = look_up_second(r, c->distance, DISTANCE_ROOT, entry);
     if ((entry & 63) == 0)
         return INF_BAD;
     copy_match(out + *n, take_value(r, entry), length);
@@ -296,7 +105,7 @@ static inline enum inf_result decode_step(const struct inf_symbols *d, struct re
 }
 
 /* Decodes a block after its header, up to the block's end. */
-static enum inf_result decode_codes(const struct inf_symbols *d, struct reader *reader, size_t len,
+static enum inf_result decode_codes(const struct inf_codes *c, struct reader *reader, size_t len,
                                     uint16_t *out, size_t *n, size_t room)
 {
     struct reader r = *reader;
@@ -305,7 +114,7 @@ static enum inf_result decode_codes(const struct inf_symbols *d, struct reader *
 
     while (result == INF_MORE && r.at + 2 * sizeof(r.bits) <= len && made + FAST_STEP <= room) {
         fill_bits(&r);
-        result = decode_step(d, &r, out, &made, true);
+        result = decode_step(c, &r, out, &made, true);
     }
     while (result == INF_MORE) {
         if (r.count < 48) {
@@ -318,7 +127,7 @@ static enum inf_result decode_codes(const struct inf_symbols *d, struct reader *
         }
         if (made + STEP > room)
             break;
-        result = decode_step(d, &r, out, &made, false);
+        result = decode_step(c, &r, out, &made, false);
     }
     *reader = r;
     *n = made;
@@ -340,7 +149,7 @@ enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size
     if (first >= len)
         return INF_CUT;
     switch (inf_read_block((uint64_t)in[first] >> skipped, 8 - skipped, in + first + 1,
-                           len - first - 1, &block, &d->lengths)) {
+                           len - first - 1, &block, &d->codes.lengths)) {
     case INF_BLOCK_GOOD:
         break;
     case INF_BLOCK_CUT:
@@ -362,17 +171,14 @@ enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size
         *n += block.stored_len;
         end += 8 * (uint64_t)block.stored_len;
     } else {
-        if (block.type == INF_BLOCK_FIXED)
-            make_fixed_tables(d);
-        else
-            make_dynamic_tables(d);
+        inf_make_codes(&d->codes, &block);
         r.at = (size_t)(end / 8);
         if (r.at > len)
             return INF_CUT;
         fill_bits(&r);
         skip(&r, (unsigned)(end % 8));
         size_t made = *n;
-        result = decode_codes(d, &r, len, out, &made, room);
+        result = decode_codes(&d->codes, &r, len, out, &made, room);
         /* The bits of the error may come from after the input's end. */
         if (result == INF_BAD && r.at + sizeof(r.bits) > len)
             return INF_CUT;

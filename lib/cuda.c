@@ -21,14 +21,6 @@ bool cuda_goes_on(void *ctx)
     return operation_goes_on(ctx);
 }
 
-void cuda_set_results(gzlzss_call *call, uint64_t in, uint64_t out)
-{
-    if (call == NULL)
-        return;
-    call->in_bytes = in;
-    call->out_bytes = out;
-}
-
 gzlzss_status cuda_wait(struct operation *o, struct CUstream_st *stream,
                         const struct gpu_memory *in, const struct gpu_memory *out)
 {

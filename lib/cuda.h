@@ -24,9 +24,6 @@ gzlzss_status cuda_wait(struct operation *o, struct CUstream_st *stream,
 /* operation_goes_on, for functions that take a goes_on(ctx); ctx is the struct operation. */
 bool cuda_goes_on(void *ctx);
 
-/* Sets the results of a call that is done.  call may be NULL. */
-void cuda_set_results(gzlzss_call *call, uint64_t in, uint64_t out);
-
 /* --- Decompression ---------------------------------------------------------------------------- */
 
 /* Set as `wake_up` of an operation that uses a GPU's engine: ends the wait for a turn. */

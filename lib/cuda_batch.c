@@ -314,7 +314,7 @@ gzlzss_status gzlzss_cuda_decompress_batch(gzlzss *z, gzlzss_item *items, size_t
         b.attempt.operation = &b.operation;
         status = run_batch(&b, stream);
         operation_end(&b.operation);
-        cuda_set_results(call, b.in_bytes, b.out_bytes);
+        call_set_results(call, b.in_bytes, b.out_bytes);
     }
     for (size_t i = 0; i < count; i++)
         if (items[i].status == NOT_DONE) {

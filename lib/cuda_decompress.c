@@ -325,7 +325,7 @@ static gzlzss_status expand_by_any(gzlzss *z, struct gpu_expansion *e, struct op
     e->made = (size_t)w.made;
     switch (result) {
     case GPU_INFLATE_DONE:
-        cuda_set_results(call, w.in_len, w.made);
+        call_set_results(call, w.in_len, w.made);
         return GZLZSS_OK;
     case GPU_INFLATE_STOPPED:
         return GZLZSS_ERROR_CANCELLED;
@@ -418,7 +418,7 @@ gzlzss_status gzlzss_cuda_decompressed_size(gzlzss *z, uint64_t *size, const voi
     switch (result) {
     case GPU_INFLATE_DONE:
         *size = w.made;
-        cuda_set_results(call, in_len, w.made);
+        call_set_results(call, in_len, w.made);
         break;
     case GPU_INFLATE_STOPPED:
         status = GZLZSS_ERROR_CANCELLED;
@@ -469,7 +469,7 @@ static gzlzss_status expand_new_by_any(gzlzss *z, struct gpu_expansion *e, struc
         result = cuda_use_engine(&w.attempt, w.device, inflate_new, &w);
     e->made = (size_t)w.made;
     if (result == GPU_INFLATE_DONE) {
-        cuda_set_results(call, w.in_len, w.made);
+        call_set_results(call, w.in_len, w.made);
         return GZLZSS_OK;
     }
     if (a->was_called && a->status != GZLZSS_OK)

@@ -13,6 +13,7 @@
 
 #include "base/io.h"
 #include "compat/gunzip.h"
+#include "compat/whole.h"
 #include "lib/decompress.h"
 #include "lib/sigpipe.h"
 
@@ -138,12 +139,18 @@ static int write_fd(void *ctx, const void *buf, size_t len)
 }
 
 /* Takes an idle decompressor, or makes one.  Returns NULL if memory is short. */
-static struct decompressor *take_decompressor(gzlzss *z, const struct gz_io *io)
+static struct decompressor *take_decompressor(gzlzss *z)
 {
     struct decompressor *d = (struct decompressor *)object_cache_take(&z->idle);
 
-    if (d == NULL)
-        d = calloc(1, sizeof(*d));
+    return d != NULL ? d : calloc(1, sizeof(*d));
+}
+
+/* Does the same, and opens the decompressor's stream. */
+static struct decompressor *take_stream(gzlzss *z, const struct gz_io *io)
+{
+    struct decompressor *d = take_decompressor(z);
+
     if (d == NULL)
         return NULL;
     if (d->stream != NULL && gz_reopen(d->stream, io, &d->info))
@@ -152,6 +159,7 @@ static struct decompressor *take_decompressor(gzlzss *z, const struct gz_io *io)
     d->stream = gz_open(io, &d->info);
     if (d->stream != NULL)
         return d;
+    inf_whole_free(d->whole);
     free(d);
     return NULL;
 }
@@ -165,10 +173,10 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
     *used = 0;
     if (e != NULL)
         io->ahead = expansion_ahead(e);
-    d = take_decompressor(z, io);
+    d = take_stream(z, io);
     if (d == NULL) {
         pipeline_give_back(z->pipeline);
-        d = take_decompressor(z, io);
+        d = take_stream(z, io);
     }
     if (d == NULL)
         return GZ_NO_MEMORY;
@@ -208,6 +216,36 @@ static gzlzss_status run(struct decompress_call *w, struct gz_io *io)
     return decompress_judge(&w->operation, status, error);
 }
 
+/* Inputs of up to this many bytes, with room for no more output than this, may be decompressed in
+ * one go.  Larger ones take so long that the call must look whether it was cancelled. */
+#define WHOLE_IN_MAX ((size_t)512 << 10)
+#define WHOLE_OUT_MAX ((size_t)4 << 20)
+
+/* Decompresses a small input in one go.  Returns false if it is not small, or if something is odd
+ * about it.  Then run() does all again. */
+static bool run_whole(struct decompress_call *w, enum container container)
+{
+    gzlzss *z = w->operation.z;
+    struct decompressor *d;
+    bool ok;
+
+    if (w->in_len == 0 || w->in_len > WHOLE_IN_MAX || w->room == 0 || w->room > WHOLE_OUT_MAX)
+        return false;
+    d = take_decompressor(z);
+    if (d == NULL)
+        return false;
+    if (d->whole == NULL)
+        d->whole = inf_whole_new();
+    ok = d->whole != NULL &&
+         gz_whole(d->whole, container, w->in, w->in_len, w->out, w->room, &w->out_len);
+    object_cache_put(&z->idle, &d->kept);
+    if (!ok)
+        w->out_len = 0;
+    w->in_bytes = w->in_len;
+    w->out_bytes = w->out_len;
+    return ok;
+}
+
 gzlzss_status decompress_memory(gzlzss *z, enum container container, void *out, size_t *out_len,
                                 const void *in, size_t in_len, gzlzss_call *call)
 {
@@ -225,9 +263,15 @@ gzlzss_status decompress_memory(gzlzss *z, enum container container, void *out, 
     status = operation_begin(&w.operation, z, call);
     if (status != GZLZSS_OK)
         return status;
-    if (in_len >= PIPELINE_EXPAND_MIN)
-        w.expansion = pipeline_expand_memory(z->pipeline, in, in_len, write_memory, &w);
-    status = run(&w, &io);
+    if (run_whole(&w, container)) {
+        call_set_results(call, w.in_bytes, w.out_bytes);
+        status = tell(&w) ? GZLZSS_OK : GZLZSS_ERROR_CANCELLED;
+    } else {
+        w.in_bytes = w.out_bytes = 0;
+        if (in_len >= PIPELINE_EXPAND_MIN)
+            w.expansion = pipeline_expand_memory(z->pipeline, in, in_len, write_memory, &w);
+        status = run(&w, &io);
+    }
     operation_end(&w.operation);
     *out_len = w.out_len;
     return status;

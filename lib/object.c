@@ -214,6 +214,7 @@ static void free_decompressor(struct cached_object *kept)
 {
     struct decompressor *d = (struct decompressor *)kept;
 
+    inf_whole_free(d->whole);
     gz_close(d->stream);
     free(d);
 }
@@ -281,6 +282,14 @@ size_t gzlzss_segment_size(const gzlzss *z)
 bool call_is_valid(const gzlzss_call *call)
 {
     return call == NULL || is_known(call, call->size, CALL_SIZE_MIN, sizeof(*call));
+}
+
+void call_set_results(gzlzss_call *call, uint64_t in, uint64_t out)
+{
+    if (call == NULL)
+        return;
+    call->in_bytes = in;
+    call->out_bytes = out;
 }
 
 gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call)

@@ -16,6 +16,7 @@
 #include "base/object_cache.h"
 #include "compat/gunzip.h"
 #include "include/gzlzss.h"
+#include "inflate/whole.h"
 #include "lib/inflaters.h"
 #include "pipeline/pipeline.h"
 
@@ -49,7 +50,8 @@ struct calls {
 /* The memory of a decompression, which is kept for the next one. */
 struct decompressor {
     struct cached_object kept;
-    /* NULL until the first decompression. */
+    /* Each is NULL until it is needed. */
+    struct inf_whole *whole;
     struct gz_stream *stream;
     struct gz_info info;
 };
@@ -89,6 +91,9 @@ bool object_may_use(const gzlzss *z, int device);
 
 /* Whether `call` is NULL or a struct that this version of the library understands. */
 bool call_is_valid(const gzlzss_call *call);
+
+/* Sets the results of a call that is done.  call may be NULL. */
+void call_set_results(gzlzss_call *call, uint64_t in, uint64_t out);
 
 /* Begins a call on z.  If z is NULL, returns an error.  Set o->job and o->wake_up before.  Call
  * operation_end afterwards if this returns GZLZSS_OK. */

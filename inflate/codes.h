@@ -1,0 +1,114 @@
+/*
+ * codes.h - reads the codes of a DEFLATE block: bits, and tables that give their meaning
+ *
+ * The decoders to symbols (symbols.h) and to bytes (whole.h) are made of this.
+ */
+#ifndef GZLZSS_INFLATE_CODES_H
+#define GZLZSS_INFLATE_CODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/deflate.h"
+#include "inflate/blockheader.h"
+
+/*
+ * A code's table has an entry for each value of the next ROOT bits.  Codes of more than ROOT bits
+ * continue in a second table, which is for the bits after these.  With more ROOT bits, fewer codes
+ * need a second table, but the table takes longer to make, and more of the cache.
+ *
+ * An entry has, from its lowest bit on:
+ *
+ *   - 8 bits: the number of bits of the code and of its extra bits together; 0 if no code starts
+ *     with these bits;
+ *   - 4 bits: the number of bits of the code alone;
+ *   - 4 bits: the entry's kind (ENTRY_LITERAL, ENTRY_END, ENTRY_SECOND, or none of them: a length
+ *     or distance);
+ *   - 16 bits: the value.
+ *
+ * In an entry of kind ENTRY_SECOND, the value is the index of the second table's first entry.  The
+ * four bits after the first eight then hold the number of bits by which the second table is
+ * indexed.
+ */
+enum {
+    LITLEN_ROOT = 11,
+    DISTANCE_ROOT = 8,
+    LITLEN_ENTRIES =
+        (1 << LITLEN_ROOT) + (DEFLATE_FIXED_LITLEN_SYMBOLS << (DEFLATE_MAX_CODE - LITLEN_ROOT)),
+    DISTANCE_ENTRIES = (1 << DISTANCE_ROOT) +
+                       (DEFLATE_FIXED_DISTANCE_SYMBOLS << (DEFLATE_MAX_CODE - DISTANCE_ROOT)),
+
+    ENTRY_LITERAL = 1 << 13,
+    ENTRY_END = 1 << 14,
+    ENTRY_SECOND = 1 << 15,
+};
+
+/* The tables of a block. */
+struct inf_codes {
+    uint32_t litlen[LITLEN_ENTRIES], distance[DISTANCE_ENTRIES];
+    bool is_fixed; /* whether the tables are those of fixed blocks */
+    struct inf_lengths lengths;
+};
+
+/* Makes the tables of a block whose header inf_read_block has found good; `lengths` has the code
+ * lengths of a dynamic block.  The block is not a stored one.  `c` must be zeroed before its first
+ * use. */
+void inf_make_codes(struct inf_codes *c, const struct inf_block *block);
+
+/* A reader of bits. */
+struct reader {
+    const uint8_t *in;
+    uint64_t bits;  /* the next bits of the input; above the lowest `count`, more bits or zeros */
+    unsigned count; /* how many of them are valid */
+    size_t at;      /* in[at] is the first byte that is not in the valid bits */
+};
+
+/* Makes 56 bits or more valid; reads 8 bytes from in[at] on. */
+static inline void fill_bits(struct reader *r)
+{
+    r->bits |= load64(r->in + r->at) << r->count;
+    r->at += (63 - r->count) / 8;
+    r->count |= 56;
+}
+
+/* Skips n bits. */
+static inline void skip(struct reader *r, unsigned n)
+{
+    r->bits >>= n;
+    r->count -= n;
+}
+
+/* The lowest n bits. */
+static inline unsigned low_bits(uint64_t bits, unsigned n)
+{
+    return (unsigned)bits & ((1u << n) - 1);
+}
+
+/* Returns the next code's entry; it is of kind ENTRY_SECOND if the code has more than `root`
+ * bits. */
+static inline uint32_t look_up(const struct reader *r, const uint32_t *table, unsigned root)
+{
+    return table[low_bits(r->bits, root)];
+}
+
+/* Returns the next code's entry in the second table that `first`, an entry of kind ENTRY_SECOND,
+ * gives. */
+static inline uint32_t look_up_second(const struct reader *r, const uint32_t *table, unsigned root,
+                                      uint32_t first)
+{
+    return table[(first >> 16) + low_bits(r->bits >> root, first >> 8 & 15)];
+}
+
+/* Returns the value of the entry's code plus the extra bits after it, and skips both. */
+static inline size_t take_value(struct reader *r, uint32_t entry)
+{
+    const unsigned all = entry & 63;
+    const size_t value = (entry >> 16) + (low_bits(r->bits, all) >> (entry >> 8 & 15));
+
+    skip(r, all);
+    return value;
+}
+
+#endif
