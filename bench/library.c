@@ -1,9 +1,10 @@
 /*
  * library.c - measures libgzlzss beside zlib, libdeflate and ISA-L, on buffers in memory
  *
- *   bench/library [-t THREADS] [-l LEVEL,...] [-s SIZE,...] [-r ROUNDS] [-m MILLISECONDS] FILE
+ *   bench/library [-t THREADS] [-l LEVEL,...] [-s SIZE,...] [-r ROUNDS] [-m MILLISECONDS]
+ *                 [-f FORMAT] FILE
  *
- * Defaults: as many threads as processors; levels 1 and 6; buffers of 4096, 65536, 1048576 and
+ * FORMAT is gzip, zlib or raw. Defaults: gzip; as many threads as processors; levels 1 and 6; buffers of 4096, 65536, 1048576 and
  * 100000000 bytes of FILE; 5 rounds of 200 ms, or of one call if that takes longer. `-t 1` leaves
  * out "all".
  *
@@ -17,7 +18,7 @@
  *             do this.
  *
  * Also prints the compressed size of the buffers, as a percentage. All libraries make and read
- * gzip's format, with objects that are used again. zlib decompresses each library's output once,
+ * the same format, with objects that are used again. zlib decompresses each library's output once,
  * and the result is compared. The timed decompression reads libdeflate's output. ISA-L has levels 0
  * to 3: it runs at level 1 beside level 1, and at level 3 beside all others.
  *
@@ -70,6 +71,12 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* The format that all libraries make and read: GZLZSS_GZIP, _ZLIB or _RAW. */
+static gzlzss_format format = GZLZSS_GZIP;
+
+/* By format: zlib's window bits. */
+static const int window_bits[] = {31, 15, -15};
+
 /* --- The libraries -------------------------------------------------------------------------- */
 
 /* A library. `open` makes an object; each thread has its own, or all threads share one if
@@ -92,6 +99,7 @@ static void *gzlzss_open(int level, int threads)
     o.level = level;
     o.threads = threads;
     o.backend = GZLZSS_CPU;
+    o.format = format;
     if (gzlzss_new(&z, &o) != GZLZSS_OK)
         die("gzlzss_new failed");
     return z;
@@ -121,9 +129,9 @@ static void *zlib_open(int level, int threads)
     struct zlib *z = need(calloc(1, sizeof(*z)));
 
     (void)threads;
-    if (deflateInit2(&z->deflate, level > 9 ? 9 : level, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) !=
-            Z_OK ||
-        inflateInit2(&z->inflate, 31) != Z_OK)
+    if (deflateInit2(&z->deflate, level > 9 ? 9 : level, Z_DEFLATED, window_bits[format], 8,
+                     Z_DEFAULT_STRATEGY) != Z_OK ||
+        inflateInit2(&z->inflate, window_bits[format]) != Z_OK)
         die("zlib failed");
     return z;
 }
@@ -189,17 +197,26 @@ static void libdeflate_close(void *argument)
 
 static size_t libdeflate_deflate(void *z, void *out, size_t room, const void *in, size_t len)
 {
-    return libdeflate_gzip_compress(((struct deflater *)z)->c, in, len, out, room);
+    struct libdeflate_compressor *c = ((struct deflater *)z)->c;
+
+    return format == GZLZSS_GZIP   ? libdeflate_gzip_compress(c, in, len, out, room)
+           : format == GZLZSS_ZLIB ? libdeflate_zlib_compress(c, in, len, out, room)
+                                   : libdeflate_deflate_compress(c, in, len, out, room);
 }
 
 static size_t libdeflate_inflate(void *z, void *out, size_t room, const void *in, size_t len)
 {
+    struct libdeflate_decompressor *d = ((struct deflater *)z)->d;
+    enum libdeflate_result result;
     size_t n;
 
-    return libdeflate_gzip_decompress(((struct deflater *)z)->d, in, len, out, room, &n) ==
-                   LIBDEFLATE_SUCCESS
-               ? n
-               : 0;
+    if (format == GZLZSS_GZIP)
+        result = libdeflate_gzip_decompress(d, in, len, out, room, &n);
+    else if (format == GZLZSS_ZLIB)
+        result = libdeflate_zlib_decompress(d, in, len, out, room, &n);
+    else
+        result = libdeflate_deflate_decompress(d, in, len, out, room, &n);
+    return result == LIBDEFLATE_SUCCESS ? n : 0;
 }
 
 struct isal {
@@ -226,7 +243,9 @@ static size_t isal_compress(void *argument, void *out, size_t room, const void *
     z->deflate.level = z->level;
     z->deflate.level_buf = z->memory;
     z->deflate.level_buf_size = z->level == 1 ? ISAL_DEF_LVL1_DEFAULT : ISAL_DEF_LVL3_DEFAULT;
-    z->deflate.gzip_flag = IGZIP_GZIP;
+    z->deflate.gzip_flag = format == GZLZSS_GZIP   ? IGZIP_GZIP
+                           : format == GZLZSS_ZLIB ? IGZIP_ZLIB
+                                                   : IGZIP_DEFLATE;
     z->deflate.end_of_stream = 1;
     z->deflate.next_in = (uint8_t *)(uintptr_t)in;
     z->deflate.avail_in = (uint32_t)len;
@@ -240,7 +259,9 @@ static size_t isal_decompress(void *argument, void *out, size_t room, const void
     struct isal *z = argument;
 
     isal_inflate_init(&z->inflate);
-    z->inflate.crc_flag = ISAL_GZIP;
+    z->inflate.crc_flag = format == GZLZSS_GZIP   ? ISAL_GZIP
+                          : format == GZLZSS_ZLIB ? ISAL_ZLIB
+                                                  : ISAL_DEFLATE;
     z->inflate.next_in = (uint8_t *)(uintptr_t)in;
     z->inflate.avail_in = (uint32_t)len;
     z->inflate.next_out = out;
@@ -552,7 +573,7 @@ int main(int argc, char **argv)
     int level_count = 2, size_count = 4, option;
     uint8_t *data;
 
-    while ((option = getopt(argc, argv, "t:l:s:r:m:")) != -1) {
+    while ((option = getopt(argc, argv, "t:l:s:r:m:f:")) != -1) {
         if (option == 't')
             s.threads = atoi(optarg);
         else if (option == 'l')
@@ -563,12 +584,17 @@ int main(int argc, char **argv)
             s.rounds = atoi(optarg);
         else if (option == 'm')
             s.seconds = atof(optarg) / 1000;
-        else
+        else if (option == 'f' && strcmp(optarg, "zlib") == 0)
+            format = GZLZSS_ZLIB;
+        else if (option == 'f' && strcmp(optarg, "raw") == 0)
+            format = GZLZSS_RAW;
+        else if (option != 'f' || strcmp(optarg, "gzip") != 0)
             return 2;
     }
     if (optind != argc - 1 || s.threads < 1 || s.threads > THREADS_MAX || s.rounds < 1 ||
         s.rounds > ROUNDS_MAX)
-        die("usage: library [-t THREADS] [-l LEVEL,...] [-s SIZE,...] [-r ROUNDS] [-m MS] FILE");
+        die("usage: library [-t THREADS] [-l LEVEL,...] [-s SIZE,...] [-r ROUNDS] [-m MS]\n"
+            "               [-f gzip|zlib|raw] FILE");
     data = read_file(argv[optind], &len);
     printf("microseconds a call; %d threads; zlib %s, libdeflate %s, ISA-L %d.%d; %s\n", s.threads,
            zlibVersion(), LIBDEFLATE_VERSION_STRING, ISAL_MAJOR_VERSION, ISAL_MINOR_VERSION,
