@@ -26,7 +26,7 @@
 
 int gpu_queues(const struct lz_level *level)
 {
-    if (lz_is_stored(level))
+    if (!lz_has_twin(level))
         return 0;
     if (level->finder->gpu->find == NULL)
         return MANY_QUEUES;

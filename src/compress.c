@@ -118,16 +118,21 @@ static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job 
 
 bool compress_make_header(struct file *f)
 {
-    /* If the output's name was shortened, only the header has the whole name. */
-    const bool has_name = !f->is_stdin && (!f->o->no_name || f->is_shortened);
+    const struct options *o = f->o;
+    const char *name = f->is_stdin ? o->alias : names_base(f->name);
 
-    f->header = malloc(GZ_HEADER_SIZE + strlen(f->name) + 1);
+    /* If the output's name was shortened, only the header has the whole name. */
+    if (o->no_name && !f->is_shortened)
+        name = NULL;
+    f->header = malloc(GZ_HEADER_SIZE + (name != NULL ? strlen(name) + 1 : 0) +
+                       (o->comment != NULL ? strlen(o->comment) + 1 : 0));
     if (f->header == NULL) {
         file_out_of_memory(f);
         return false;
     }
-    f->header_len = gz_write_header(f->header, has_name ? names_base(f->name) : NULL,
-                                    time_to_store(f), f->o->pipeline.level);
+    f->header_len = gz_write_header(f->header, name, time_to_store(f), o->pipeline.level);
+    if (o->comment != NULL)
+        f->header_len = gz_add_comment(f->header, f->header_len, o->comment);
     return true;
 }
 

@@ -9,7 +9,7 @@ load helpers
 # Options that the command accepts and --help does not list.  The manual page must have them; the
 # completions may.
 unlisted='ascii silent to-stdout uncompress'
-unlisted_letters='H M a m'
+unlisted_letters='H a'
 
 setup() {
     enter_test_directory

@@ -15,6 +15,7 @@ setup() {
 # takes a value.
 value_of() {
     case $1 in
+    alias | comment) echo words ;;
     processes) echo 2 ;;
     blocksize) echo 64 ;;
     suffix) echo .x ;;
@@ -311,7 +312,7 @@ with commas between them"
     in_variable -b12x "GZLZSS: invalid block size '12x': give 32 to 32768 (KiB)"
     in_variable --backend=x "GZLZSS: invalid backend 'x': give auto, cpu or gpu"
     in_variable --foo "GZLZSS: unrecognized option '--foo'"
-    in_variable -kA "GZLZSS: invalid option -- 'A'"
+    in_variable -kE "GZLZSS: invalid option -- 'E'"
     in_variable -S "GZLZSS: option requires an argument -- 'S'"
     wrong=$(printf %050d 0)
     in_variable "-S $wrong" "GZLZSS: invalid suffix '$wrong'"
