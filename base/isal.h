@@ -36,6 +36,13 @@ struct isal {
  * only once.  Any thread may call this. */
 const struct isal *isal_open(void);
 
+/* Bytes of a text about ISA-L's version. */
+#define ISAL_VERSION_SIZE 128
+
+/* Writes which ISA-L is in use, once isal_open has returned it: the version whose headers this
+ * program was built with, and the name of the file that was loaded, which ends in a version. */
+void isal_version(char text[ISAL_VERSION_SIZE]);
+
 /* Whether ISA-L's inflate does what inflate/raw.c expects. */
 enum isal_verdict { ISAL_UNKNOWN, ISAL_RIGHT, ISAL_WRONG };
 

@@ -41,6 +41,13 @@ cudaError_t gpu_use_device(int device)
     return status == cudaSuccess ? cudaSetDevice(device) : status;
 }
 
+void gpu_versions(int *toolkit, int *driver)
+{
+    *toolkit = CUDART_VERSION;
+    if (cudaDriverGetVersion(driver) != cudaSuccess)
+        *driver = 0;
+}
+
 int gpu_count(char error[GPU_ERROR_SIZE])
 {
     int driver = 0, count = 0;

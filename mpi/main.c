@@ -38,7 +38,7 @@ static void run(struct options *o, struct messages *m, bool prints)
         break;
     case ACTION_VERSION:
         if (prints)
-            options_version();
+            version_print();
         break;
     case ACTION_LICENSE:
         if (prints)

@@ -14,9 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/isal.h"
 #include "base/limits.h"
-#include "inflate/raw.h"
 #include "papers/papers.h"
 #include "src/names.h"
 #include "src/options.h"
@@ -1108,25 +1106,4 @@ void options_license(void)
            "This is free software under the MIT License: you may use, copy, modify and\n"
            "redistribute it.  There is NO WARRANTY, to the extent permitted by law.\n",
            PACKAGE_STRING);
-}
-
-void options_version(void)
-{
-    const char *inflate = "zlib";
-
-#ifdef HAVE_ISAL
-    inf_close(inf_open(false)); /* opening a decoder tests whether ISA-L works */
-    inflate = isal_open() == NULL      ? "zlib (ISA-L could not be loaded)"
-              : isal_why_not() != NULL ? "zlib (ISA-L does not decompress as expected)"
-                                       : "ISA-L";
-#endif
-    printf("%s\n"
-           "CUDA: %s.  CRC-32 and inflate: %s.\n",
-           PACKAGE_STRING,
-#ifdef HAVE_CUDA
-           "yes",
-#else
-           "no",
-#endif
-           inflate);
 }

@@ -82,9 +82,6 @@ void options_help(const char *program);
 /* Prints what --matcher=help prints. */
 void options_matchers(void);
 
-/* Prints what --version prints. */
-void options_version(void);
-
 /* Prints what --license prints. */
 void options_license(void);
 
