@@ -295,10 +295,10 @@ make_bgzf() {
 }
 
 # as_real NAME OPTION...: under this name, gzlzss must leave the same files, with the same headers,
-# as the real program.  (igzip does not give an output its input's time, so igzip's times are not
-# compared.)
+# as the real program.  (igzip and bgzip do not give an output its input's time, so their times are
+# not compared.)
 as_real() {
-    local name=$1 way program
+    local name=$1 way program differences
     shift
     for way in real ours; do
         rm -rf $way
@@ -313,7 +313,7 @@ as_real() {
             "$program" "$@" >stdout 2>/dev/null </dev/null
             echo $?
             ls
-            [ "$name" = igzip ] || find . -type f ! -name stdout -printf '%f %TY\n' | sort
+            [[ $name == [ib]gzip ]] || find . -type f ! -name stdout -printf '%f %TY\n' | sort
             for f in *.gz *.z stdout; do
                 [ -e "$f" ] || continue
                 od -A n -t x1 -N 8 "$f"
@@ -321,26 +321,61 @@ as_real() {
             done
         ) >$way.is
     done
-    diff real.is ours.is || fail "$name $*"
+    differences=$(diff real.is ours.is) || fail "$name $* (<: the real one)" "$differences"
+}
+
+# all_as_real NAME OPTIONS...: calls as_real for each argument, whose words are options and files.
+all_as_real() {
+    local name=$1 options real bad=0
+    real=$(command -v "$name") || skip "no $name to compare with"
+    shift
+    for options in "$@"; do
+        # shellcheck disable=SC2086 # These are several.
+        as_real "$name" $options || bad=1
+    done
+    [ "$bad" -eq 0 ]
 }
 
 @test "what is left behind is what pigz leaves, with the options that both have" {
-    local real
-    real=$(command -v pigz) || skip "no pigz to compare with"
-    for options in f '-k f' '-T f' '-n f' '-mk f' '-nM f' '-nN f' '-c f' '-9nTR f' '-0 f' '-0nk f' \
-        '--no-time f' '--time -k f' '-Yk f' '--synchronous f' '-d g.gz' '-dk g.gz' '-dN g.gz' \
-        '-dNT g.gz' '-dM g.gz' '-dNm g.gz' '-dc g.gz' '-t g.gz' '-i -p 2 -b 64 f' '-S .z f'; do
+    all_as_real pigz f '-k f' '-T f' '-n f' '-mk f' '-nM f' '-nN f' '-c f' '-9nTR f' '-0 f' \
+        '-0nk f' '--no-time f' '--time -k f' '-Yk f' '--synchronous f' '-d g.gz' '-dk g.gz' \
+        '-dN g.gz' '-dNT g.gz' '-dM g.gz' '-dNm g.gz' '-dc g.gz' '-t g.gz' '-i -p 2 -b 64 f' \
+        '-S .z f'
+    all_as_real pigz '-H f' '-kU f' '--huffman f' '--rle -k f' '-C hi f' '-nkC hi f' \
+        '--comment hi -c f' '-A hi f' '--alias hi -c f' '-F f' '-kO f' '-I 5 f' '-kI5 f' '-J 5 f' \
+        '--first f' '--oneblock f' '--iterations 5 f' '--maxsplits 5 f' '-Y -c f'
+}
+
+@test "pigz's long names do what they do in pigz" {
+    all_as_real pigz '--fast f' '--best f' '--keep f' '--stdout f' '--to-stdout f' \
+        '--processes 2 f' '--blocksize 64 f' '--independent f' '--rsyncable f' '--suffix .z f' \
+        '--decompress g.gz' '--uncompress g.gz' '--test g.gz' '--quiet f' '--silent f' \
+        '--name --decompress g.gz' '--no-name f' '--force f' '--recursive f' '-d missing'
+}
+
+@test "what is left behind is what unpigz leaves" {
+    all_as_real unpigz g.gz '-k g.gz' '-c g.gz' '-d -c g.gz' '-dk g.gz' '-t g.gz' '-N g.gz' \
+        '-Nm g.gz' '-p 1 g.gz' '-f g.gz' '-q g.gz' g
+}
+
+@test "pigz's header with a comment is the same" {
+    local options
+    have pigz || skip "no pigz to compare with"
+    for options in '-C hi' '-n --comment hi' '-nC hi' '-9C hi'; do
         # shellcheck disable=SC2086 # These are several.
-        as_real pigz $options
+        cmp <(pigz $options -c plain | head -c 13) <(bin/pigz $options -c plain | head -c 13)
     done
 }
 
 @test "what is left behind is what igzip leaves, with the options that both have" {
-    local real
-    real=$(command -v igzip) || skip "no igzip to compare with"
-    for options in f '-k f' '--rm f' '-n f' '-c f' '-0 f' '-1 --rm -k f' '-d g.gz' '-d --rm g.gz' \
-        '-dc g.gz' '-t g.gz' '-T 2 f' '-d -z f' '-S .z f' '-N f'; do
-        # shellcheck disable=SC2086
-        as_real igzip $options
-    done
+    all_as_real igzip f '-k f' '--rm f' '-n f' '-c f' '-0 f' '-1 --rm -k f' '-d g.gz' '-d --rm g.gz' \
+        '-dc g.gz' '-d -c g.gz' '-t g.gz' '-T 2 f' '-d -z f' '-S .z f' '-N f' '--compress f' \
+        '--decompress g.gz' '--keep f' '--stdout f' '--threads 2 f' '--force f' '--no-name f' \
+        '--name f' '--test g.gz' '--quiet f' '-2 f' '-3 f'
+}
+
+@test "what is left behind is what bgzip leaves when it decompresses" {
+    all_as_real bgzip '-d g.gz' '-dk g.gz' '-dc g.gz' '-cd g.gz' '-df g.gz' '-t g.gz' \
+        '-d -@ 2 g.gz' '-d@2 g.gz' '-d --threads 2 g.gz' '--decompress g.gz' '-d --keep g.gz' \
+        '-d --stdout g.gz' '--test g.gz' '-d --force g.gz' '-d -l 3 g.gz' '-d missing'
 }
