@@ -15,6 +15,7 @@
 #include "mpi/options.h"
 #include "mpi/ranks.h"
 #include "src/cleanup.h"
+#include "src/version.h"
 
 /* Makes standard input empty.  No rank can ask the user a question: standard input, if there is
  * any, belongs to rank 0 alone. */

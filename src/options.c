@@ -976,6 +976,10 @@ static void print_purpose(const char *program, const struct peer *peer)
     else if (decompresses(program))
         printf("Decompress FILEs in gzip's format on all cores.\n"
                "\nWhat to do (by default, decompress each FILE.gz to FILE and remove FILE.gz):\n");
+    else if (peer != NULL && peer->writes != NULL)
+        printf("Decompress FILEs in gzip's format on all cores.\n"
+               "\nWhat to do (give -d or -t, since gzlzss does not write %s):\n",
+               peer->writes);
     else
         printf(
 #ifdef HAVE_CUDA

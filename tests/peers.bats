@@ -289,8 +289,9 @@ make_bgzf() {
         sed -n 2p help | grep -q '^Compress FILEs'
     done
     grep -qF 'by default, compress each FILE to FILE.gz and keep FILE)' help # igzip's
+    bin/bgzip --help | grep -qF 'What to do (give -d or -t, since gzlzss does not write BGZF):'
     bin/gzip --help | grep -qF 'by default, compress each FILE to FILE.gz and remove FILE)'
-    for name in gzip unpigz zcat igzip; do
+    for name in gzip unpigz zcat igzip bgzip; do
         awk 'length > 80' <("bin/$name" --help) >long
         [ ! -s long ] || fail "$name: $(cat long)"
     done
