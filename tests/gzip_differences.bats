@@ -131,7 +131,8 @@ keeps() {
     only_ours --backend auto
     only_ours --level=3
     only_ours --progress
-    for o in --alias=x --comment=x --compress --huffman --no-progress --no-time --rle --rm --time; do
+    for o in --alias=x --comment=x --compress --huffman --no-progress --no-time --rle --rm \
+        --time; do
         only_ours "$o"
     done
     # Options of pigz.
