@@ -629,7 +629,7 @@ static bool refuse_of_peer(const struct peer_option *p, const char *name, struct
     return try_help(m);
 }
 
-/* Prints that this option of that program has no effect.  gzip's --ascii gets such a message. */
+/* Prints that an option of the peer has no effect, as conclude does for gzip's --ascii. */
 static void ignore_of_peer(const struct peer_option *p, const char *name, struct messages *m)
 {
     if (m->quiet)
@@ -815,7 +815,7 @@ static bool apply_program_name(struct options *o, struct wishes *w, const struct
     return peer->differs == NULL;
 }
 
-/* Whether the peer, called like this, makes something that gzlzss can make.  If not, prints an
+/* Whether gzlzss can write what the peer would write with these options.  If not, prints an
  * error. */
 static bool can_write(const struct options *o, const struct peer *peer, struct messages *m)
 {
@@ -993,19 +993,26 @@ static void print_purpose(const char *program, const struct peer *peer)
                                                                                         : "remove");
 }
 
-/* Prints the letters of the peer's options of one kind after a heading; nothing if there are
- * none. */
-static void print_letters_of_peer(const struct peer *peer, enum peer_kind kind, const char *heading)
+/* Prints the peer's options of one kind after a heading, by letter if they have one.  Prints
+ * nothing if there are none. */
+static void print_kind_of_peer(const struct peer *peer, enum peer_kind kind, const char *heading)
 {
-    bool is_first = true;
+    bool has_any = false;
 
     for (size_t i = 0; i < peer->count; i++) {
-        if (peer->options[i].kind != kind)
+        const struct peer_option *p = &peer->options[i];
+
+        if (p->kind != kind)
             continue;
-        printf(is_first ? "  %-25s-%c" : "%.0s -%c", heading, peer->options[i].letter);
-        is_first = false;
+        if (!has_any)
+            printf("  %-24s", heading);
+        has_any = true;
+        if (p->letter != 0)
+            printf(" -%c", p->letter);
+        else
+            printf(" --%s", p->name);
     }
-    if (!is_first)
+    if (has_any)
         putchar('\n');
 }
 
@@ -1025,8 +1032,8 @@ static void print_options_of_peer(const struct peer *peer)
         has_any = true;
         print_option(p->letter, p->name, p->argument, p->what);
     }
-    print_letters_of_peer(peer, PEER_IGNORED, "ignored:");
-    print_letters_of_peer(peer, PEER_REFUSED, "not supported:");
+    print_kind_of_peer(peer, PEER_IGNORED, "ignored:");
+    print_kind_of_peer(peer, PEER_REFUSED, "not supported:");
 }
 
 void options_list_for_mpi(void)

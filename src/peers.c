@@ -51,13 +51,14 @@ static const struct peer_option igzip_options[] = {
     {'z', NULL, NULL, "compress, which is the default; also --compress", PEER_MEANS, "compress"},
 };
 
-/* --- bgzip (htslib 1.16) -------------------------------------------------------------------- */
+/* --- bgzip (htslib 1.16 and 1.21) ----------------------------------------------------------- */
 
 static const char *const bgzip_names[] = {"bgzip", NULL};
 
 static const struct peer_option bgzip_options[] = {
     {'@', NULL, "N", "use N threads; also --threads", PEER_MEANS, "threads"},
     {'b', "offset", "N", "decompress from an offset", PEER_REFUSED, NULL},
+    {0, "binary", NULL, "blocks need not end with a line", PEER_IGNORED, NULL},
     {'g', "rebgzip", NULL, "cut as an index says", PEER_REFUSED, NULL},
     {'i', "index", NULL, "make an index", PEER_REFUSED, NULL},
     {'I', "index-name", "FILE", "the index's name", PEER_REFUSED, NULL},

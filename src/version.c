@@ -1,8 +1,8 @@
 /*
  * version.c - prints the version, and what is built in and found on this machine (version.h)
  *
- * What is found of NVIDIA's driver comes from /proc, and so does the list of GPUs.  To ask the
- * driver would start all GPUs; --list-devices does that.
+ * The list of GPUs comes from /proc.  Asking the driver for it would start all GPUs, as
+ * --list-devices does.
  */
 #include "config.h"
 

@@ -233,6 +233,11 @@ make_bgzf() {
         "Try \`bgzip --help' for more information."
     refused bin/bgzip -d -l 13 data.gz
     stderr_is "bgzip: invalid level '13': give 0 to $(last_level)"
+    # From 1.17 on, bgzip ends blocks of text with a line.
+    ends_with 0 bin/bgzip -dc --binary data.gz
+    cmp stdout plain
+    stderr_is 'bgzip: option --binary ignored by gzlzss, which this is (blocks need not end with a line)'
+    bin/bgzip --help | grep -qx '  ignored:                 --binary'
     # bgzip does not read GZIP.
     GZIP=-9 bin/bgzip -cd data.gz 2>stderr | cmp - plain
     stderr_is
