@@ -16,7 +16,16 @@ const char *isal_why_not(void)
 
 #else
 
+#include <isa-l.h>
 #include <stdatomic.h>
+#include <stdio.h>
+
+/* The version of ISA-L's headers, as a string. */
+#define DIGITS(number) DIGITS_OF(number)
+#define DIGITS_OF(number) #number
+#define HEADERS                \
+    DIGITS(ISAL_MAJOR_VERSION) \
+    "." DIGITS(ISAL_MINOR_VERSION) "." DIGITS(ISAL_PATCH_VERSION)
 
 /* Whether ISA-L's inflate is right; determined once per process. */
 static _Atomic(enum isal_verdict) verdict;
@@ -49,6 +58,11 @@ const struct isal *isal_open(void)
     return &linked;
 }
 
+void isal_version(char text[ISAL_VERSION_SIZE])
+{
+    snprintf(text, ISAL_VERSION_SIZE, HEADERS ", linked");
+}
+
 const char *isal_why_not(void)
 {
     return atomic_load(&verdict) == ISAL_WRONG ? "it does not decompress as expected" : NULL;
@@ -65,6 +79,8 @@ const struct isal *isal_for(uint64_t bytes)
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* A CRC of this many bytes or more is worth loading ISA-L.  Loading takes 70 us on an EPYC, where
  * zlib 1.2.13 computes the CRC of 500 KB in that time; on a slower machine, zlib computes less.  If
@@ -89,16 +105,30 @@ static void load(void)
     void *library = dlopen(ISAL_SONAME, RTLD_LAZY | RTLD_LOCAL);
 
     if (library != NULL && find_symbol(library, "crc32_gzip_refl", &found.crc32_gzip_refl) &&
-        find_symbol(library, "isal_adler32", &found.adler32) &&
         find_symbol(library, "isal_inflate_init", &found.inflate_init) &&
-        find_symbol(library, "isal_inflate", &found.inflate))
+        find_symbol(library, "isal_inflate", &found.inflate)) {
+        find_symbol(library, "isal_adler32", &found.adler32);
         atomic_store(&loaded, &found);
+    }
 }
 
 const struct isal *isal_open(void)
 {
     pthread_once(&once, load);
     return atomic_load_explicit(&loaded, memory_order_acquire);
+}
+
+void isal_version(char text[ISAL_VERSION_SIZE])
+{
+    Dl_info info;
+    char *path = NULL;
+
+    /* ISAL_SONAME is a link to the file that has the complete version in its name. */
+    if (dladdr(*(void **)&found.inflate, &info) != 0)
+        path = realpath(info.dli_fname, NULL);
+    snprintf(text, ISAL_VERSION_SIZE, "%.60s, built with " HEADERS,
+             path != NULL ? strrchr(path, '/') + 1 : ISAL_SONAME);
+    free(path);
 }
 
 const char *isal_why_not(void)

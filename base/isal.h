@@ -26,7 +26,7 @@ const char *isal_why_not(void);
 #include <stdint.h>
 
 /* Pointers to ISA-L's functions crc32_gzip_refl, isal_adler32, isal_inflate_init and
- * isal_inflate. */
+ * isal_inflate.  adler32 is NULL if this ISA-L does not have it. */
 struct isal {
     __typeof__(&crc32_gzip_refl) crc32_gzip_refl;
     __typeof__(&isal_adler32) adler32;
@@ -37,6 +37,13 @@ struct isal {
 /* Returns ISA-L, and loads it first if necessary.  NULL if it cannot be loaded; loading is tried
  * only once.  Any thread may call this. */
 const struct isal *isal_open(void);
+
+/* Bytes of a text about ISA-L's version. */
+#define ISAL_VERSION_SIZE 128
+
+/* Writes which ISA-L is in use, once isal_open has returned it: the version whose headers this
+ * program was built with, and the name of the file that was loaded, which ends in a version. */
+void isal_version(char text[ISAL_VERSION_SIZE]);
 
 /* Whether ISA-L's inflate does what inflate/raw.c expects. */
 enum isal_verdict { ISAL_UNKNOWN, ISAL_RIGHT, ISAL_WRONG };

@@ -39,7 +39,7 @@ static uint32_t adler(uint32_t value, const uint8_t *p, size_t len)
 
 #ifdef HAVE_ISAL
     const struct isal *isal = len > SMALL ? isal_for(len) : NULL;
-    if (isal != NULL)
+    if (isal != NULL && isal->adler32 != NULL)
         return isal->adler32(value, p, len);
 #endif
     for (; len > step; p += step, len -= step)

@@ -38,6 +38,15 @@ size_t gz_write_header(uint8_t *out, const char *name, uint32_t mtime, int level
     return size;
 }
 
+size_t gz_add_comment(uint8_t *out, size_t size, const char *comment)
+{
+    const size_t comment_size = strlen(comment) + 1;
+
+    out[GZ_FLAGS_AT] |= GZ_FLAG_COMMENT;
+    memcpy(out + size, comment, comment_size);
+    return size + comment_size;
+}
+
 void gz_write_trailer(uint8_t out[GZ_TRAILER_SIZE], uint32_t crc, uint64_t len)
 {
     gz_put_u32(out, crc);

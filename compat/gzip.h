@@ -44,6 +44,12 @@ enum {
  */
 size_t gz_write_header(uint8_t *out, const char *name, uint32_t mtime, int level);
 
+/* Appends a comment to the header out[0..size), which gz_write_header has written and which has no
+ * comment yet.  `out` must have room for strlen(comment) + 1 more bytes.  RFC 1952 wants comments
+ * in ISO 8859-1, with line feeds between lines; this function writes any bytes.  Returns the new
+ * size. */
+size_t gz_add_comment(uint8_t *out, size_t size, const char *comment);
+
 /* Writes the trailer: CRC-32 and length modulo 2^32 of the uncompressed data. */
 void gz_write_trailer(uint8_t out[GZ_TRAILER_SIZE], uint32_t crc, uint64_t len);
 

@@ -82,6 +82,11 @@ struct gpu_batch {
  * reason if there is none. The text has no newline, and is valid during the call only. */
 void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx);
 
+/* Returns, without starting a device, the version of the CUDA toolkit that this program was built
+ * with, and the newest version that the driver supports. They are 1000 times the major number and
+ * 10 times the minor one, as CUDART_VERSION is; 0 if there is no toolkit or driver. */
+void gpu_versions(int *toolkit, int *driver);
+
 /* Returns the number of devices. If there are none, returns 0 with the reason in error. */
 int gpu_count(char error[GPU_ERROR_SIZE]);
 

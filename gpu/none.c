@@ -16,6 +16,11 @@ void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
     line(ctx, message);
 }
 
+void gpu_versions(int *toolkit, int *driver)
+{
+    *toolkit = *driver = 0;
+}
+
 int gpu_queues(const struct lz_level *level)
 {
     (void)level;

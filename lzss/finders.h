@@ -26,6 +26,9 @@ extern "C" {
 LZ_FINDERS(LZ_FINDER_DECLARE)
 #undef LZ_FINDER_DECLARE
 
+/* Finders without a twin: only the CPU engine has them (struct lz_finder). */
+extern const struct lz_finder lz_finder_literals, lz_finder_runs;
+
 #ifdef __cplusplus
 }
 #endif

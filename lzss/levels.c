@@ -61,6 +61,12 @@ static const struct lz_level levels[] = {
     /* clang-format on */
 };
 
+const struct lz_level lz_huffman_only = {
+    .finder = &lz_finder_literals, .split = 4096, .segment_default = 2 * MIB, .core_guess = 5e9};
+
+const struct lz_level lz_run_length = {
+    .finder = &lz_finder_runs, .split = 4096, .segment_default = 2 * MIB, .core_guess = 400e6};
+
 _Static_assert(sizeof(levels) / sizeof(levels[0]) == LZ_LEVEL_MAX + 1, "a row for every level");
 
 const struct lz_level *lz_level(int level)

@@ -82,7 +82,8 @@ struct gpu_finder;
 struct lz_finder {
     const char *name;
 
-    /* The finder that finds the same matches on a GPU.  Builds without CUDA never look into it. */
+    /* The finder that finds the same matches on a GPU; NULL if only the CPU engine has the finder.
+     * Builds without CUDA never look into it. */
     const struct gpu_finder *gpu;
 
     /* Whether lz_match_chunks works: a chunk's matches do not depend on the matches chosen in other
@@ -156,6 +157,16 @@ static inline bool lz_is_stored(const struct lz_level *level)
 {
     return level->finder->find == NULL;
 }
+
+/* Whether a GPU can find matches for `level`. */
+static inline bool lz_has_twin(const struct lz_level *level)
+{
+    return level->finder->gpu != NULL;
+}
+
+/* Rows that stand beside the table, for zlib's strategies Z_HUFFMAN_ONLY and Z_RLE: no matches, and
+ * only runs of one byte. */
+extern const struct lz_level lz_huffman_only, lz_run_length;
 
 /*
  * struct lz_matcher is the CPU engine for one thread: a level, its finder's state, and room for a

@@ -15,6 +15,7 @@
 #include "mpi/options.h"
 #include "mpi/ranks.h"
 #include "src/cleanup.h"
+#include "src/version.h"
 
 /* Makes standard input empty.  No rank can ask the user a question: standard input, if there is
  * any, belongs to rank 0 alone. */
@@ -38,7 +39,7 @@ static void run(struct options *o, struct messages *m, bool prints)
         break;
     case ACTION_VERSION:
         if (prints)
-            options_version();
+            version_print();
         break;
     case ACTION_LICENSE:
         if (prints)

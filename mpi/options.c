@@ -31,6 +31,8 @@ bool mpi_options_check(struct options *o, struct messages *m)
         return refuse(m, "--rsyncable", "segments end where the input says so; use gzlzss");
     if (o->pipeline.container != CONTAINER_GZIP)
         return refuse(m, "--format", "ranks read and write .gz files; use gzlzss");
+    if (o->pipeline.own_level.finder != NULL && o->matcher == NULL)
+        return refuse(m, "--huffman or --rle", "the library has no such strategies; use gzlzss");
     if (o->progress)
         return refuse(m, "--progress", "use -v, which reports each file");
     if (o->name_count == 0)

@@ -213,8 +213,8 @@ static void configure(struct pipeline *p, const struct pipeline_config *config)
         p->config.backend = BACKEND_CPU;
         p->config.segment_size = LZ_CHUNK_SIZE + SOURCE_PIECE_MAX;
     }
-    if (lz_is_stored(pipeline_level(config)))
-        p->config.backend = BACKEND_CPU; /* level 0 has nothing to match */
+    if (!lz_has_twin(pipeline_level(config)))
+        p->config.backend = BACKEND_CPU;
     if (config->backend == BACKEND_AUTO && is_little_for_gpu(config))
         p->config.backend = BACKEND_CPU;
     if (config->expand_backend == BACKEND_AUTO && is_little_for_gpu(config))
@@ -567,6 +567,10 @@ void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config 
 {
     if (lz_is_stored(pipeline_level(asked))) {
         snprintf(why, GPU_ERROR_SIZE, "level 0 finds no matches");
+        return;
+    }
+    if (!lz_has_twin(pipeline_level(asked))) {
+        snprintf(why, GPU_ERROR_SIZE, "only the CPU can find matches in this way");
         return;
     }
 #ifndef HAVE_CUDA

@@ -130,20 +130,23 @@ static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job 
 
 bool compress_make_header(struct file *f)
 {
-    const enum container container = f->o->pipeline.container;
+    const struct options *o = f->o;
+    const enum container container = o->pipeline.container;
+    const char *name = f->is_stdin ? o->alias : names_base(f->name);
+    const size_t comment = o->comment != NULL ? strlen(o->comment) + 1 : 0;
+
     /* If the output's name was shortened, only the header has the whole name. */
-    const bool has_name = !f->is_stdin && (!f->o->no_name || f->is_shortened);
-
-    const char *name = has_name ? names_base(f->name) : NULL;
-
+    if (o->no_name && !f->is_shortened)
+        name = NULL;
     /* At least one byte, since malloc may return NULL for none. */
-    f->header = malloc(gz_start_room(container, name) + 1);
+    f->header = malloc(gz_start_room(container, name) + comment + 1);
     if (f->header == NULL) {
         file_out_of_memory(f);
         return false;
     }
-    f->header_len =
-        gz_write_start(container, f->header, name, time_to_store(f), f->o->pipeline.level);
+    f->header_len = gz_write_start(container, f->header, name, time_to_store(f), o->pipeline.level);
+    if (o->comment != NULL && container == CONTAINER_GZIP)
+        f->header_len = gz_add_comment(f->header, f->header_len, o->comment);
     return true;
 }
 

@@ -205,19 +205,11 @@ static void report_expansion(struct file *f, struct pipeline *p,
                  stats->runs, 100 * (double)stats->bytes / (double)f->out_bytes);
 }
 
-/* Prints, for -vv, that zlib was used in place of ISA-L, and how much slower that is.  Prints
- * nothing about small files, where the difference is too small to notice. */
-static void report_inflate(struct file *f, enum gz_format format)
+/* Whether zlib decompressed the file in place of ISA-L, and the file is so large that this made a
+ * difference. */
+static bool lacked_isal(const struct file *f, enum gz_format format)
 {
-    const char *why;
-
-    if (f->o->verbose < 2 || f->o->action == ACTION_LIST || !gz_is_deflate(format) ||
-        f->in_bytes < PIPELINE_EXPAND_MIN)
-        return;
-    why = isal_why_not();
-    if (why != NULL)
-        msg_note(&f->m, "%s: ISA-L not used, so decompression takes 2.5 times as long: %s", f->name,
-                 why);
+    return gz_is_deflate(format) && f->in_bytes >= PIPELINE_EXPAND_MIN && isal_why_not() != NULL;
 }
 
 /* Whether several threads may decompress the file.  (Standard input may be at any offset, so its
@@ -405,8 +397,7 @@ static bool decompress(struct file *f, struct pipeline *p)
         if (ok)
             report_expansion(f, p, &stats);
     }
-    if (ok)
-        report_inflate(f, info.format);
+    f->lacked_isal = ok && lacked_isal(f, info.format);
     return ok;
 }
 

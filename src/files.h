@@ -82,6 +82,7 @@ struct file {
     bool to_stdout;       /* the output is standard output, or there is no output */
     int out_fd;           /* a descriptor to write to, or -1 */
     bool made_temporary;  /* after the work: the output had a temporary name (output.h) */
+    bool lacked_isal;     /* after the work: ISA-L would have saved much time, but was not used */
     uint32_t stored_time; /* the time from the header, for the output; 0: none */
     struct stat in_stat;  /* the input's attributes before anything was read */
     /* The input's id; known only if the file waits for its commit and may be removed. */

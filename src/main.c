@@ -21,6 +21,7 @@
 #include "src/operands.h"
 #include "src/options.h"
 #include "src/testing.h"
+#include "src/version.h"
 
 static void print_line(void *ctx, const char *text)
 {
@@ -95,7 +96,7 @@ static int run(int argc, char **argv)
         options_help(m.program);
         break;
     case ACTION_VERSION:
-        options_version();
+        version_print();
         break;
     case ACTION_LICENSE:
         options_license();

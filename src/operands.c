@@ -262,7 +262,7 @@ static void begin_progress(struct progress *p, const struct options *o)
 {
     progress_start(p, &(struct progress_run){
                           .asked = o->progress,
-                          .verbose = o->verbose > 0,
+                          .verbose = o->verbose > 0 && !o->no_progress,
                           .to_stdout = o->to_stdout || o->action == ACTION_LIST ||
                                        (o->name_count == 0 && o->action != ACTION_TEST),
                           .expanding = o->action != ACTION_COMPRESS,

@@ -15,9 +15,7 @@
 #include <string.h>
 
 #include "base/bgzf.h"
-#include "base/isal.h"
 #include "base/limits.h"
-#include "inflate/raw.h"
 #include "papers/papers.h"
 #include "src/names.h"
 #include "src/options.h"
@@ -28,14 +26,17 @@ enum {
     OPTION_ATOMIC = 256,
     OPTION_BACKEND,
     OPTION_BITS,
+    OPTION_COMPRESS,
     OPTION_DEVICE,
     OPTION_FORMAT,
+    OPTION_HUFFMAN,
     OPTION_LEVEL,
     OPTION_LIST_DEVICES,
     OPTION_MATCHER,
+    OPTION_NO_PROGRESS,
     OPTION_PRESUME_INPUT_TTY,
     OPTION_PROGRESS,
-    OPTION_SYNCHRONOUS,
+    OPTION_RM,
     /* OPTION_OF_PEER + i: long option i of the program by whose name gzlzss is called (peers.h). */
     OPTION_OF_PEER = 1024,
 };
@@ -45,6 +46,9 @@ enum {
 
 #define DEVICE_MAX 1023
 
+/* How to find matches in place of the level's way, as the last of --huffman and --rle says. */
+enum strategy { STRATEGY_OF_LEVEL, STRATEGY_HUFFMAN, STRATEGY_RLE };
+
 /* Options seen so far whose meaning depends on other options; conclude combines them, as gzip
  * does. */
 struct wishes {
@@ -53,6 +57,7 @@ struct wishes {
     int no_name, no_time;       /* -1: the default of the action */
     const char *suffix_source;  /* the source of -S (`source` in struct messages) */
     const char *matcher_source; /* the source of --matcher */
+    enum strategy strategy;
 };
 
 /* The structs whose members options can set.  The names end in the structs' names, since MEMBER
@@ -75,6 +80,7 @@ enum effect_kind {
 _Static_assert(sizeof(enum action) == sizeof(int), "the same size");
 _Static_assert(sizeof(enum backend) == sizeof(int), "the same size");
 _Static_assert(sizeof(enum container) == sizeof(int), "the same size");
+_Static_assert(sizeof(enum strategy) == sizeof(int), "the same size");
 
 /* What an option does to one member of one struct. */
 struct effect {
@@ -94,7 +100,7 @@ struct effect {
 enum in_gzip { NOT_IN_GZIP, IN_GZIP, IN_GZIP_BY_NAME };
 
 struct option_row {
-    /* The option's letter, or an OPTION_ or PEER_ number; 0: the row is a heading of --help. */
+    /* The option's letter, or an OPTION_ number; 0: the row is a heading of --help. */
     int id;
     const char *name;         /* the long name; NULL: there is only a letter */
     const char *argument;     /* the argument's name in --help; NULL: no argument */
@@ -135,6 +141,7 @@ struct option_row {
 #define CONTAINS(as) \
     {.kind = SET_INT, MEMBER(enum container, options, pipeline.container), .value = (as)}
 #define LEVEL(n) SETS_INT(options, pipeline.level, n)
+#define STRATEGY(as) {.kind = SET_INT, MEMBER(enum strategy, wishes, strategy), .value = (as)}
 #define THREADS \
     TAKES_NUMBER(options, pipeline.threads, 0, PIPELINE_THREADS_MAX, "number of threads", \
                  " (0: all cores)")
@@ -156,6 +163,7 @@ static const char *const formats[] = {
 
 static const struct option_row rows[] = {
     {'d', "decompress", NULL, "decompress", DOES(SETS(wishes, decompress)), .in_mpi = SAME},
+    {OPTION_COMPRESS, "compress", NULL, "compress: undo -d", DOES(CLEARS(wishes, decompress))},
     {'l', "list", NULL, "list sizes and names of compressed files", DOES(SETS(wishes, list))},
     {'t', "test", NULL, "test the integrity of compressed files",
      DOES(SETS(wishes, test)), .in_mpi = SAME},
@@ -166,6 +174,7 @@ static const struct option_row rows[] = {
     {'f', "force", NULL, "overwrite output; allow links and terminals", DOES(SETS(options, force)),
      .in_mpi = "overwrite output; allow links"},
     {'k', "keep", NULL, "keep input files", DOES(SETS(options, keep)), .in_mpi = SAME},
+    {OPTION_RM, "rm", NULL, "remove input files: undo -k", DOES(CLEARS(options, keep))},
     {'r', "recursive", NULL, "go through directories", DOES(SETS(options, recursive))},
     {'S', "suffix", "SUF", "use suffix SUF in place of .gz",
      DOES(TAKES_TEXT(wishes, suffix), NOTES_SOURCE(wishes, suffix_source)), .in_mpi = SAME},
@@ -175,9 +184,13 @@ static const struct option_row rows[] = {
     {'N', "name", NULL, "store or restore name and time",
      DOES(SETS_INT(wishes, no_name, 0), SETS_INT(wishes, no_time, 0)),
      .in_gzip = IN_GZIP, .in_mpi = SAME},
+    {'m', "no-time", NULL, "do not store or restore the time", DOES(SETS_INT(wishes, no_time, 1))},
+    {'M', "time", NULL, "store or restore the time", DOES(SETS_INT(wishes, no_time, 0))},
+    {'A', "alias", "NAME", "store NAME for standard input", DOES(TAKES_TEXT(options, alias))},
+    {'C', "comment", "TEXT", "store TEXT as a comment", DOES(TAKES_TEXT(options, comment))},
     {OPTION_ATOMIC, "atomic", NULL, "let an output have its name only when it is whole",
      DOES(SETS(options, atomic))},
-    {OPTION_SYNCHRONOUS, "synchronous", NULL, "sync output to disk before removing input",
+    {'Y', "synchronous", NULL, "sync output to disk before removing input",
      DOES(SETS(options, synchronous)), .in_mpi = "sync output to disk, also with -k"},
 
     {.help = "How to compress:"},
@@ -206,6 +219,9 @@ static const struct option_row rows[] = {
     {'i', "independent", NULL, "ignored: segments are independent anyway", DOES(IS_IGNORED)},
     {'R', "rsyncable", NULL, "make output that rsync can update in parts",
      DOES(SETS(options, pipeline.rsyncable)), .in_gzip = IN_GZIP_BY_NAME},
+    {OPTION_HUFFMAN, "huffman", NULL, "find no repetitions, only code bytes",
+     DOES(STRATEGY(STRATEGY_HUFFMAN))},
+    {'U', "rle", NULL, "find only runs of one byte", DOES(STRATEGY(STRATEGY_RLE))},
     {OPTION_BACKEND, "backend", "NAME", "use the engine auto (default), cpu or gpu",
      DOES(TAKES_WORD(enum backend, options, pipeline.backend, backends, "backend")),
      .in_mpi = SAME},
@@ -229,7 +245,9 @@ static const struct option_row rows[] = {
      DOES(SETS_INT(options, verbose, 0), SETS(messages, quiet)),
      .in_gzip = IN_GZIP, .in_mpi = SAME},
     {OPTION_PROGRESS, "progress", NULL, "show progress, even if not on a terminal",
-     DOES(SETS(options, progress))},
+     DOES(SETS(options, progress), CLEARS(options, no_progress))},
+    {OPTION_NO_PROGRESS, "no-progress", NULL, "show no progress, even with -v on a terminal",
+     DOES(SETS(options, no_progress), CLEARS(options, progress))},
     {'h', "help", NULL, "give this help", DOES(ACTS(ACTION_HELP)), .in_mpi = SAME},
     {'L', "license", NULL, "display the license", DOES(ACTS(ACTION_LICENSE))},
     {'V', "version", NULL, "display the version number", DOES(ACTS(ACTION_VERSION)),
@@ -245,17 +263,18 @@ static const struct option_row rows[] = {
     SYNONYM('d', "uncompress"),
     SYNONYM('d', "d"), /* not --device */
     SYNONYM('d', "de"),
+    SYNONYM('h', "h"),   /* not --huffman */
     SYNONYM('l', "lis"), /* not --list-devices */
+    SYNONYM('n', "no"),  /* not --no-time */
+    SYNONYM('n', "no-"),
     /* An option of compress, which gzip accepts and ignores. */
     {OPTION_BITS, "bits", "N", NULL, DOES(IS_ODD)},
     SYNONYM('q', "silent"),
     {'Z', "lzw", NULL, NULL, DOES(IS_ODD)},
     {OPTION_PRESUME_INPUT_TTY, "-presume-input-tty", NULL, NULL,
      DOES(SETS(options, presume_input_tty))},
-    /* Letters of gzip without long names.  -m and -M are like -n and -N, but for the time only: */
+    /* A letter of gzip without a long name: */
     {'H', NULL, NULL, NULL, DOES(ACTS(ACTION_HELP))},
-    {'m', NULL, NULL, NULL, DOES(SETS_INT(wishes, no_time, 1))},
-    {'M', NULL, NULL, NULL, DOES(SETS_INT(wishes, no_time, 0))},
     /* Digits: levels, or the second digit of a level from 10 on: */
     DIGIT(2),
     DIGIT(3),
@@ -264,10 +283,6 @@ static const struct option_row rows[] = {
     DIGIT(6),
     DIGIT(7),
     DIGIT(8),
-    /* Options that only other programs have (peers.h): */
-    {PEER_COMPRESS, NULL, NULL, NULL, DOES(CLEARS(wishes, decompress))},
-    {PEER_REMOVE, NULL, NULL, NULL, DOES(CLEARS(options, keep))},
-    {PEER_SYNCHRONOUS, NULL, NULL, NULL, DOES(SETS(options, synchronous))},
 };
 
 /* clang-format on */
@@ -485,6 +500,20 @@ static const struct option_row *find_row(int id)
     return row;
 }
 
+/* Finds the row of the long option that `text` starts with.  There must be one.  Sets *argument to
+ * what follows "=" in the text, or leaves it as it is. */
+static const struct option_row *find_named(const char *text, const char **argument)
+{
+    const size_t length = strcspn(text, "=");
+    const struct option_row *row = rows;
+
+    while (row->name == NULL || strncmp(row->name, text, length) != 0 || row->name[length] != '\0')
+        row++;
+    if (text[length] == '=')
+        *argument = text + length + 1;
+    return find_row(row->id);
+}
+
 /* The default number of threads: one for each core that this process may run on. */
 static int default_threads(void)
 {
@@ -496,7 +525,14 @@ static int default_threads(void)
 _Static_assert(LZ_LEVEL_MAX >= 10 && LZ_LEVEL_MAX < 20, "parse knows a 1 and one more digit");
 
 #define LONG_OPTIONS (ROWS + PEER_OPTIONS_MAX)
-#define LETTERS (3 * ROWS + PEER_OPTIONS_MAX + 32)
+#define LETTERS (3 * ROWS + 2 * PEER_OPTIONS_MAX + 32)
+
+/* Whether getopt_long should ask for the option's argument.  An option that is refused is refused
+ * without one, too. */
+static bool needs_argument(const struct peer_option *p)
+{
+    return p->argument != NULL && p->kind != PEER_REFUSED;
+}
 
 /* Makes getopt_long's tables from the peer's options and from `rows`.  peer may be NULL. */
 static void make_tables(const struct peer *peer, struct option long_options[LONG_OPTIONS + 1],
@@ -513,13 +549,17 @@ static void make_tables(const struct peer *peer, struct option long_options[LONG
     for (size_t i = 0; peer != NULL && i < peer->count; i++) {
         const struct peer_option *p = &peer->options[i];
 
-        if (p->letter != 0)
+        if (p->letter != 0) {
             *end++ = p->letter;
+            if (needs_argument(p))
+                *end++ = ':';
+        }
         if (p->name == NULL)
             continue;
         long_options[n].name = p->name;
-        /* An option that is refused may have an argument. */
-        long_options[n].has_arg = p->means == PEER_REFUSED ? optional_argument : no_argument;
+        long_options[n].has_arg = needs_argument(p)         ? required_argument
+                                  : p->kind == PEER_REFUSED ? optional_argument
+                                                            : no_argument;
         long_options[n++].val = OPTION_OF_PEER + (int)i;
     }
     for (int i = 0; i < ROWS; i++) {
@@ -607,6 +647,36 @@ static bool refuse_of_peer(const struct peer_option *p, const char *name, struct
     return try_help(m);
 }
 
+/* Prints that an option of the peer has no effect, as conclude does for gzip's --ascii. */
+static void ignore_of_peer(const struct peer_option *p, const char *name, struct messages *m)
+{
+    if (m->quiet)
+        return;
+    if (name != NULL)
+        msg_note(m, "option --%s ignored by gzlzss, which this is (%s)", name, p->what);
+    else
+        msg_note(m, "option -%c ignored by gzlzss, which this is (%s)", p->letter, p->what);
+}
+
+/* Applies the option of a row, which getopt_long has found by its long name or, if `name` is NULL,
+ * by a letter.  False, with a message printed, if this source may not hold it, or if its argument
+ * makes no sense. */
+static bool apply_row(struct options *o, struct wishes *w, const struct source_of_options *from,
+                      const struct option_row *row, const char *name, const char *argument,
+                      struct messages *m)
+{
+    if (!is_gzip_variable(from) || row->in_gzip == IN_GZIP ||
+        (row->in_gzip == IN_GZIP_BY_NAME && name != NULL))
+        return apply(o, w, row, argument, m);
+    if (row->id == '0')
+        msg_error(m, "invalid option -- '0'"); /* gzip has no level 0 */
+    else if (name != NULL)
+        msg_error(m, "--%s: option not valid in GZIP environment variable", name);
+    else
+        msg_error(m, "-%c: option not valid in GZIP environment variable", row->id);
+    return try_help(m);
+}
+
 /* Applies the option that getopt_long has found, by its long name or, if `name` is NULL, by its
  * letter.  False, with a message printed, if it is no option, or not allowed in this source. */
 static bool apply_found(struct options *o, struct wishes *w, const struct source_of_options *from,
@@ -614,26 +684,23 @@ static bool apply_found(struct options *o, struct wishes *w, const struct source
 {
     const struct peer_option *p = found_of_peer(from, id, name);
     const struct option_row *row;
+    const char *argument = optarg;
 
-    if (p != NULL && p->means == PEER_REFUSED)
+    if (p == NULL)
+        return apply_row(o, w, from, find_row(id), name, argument, m);
+    switch (p->kind) {
+    case PEER_MEANS:
+        row = find_named(p->means, &argument);
+        return apply_row(o, w, from, row, name, argument, m);
+    case PEER_IGNORED:
+        ignore_of_peer(p, name, m);
+        return true;
+    case PEER_REFUSED:
         return refuse_of_peer(p, name, m);
-    if (p != NULL && p->means == PEER_NONE) {
+    default: /* PEER_NONE */
         msg_error(m, "invalid option -- '%c'", p->letter);
         return try_help(m);
     }
-    if (p != NULL)
-        id = p->means;
-    row = find_row(id);
-    if (!is_gzip_variable(from) || row->in_gzip == IN_GZIP ||
-        (row->in_gzip == IN_GZIP_BY_NAME && name != NULL))
-        return apply(o, w, row, optarg, m);
-    if (id == '0')
-        msg_error(m, "invalid option -- '0'"); /* gzip has no level 0 */
-    else if (name != NULL)
-        msg_error(m, "--%s: option not valid in GZIP environment variable", name);
-    else
-        msg_error(m, "-%c: option not valid in GZIP environment variable", id);
-    return try_help(m);
 }
 
 /* Reads one source of options.  Moves its operands to argv[1] and after, and sets argc to their
@@ -642,13 +709,15 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
                   struct messages *m)
 {
     const bool operands_last = getenv("POSIXLY_CORRECT") != NULL;
-    struct option long_options[LONG_OPTIONS + 1] = {{0}};
-    char letters[LETTERS];
+    /* Too large for the stack.  Only one thread reads options. */
+    static struct option long_options[LONG_OPTIONS + 1];
+    static char letters[LETTERS];
     bool after_one = false; /* the last letter of this argument was 1 */
     /* The first operand in an environment variable, where an operand is an error. */
     const char *operand = NULL;
     int names = 0;
 
+    memset(long_options, 0, sizeof(long_options));
     make_tables(from->peer, long_options, letters);
     opterr = 0; /* say_wrong_option prints errors */
     optind = 0; /* makes getopt_long start from the beginning */
@@ -750,11 +819,17 @@ static bool decompresses(const char *program)
 static bool apply_program_name(struct options *o, struct wishes *w, const struct peer *peer,
                                struct messages *m)
 {
+    const struct option_row *implied;
+    const char *argument = NULL;
+
     o->to_stdout = is_cat(m->program);
     w->decompress = decompresses(m->program);
     if (peer == NULL)
         return true;
-    o->keep = peer->keeps;
+    if (peer->implies != NULL) {
+        implied = find_named(peer->implies, &argument);
+        apply(o, w, implied, argument, m);
+    }
     if (peer->differs != NULL)
         msg_error(m, "gzlzss does not stand in for this program, whose %s", peer->differs);
     return peer->differs == NULL;
@@ -762,19 +837,23 @@ static bool apply_program_name(struct options *o, struct wishes *w, const struct
 
 /* Replaces the level's match finder by the one that --matcher names.  False, with a message
  * printed, if the name or its parameters are wrong. */
-static bool choose_matcher(struct options *o, const char *source, struct messages *m)
+static bool choose_matcher(struct options *o, const struct wishes *w, struct messages *m)
 {
     struct lz_level level = *lz_level(o->pipeline.level);
     char error[PAPER_ERROR_SIZE];
 
     if (o->matcher == NULL)
         return true;
+    if (w->strategy != STRATEGY_OF_LEVEL) {
+        msg_error(m, "--matcher does not go with --huffman and --rle");
+        return false;
+    }
     if (lz_is_stored(&level)) {
         msg_error(m, "--matcher does not go with level 0, which finds no matches");
         return false;
     }
     if (!paper_parse(o->matcher, &level, error)) {
-        m->source = source;
+        m->source = w->matcher_source;
         msg_error(m, "invalid matcher '%s': %s", o->matcher, error);
         return false;
     }
@@ -837,8 +916,11 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
     }
     if (o->pipeline.container == CONTAINER_BGZF && !suit_bgzf(o, m))
         return false;
-    if (!choose_matcher(o, w->matcher_source, m))
+    if (!choose_matcher(o, w, m))
         return false;
+    /* Level 0 stores with any strategy, as in zlib. */
+    if (w->strategy != STRATEGY_OF_LEVEL && o->pipeline.level != LZ_LEVEL_STORED)
+        o->pipeline.own_level = w->strategy == STRATEGY_HUFFMAN ? lz_huffman_only : lz_run_length;
     if (w->ascii && !m->quiet)
         msg_note(m, "option --ascii ignored on this system");
     o->threads_given = o->pipeline.threads > 0;
@@ -947,10 +1029,35 @@ static void print_purpose(const char *program, const struct peer *peer)
             "Compress FILEs to gzip's format on all cores, or decompress them.\n"
 #endif
             "\nWhat to do (by default, compress each FILE to FILE.gz and %s FILE):\n",
-            peer != NULL && peer->keeps ? "keep" : "remove");
+            peer != NULL && peer->implies != NULL && strcmp(peer->implies, "keep") == 0 ? "keep"
+                                                                                        : "remove");
 }
 
-/* Prints the options that mean what they mean to the peer, and the options that gzlzss refuses. */
+/* Prints the peer's options of one kind after a heading, by letter if they have one.  Prints
+ * nothing if there are none. */
+static void print_kind_of_peer(const struct peer *peer, enum peer_kind kind, const char *heading)
+{
+    bool has_any = false;
+
+    for (size_t i = 0; i < peer->count; i++) {
+        const struct peer_option *p = &peer->options[i];
+
+        if (p->kind != kind)
+            continue;
+        if (!has_any)
+            printf("  %-24s", heading);
+        has_any = true;
+        if (p->letter != 0)
+            printf(" -%c", p->letter);
+        else
+            printf(" --%s", p->name);
+    }
+    if (has_any)
+        putchar('\n');
+}
+
+/* Prints the options that mean what they mean to the peer, and those that gzlzss ignores or
+ * refuses. */
 static void print_options_of_peer(const struct peer *peer)
 {
     bool has_any = false;
@@ -958,20 +1065,15 @@ static void print_options_of_peer(const struct peer *peer)
     for (size_t i = 0; i < peer->count; i++) {
         const struct peer_option *p = &peer->options[i];
 
-        if (p->means == PEER_REFUSED || p->means == PEER_NONE)
+        if (p->kind != PEER_MEANS)
             continue;
         if (!has_any)
             printf("\nAs in %s:\n", peer->names[0]);
         has_any = true;
-        print_option(p->letter, p->name, NULL, p->what);
+        print_option(p->letter, p->name, p->argument, p->what);
     }
-    if (!has_any)
-        return;
-    printf("  not supported:          ");
-    for (size_t i = 0; i < peer->count; i++)
-        if (peer->options[i].means == PEER_REFUSED)
-            printf(" -%c", peer->options[i].letter);
-    putchar('\n');
+    print_kind_of_peer(peer, PEER_IGNORED, "ignored:");
+    print_kind_of_peer(peer, PEER_REFUSED, "not supported:");
 }
 
 void options_list_for_mpi(void)
@@ -1055,25 +1157,4 @@ void options_license(void)
            "This is free software under the MIT License: you may use, copy, modify and\n"
            "redistribute it.  There is NO WARRANTY, to the extent permitted by law.\n",
            PACKAGE_STRING);
-}
-
-void options_version(void)
-{
-    const char *inflate = "zlib";
-
-#ifdef HAVE_ISAL
-    inf_close(inf_open(false)); /* opening a decoder tests whether ISA-L works */
-    inflate = isal_open() == NULL      ? "zlib (ISA-L could not be loaded)"
-              : isal_why_not() != NULL ? "zlib (ISA-L does not decompress as expected)"
-                                       : "ISA-L";
-#endif
-    printf("%s\n"
-           "CUDA: %s.  CRC-32 and inflate: %s.\n",
-           PACKAGE_STRING,
-#ifdef HAVE_CUDA
-           "yes",
-#else
-           "no",
-#endif
-           inflate);
 }

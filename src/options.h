@@ -40,11 +40,14 @@ struct options {
     bool synchronous;
     bool atomic;            /* name each output only once it is complete */
     bool progress;          /* show the progress line even if standard error is no terminal */
+    bool no_progress;       /* never show the progress line */
     bool stdin_is_closed;   /* standard input was closed when the program started */
     bool presume_input_tty; /* gzip's option for its tests: treat standard input as a terminal */
     int verbose;            /* how often -v was given */
     const char *suffix;     /* 1 to NAMES_SUFFIX_MAX bytes */
     const char *matcher;    /* the argument of --matcher (papers/papers.h), or NULL */
+    const char *alias;      /* the name that the header has for standard input, or NULL */
+    const char *comment;    /* the comment in the header, or NULL */
     struct pipeline_config pipeline; /* the limits on memory are not set yet (run.h) */
     /* An option gave the number of threads; if not, it is the number of cores in the affinity
      * mask. */
@@ -78,9 +81,6 @@ void options_help(const char *program);
 
 /* Prints what --matcher=help prints. */
 void options_matchers(void);
-
-/* Prints what --version prints. */
-void options_version(void);
 
 /* Prints what --license prints. */
 void options_license(void);

@@ -16,25 +16,27 @@
 static const char *const gzip_names[] = {"gzip", "gunzip", "zcat", "gzcat", "uncompress", NULL};
 
 static const struct peer_option gzip_options[] = {
-    {'0', NULL, PEER_NONE, NULL},
+    {.letter = '0', .kind = PEER_NONE}, {.letter = 'A', .kind = PEER_NONE},
+    {.letter = 'C', .kind = PEER_NONE}, {.letter = 'K', .kind = PEER_NONE},
+    {.letter = 'U', .kind = PEER_NONE}, {.letter = 'Y', .kind = PEER_NONE},
+    {.letter = 'z', .kind = PEER_NONE},
 };
 
 /* --- pigz (2.6 and 2.8) --------------------------------------------------------------------- */
 
 static const char *const pigz_names[] = {"pigz", "unpigz", NULL};
 
+/* clang-format off */
+
+/* pigz's -F, -I, -J and -O are for its level 11, which is zopfli's method.  gzlzss's level 11 is
+ * another method, without such options. */
 static const struct peer_option pigz_options[] = {
-    {'T', "no-time", 'm', "do not store or restore the time; also -m"},
-    {0, "time", 'M', "store or restore the time; also -M"},
-    {'Y', NULL, PEER_SYNCHRONOUS, "sync output to disk before removing input"},
-    {'A', "alias", PEER_REFUSED, "a name in a zip file"},
-    {'C', "comment", PEER_REFUSED, "a comment in the header"},
-    {'F', "first", PEER_REFUSED, "zopfli's iterations"},
-    {'H', "huffman", PEER_REFUSED, "Huffman coding alone"},
-    {'I', "iterations", PEER_REFUSED, "zopfli's iterations"},
-    {'J', "maxsplits", PEER_REFUSED, "zopfli's blocks"},
-    {'O', "oneblock", PEER_REFUSED, "zopfli's blocks"},
-    {'U', "rle", PEER_REFUSED, "run-length encoding"},
+    {'F', "first", NULL, "zopfli's iterations before blocks", PEER_IGNORED, NULL},
+    {'H', NULL, NULL, "code by Huffman codes only; also --huffman", PEER_MEANS, "huffman"},
+    {'I', "iterations", "N", "zopfli's iterations", PEER_IGNORED, NULL},
+    {'J', "maxsplits", "N", "zopfli's blocks", PEER_IGNORED, NULL},
+    {'O', "oneblock", NULL, "zopfli's blocks", PEER_IGNORED, NULL},
+    {'T', NULL, NULL, "do not store or restore the time; also -m", PEER_MEANS, "no-time"},
 };
 
 /* --- igzip (2.30) --------------------------------------------------------------------------- */
@@ -43,15 +45,33 @@ static const char *const igzip_names[] = {"igzip", NULL};
 
 /* igzip's levels are 0 to 3, and level 0 compresses. */
 static const struct peer_option igzip_options[] = {
-    {'0', NULL, '1', "compress fastest, as -1"},
-    {'z', "compress", PEER_COMPRESS, "compress, which is the default"},
-    {0, "rm", PEER_REMOVE, "remove input files"},
-    {'o', NULL, PEER_REFUSED, "a name for the output"},
+    {'0', NULL, NULL, "compress fastest, as -1", PEER_MEANS, "level=1"},
+    {'o', NULL, "FILE", "a name for the output", PEER_REFUSED, NULL},
+    {'z', NULL, NULL, "compress, which is the default; also --compress", PEER_MEANS, "compress"},
 };
+
+/* --- bgzip (htslib 1.16 and 1.21) ----------------------------------------------------------- */
+
+static const char *const bgzip_names[] = {"bgzip", NULL};
+
+static const struct peer_option bgzip_options[] = {
+    {'@', NULL, "N", "use N threads; also --threads", PEER_MEANS, "threads"},
+    {'b', "offset", "N", "decompress from an offset", PEER_REFUSED, NULL},
+    {0, "binary", NULL, "blocks need not end with a line", PEER_IGNORED, NULL},
+    {'g', "rebgzip", NULL, "cut as an index says", PEER_REFUSED, NULL},
+    {'i', "index", NULL, "make an index", PEER_REFUSED, NULL},
+    {'I', "index-name", "FILE", "the index's name", PEER_REFUSED, NULL},
+    {'l', "compress-level", "N", "compress at level N; also --level", PEER_MEANS, "level"},
+    {'o', "output", "FILE", "a name for the output", PEER_REFUSED, NULL},
+    {'r', "reindex", NULL, "make an index of a compressed file", PEER_REFUSED, NULL},
+    {'s', "size", "N", "decompress N bytes", PEER_REFUSED, NULL},
+};
+
+/* clang-format on */
 
 /* --- Programs that write, or do, something else --------------------------------------------- */
 
-static const char *const bgzip_names[] = {"bgzip", "pbgzip", NULL};
+static const char *const pbgzip_names[] = {"pbgzip", NULL};
 static const char *const bzip2_names[] = {"bzip2",  "bunzip2",  "bzcat",  "pbzip2",
                                           "lbzip2", "lbunzip2", "lbzcat", NULL};
 static const char *const compress_names[] = {"compress", NULL};
@@ -62,7 +82,7 @@ static const char *const xz_names[] = {"xz",  "unxz", "xzcat",  "lzma",  "unlzma
 static const char *const zip_names[] = {"zip", "unzip", "funzip", NULL};
 static const char *const zstd_names[] = {"zstd", "zstdmt", "pzstd", "unzstd", "zstdcat", NULL};
 
-_Static_assert(sizeof(pigz_options) / sizeof(pigz_options[0]) <= PEER_OPTIONS_MAX,
+_Static_assert(sizeof(bgzip_options) / sizeof(bgzip_options[0]) <= PEER_OPTIONS_MAX,
                "the longest list");
 
 #define OPTIONS(list) .options = (list), .count = sizeof(list) / sizeof((list)[0])
@@ -70,8 +90,9 @@ _Static_assert(sizeof(pigz_options) / sizeof(pigz_options[0]) <= PEER_OPTIONS_MA
 static const struct peer peers[] = {
     {.names = gzip_names, OPTIONS(gzip_options)},
     {.names = pigz_names, OPTIONS(pigz_options), .variable = "PIGZ"},
-    {.names = igzip_names, OPTIONS(igzip_options), .keeps = true, .ignores_gzip = true},
-    {.names = bgzip_names, .differs = "format is BGZF"},
+    {.names = igzip_names, OPTIONS(igzip_options), .implies = "keep", .ignores_gzip = true},
+    {.names = bgzip_names, OPTIONS(bgzip_options), .implies = "format=bgzf", .ignores_gzip = true},
+    {.names = pbgzip_names, .differs = "format is BGZF"},
     {.names = bzip2_names, .differs = "format is bzip2"},
     {.names = compress_names, .differs = "format is .Z"},
     {.names = lz4_names, .differs = "format is lz4"},

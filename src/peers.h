@@ -10,22 +10,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What an option can mean, besides the meanings of gzlzss's letters. */
-enum {
-    PEER_REFUSED = 512, /* an error: gzlzss does not do this */
-    PEER_NONE,          /* an error: the program has no such option */
-    PEER_COMPRESS,      /* do not decompress */
-    PEER_REMOVE,        /* do not keep the input */
-    PEER_SYNCHRONOUS,   /* sync output to disk before removing the input */
+/* What gzlzss does about an option of another program. */
+enum peer_kind {
+    PEER_MEANS,   /* the option means an option of gzlzss */
+    PEER_IGNORED, /* a message says that the option has no effect here; the work is done */
+    PEER_REFUSED, /* an error: gzlzss does not do this */
+    PEER_NONE,    /* an error: the program has no such option */
 };
 
 /* An option of another program that means something else to gzlzss, or that gzlzss does not
  * have. */
 struct peer_option {
-    char letter;      /* 0: the option has no letter */
-    const char *name; /* the long name; NULL: the option has none */
-    int means;        /* a PEER_ number, or the letter of a gzlzss option without argument */
-    const char *what; /* what the option does, in a few words */
+    char letter;          /* 0: the option has no letter */
+    const char *name;     /* the long name; NULL: the option has none, or gzlzss's has this name */
+    const char *argument; /* the argument's name in --help; NULL: no argument */
+    const char *what;     /* what the option does, in a few words; NULL: only with PEER_NONE */
+    enum peer_kind kind;
+    /* PEER_MEANS: a long name of gzlzss, without dashes.  If that option takes an argument, "=" and
+     * the argument follow; if they do not, `argument` is not NULL, and the user gives it. */
+    const char *means;
 };
 
 /* The most options that are listed for a program. */
@@ -36,8 +39,10 @@ struct peer {
     const char *differs;               /* why gzlzss cannot stand in for the program, or NULL */
     const struct peer_option *options; /* options[0..count) */
     size_t count;                      /* at most PEER_OPTIONS_MAX */
-    bool keeps;                        /* the program keeps its inputs by default */
-    bool ignores_gzip;                 /* the program does not read the environment variable GZIP */
+    /* An option of gzlzss that the program's name implies, or NULL: a long name without dashes, and
+     * perhaps "=" and an argument. */
+    const char *implies;
+    bool ignores_gzip; /* the program does not read the environment variable GZIP */
     /* The environment variable that holds options for the program, or NULL.  If it is not NULL, the
      * variable GZIP may hold all options, too, instead of only some. */
     const char *variable;

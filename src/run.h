@@ -25,6 +25,7 @@ struct run {
     bool side_by_side;             /* files may be worked on side by side */
     long descriptors;              /* the most descriptors; set by run_need_limits */
     bool told_temporary;           /* the note was printed that outputs have temporary names */
+    bool told_isal;                /* the note was printed that ISA-L is not used */
 };
 
 /* Lets malloc keep the memory that decompressing a file takes, for the next file. */

@@ -9,7 +9,7 @@ load helpers
 # Options that the command accepts and --help does not list.  The manual page must have them; the
 # completions may.
 unlisted='ascii silent to-stdout uncompress'
-unlisted_letters='H M a m'
+unlisted_letters='H a'
 
 setup() {
     enter_test_directory
@@ -108,6 +108,30 @@ accepted() {
     for letter in $unlisted_letters; do
         accepted "-$letter" || fail "-$letter: $(cat stderr)"
     done
+}
+
+# Prints gzlzss's cells of the tables in docs/habits.md.
+in_habits() {
+    awk -F '|' 'NF == 10 && !/---/ { print $9 }' "$srcdir/docs/habits.md"
+}
+
+# options_in PATTERN: prints the matches on standard input, without blanks and dashes.
+options_in() {
+    grep -o -e "$1" | sed 's/^ *-*//'
+}
+
+@test "docs/habits.md: gzlzss has the options that it names, and not yet those that are planned" {
+    local there wrong
+    there="$(in_help) $unlisted"
+    in_habits | sed 's/\*planned.*//' >now
+    in_habits | sed -n 's/.*\*planned//p' >planned
+    [ "$(options_in '--[a-z-]*' <now | wc -l)" -gt 30 ]
+    wrong=$(without "$(options_in '--[a-z-]*' <now)" "$there")
+    [ -z "$wrong" ] || fail "there is no such option: $wrong"
+    wrong=$(without "$(options_in ' -[A-Za-z]\b' <now)" "$(letters_in_help) $unlisted_letters")
+    [ -z "$wrong" ] || fail "there is no such letter: $wrong"
+    wrong=$(comm -12 <(options_in '--[a-z-]*' <planned | sorted) <(echo "$there" | sorted))
+    [ -z "$wrong" ] || fail "no longer only planned: $wrong"
 }
 
 @test "the levels in the manual page are those of the command" {
@@ -220,8 +244,8 @@ links() {
     local document target wrong=()
     for document in README.md NEWS.md CONTRIBUTING.md mpi/README.md docs/adding.md \
         docs/architecture.md docs/building.md docs/decompression.md docs/format.md docs/gpu.md \
-        docs/performance.md docs/releasing.md docs/testing.md bench/gpu-notes.md bench/levels.md \
-        bench/library.md bench/papers.md; do
+        docs/habits.md docs/performance.md docs/releasing.md docs/testing.md \
+        bench/gpu-notes.md bench/levels.md bench/library.md bench/papers.md; do
         for target in $(links "$document"); do
             [ -e "$srcdir/$(dirname "$document")/$target" ] || wrong+=("$document: $target")
         done

@@ -131,6 +131,10 @@ keeps() {
     only_ours --backend auto
     only_ours --level=3
     only_ours --progress
+    for o in --alias=x --comment=x --compress --huffman --no-progress --no-time --rle --rm \
+        --time; do
+        only_ours "$o"
+    done
     # Options of pigz.
     only_ours -i
     only_ours -R

@@ -88,12 +88,12 @@ both_kinds() {
 
 @test "options that there are not" {
     local o
-    for o in A B C D E F G I J O P Q U W X Y 0 e g j o s u w x y '?' : = + ',' . / ' '; do
+    for o in A B C D E F G I J K O P Q U W X Y 0 e g j o s u w x y z '?' : = + ',' . / ' '; do
         same_in_turn two_files "gzip '-$o' text" "gzip '-k$o' text"
     done
     same_in_turn two_files 'gzip -01 text' 'gzip -90 text' 'gzip -k -0' 'gzip -kA missing' \
         'gzip missing -A' 'gzip -é text' 'gzip --foo text' 'gzip --foo=3 text' \
-        'gzip --no-time text' 'gzip --time text' 'gzip --stdout2 text' 'gzip --Stdout text' \
+        'gzip --no-date text' 'gzip --date text' 'gzip --stdout2 text' 'gzip --Stdout text' \
         'gzip --no text' 'gzip --no-nam text' 'gzip --noname text' 'gzip --bytes text' \
         'gzip -W text' 'gzip -W keep text' 'gzip --keep= text' 'gzip --keep=1 text' \
         'gzip --fast=3 text' 'gzip --help=3' 'gzip --version=x' 'gzip -Z' 'gzip -Z text' \
@@ -104,8 +104,8 @@ both_kinds() {
 
 @test "abbreviations that only gzip's names decide" {
     local o
-    for o in a asc sto std to to-s d dec u un fo forc h he k kee lis lic no- na q qui sil sy sync \
-        su suff=.x re rs te verb vers fa be bes lz si st p - -p -presume; do
+    for o in a asc sto std to to-s d dec u un fo forc h he k kee lis lic no no- na q qui sil sy \
+        sync su suff=.x re rs te verb vers fa be bes lz si st p - -p -presume; do
         same_but_sizes both_kinds \
             "gzip --$o text 2>&1 | sed -E '/^(Usage|gzip [0-9]|gzlzss [0-9])/,\$d'"
     done

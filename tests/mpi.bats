@@ -421,7 +421,7 @@ fails() {
     mv x.gz want
     timeout 60 "$MPI" x </dev/null
     cmp want x.gz
-    for option in -c -l -r --rsyncable; do
+    for option in -c -l -r --rsyncable --huffman -U; do
         ends_with 1 timeout 60 "$MPI" $option x.gz
         [ "$(wc -l <stderr)" -eq 1 ]
         grep -q 'does not go with MPI' stderr

@@ -12,6 +12,7 @@ setup() {
     ln -s "$GZLZSS" bin/pigz
     ln -s "$GZLZSS" bin/unpigz
     ln -s "$GZLZSS" bin/igzip
+    ln -s "$GZLZSS" bin/bgzip
     "$GEN" text 30000 >plain
     touch -d @1000000000 plain
 }
@@ -32,29 +33,85 @@ header() {
     od -A n -t x1 -j 3 -N 5 "$1"
 }
 
-# The options of pigz that are refused: letter and long name.
-pigz_refused='A:alias C:comment F:first H:huffman I:iterations J:maxsplits O:oneblock U:rle'
-
-@test "pigz: what it does and gzlzss does not is refused, however it is asked for" {
-    local option letter long
-    for option in $pigz_refused; do
-        letter=${option%:*} long=${option#*:}
-        for word in "-$letter" "-9k$letter" "-$letter"5 "--$long" "--$long=5" "--${long%?}"; do
-            refused bin/pigz "$word" plain
-            grep -q 'not supported by gzlzss' stderr || fail "$word: $(cat stderr)"
+# refuses PROGRAM OPTIONS BEFORE: the program refuses each of the options, a word LETTER:NAME:WHAT
+# (with _ for blanks in WHAT), however it is asked for, with an exact message.  BEFORE are options
+# without which the program would refuse to work anyway, or nothing.
+refuses() {
+    local program=$1 options=$2 before=$3 option letter name what word
+    for option in $options; do
+        IFS=: read -r letter name what <<<"$option"
+        what=${what//_/ }
+        for word in "-$letter" "-k$letter" "-$letter"5; do
+            # shellcheck disable=SC2086 # There may be several options in BEFORE, or none.
+            refused "bin/$program" $before "$word" plain
+            stderr_is "$program: -$letter: not supported by gzlzss, which this is ($what)" \
+                "Try \`$program --help' for more information."
         done
-        refused bin/pigz plain "-$letter"
-        refused bin/unpigz "-$letter" plain
-        for variable in PIGZ GZIP GZLZSS; do
-            refused env "$variable=-1 -$letter" bin/pigz plain
-            grep -q "^pigz: $variable: -$letter: not supported" stderr ||
-                fail "$variable: $(cat stderr)"
+        for word in ${name:+"--$name" "--$name=5"}; do
+            # shellcheck disable=SC2086
+            refused "bin/$program" $before "$word" plain
+            stderr_is "$program: --$name: not supported by gzlzss, which this is ($what)" \
+                "Try \`$program --help' for more information."
         done
+        # shellcheck disable=SC2086
+        refused "bin/$program" $before plain "-$letter"
+        refused env "GZLZSS=-k -$letter" "bin/$program" plain
+        grep -q "^$program: GZLZSS: -$letter: not supported" stderr || fail "$(cat stderr)"
+        "bin/$program" --help | grep -q "^  not supported:.* -$letter" || fail "-$letter: no help"
     done
-    # -H must not print gzlzss's help, with status 0, into the output file.
-    status=0
-    bin/pigz -H <plain >y.gz 2>stderr || status=$?
-    [ "$status" -eq 1 ] && [ ! -s y.gz ]
+}
+
+@test "pigz: -z and -K write zlib's format and zip files, and are read" {
+    bin/pigz -z -c plain | cmp - <("$GZLZSS" --format=zlib -c plain)
+    PIGZ=-K bin/pigz -c plain | cmp - <("$GZLZSS" --format=zip -c plain)
+    bin/pigz -kz plain
+    bin/unpigz -c plain.zz | cmp - plain
+    bin/pigz -dz <plain.zz | cmp - plain
+    bin/pigz -kK plain
+    bin/unpigz -c <plain.zip | cmp - plain
+}
+
+@test "pigz: options for zopfli are ignored, with a note and status 0" {
+    local option
+    "$GZLZSS" -11nc plain >want
+    for option in -F -O '-I 5' -I5 '-J 3' --first --oneblock '--iterations 5' '--maxsplits 3'; do
+        # shellcheck disable=SC2086 # These are several.
+        ends_with 0 bin/pigz -11nc $option plain
+        cmp stdout want
+        grep -qx "pigz: option ${option:0:2}.* ignored by gzlzss, which this is (zopfli's .*)" \
+            stderr || fail "$option: $(cat stderr)"
+        # shellcheck disable=SC2086
+        ends_with 0 bin/pigz -11nqc $option plain
+        stderr_is
+    done
+    bin/pigz --help | grep -qx '  ignored:                 -F -I -J -O'
+    refused bin/pigz plain -I
+    stderr_is "pigz: option requires an argument -- 'I'" \
+        "Try \`pigz --help' for more information."
+}
+
+@test "pigz: a comment and an alias are in the header; -H and -U shape what is coded" {
+    bin/pigz -nC 'two words' <plain >out
+    [ "$(hex out 3 1)" = 10 ]
+    [ "$(dd if=out bs=1 skip=10 count=9 2>/dev/null)" = 'two words' ]
+    [ "$(hex out 19 1)" = 00 ]
+    "$GZLZSS" -n <plain | tail -c +11 | cmp - <(tail -c +21 out)
+    "$GZLZSS" -dc out | cmp - plain
+    bin/pigz --comment b --alias a <plain | head -c 14 | tail -c 4 | cmp - <(printf 'a\0b\0')
+    bin/pigz -n --alias a <plain | cmp - <("$GZLZSS" -n <plain)
+    bin/pigz -A a -c plain | head -c 16 | tail -c 6 | cmp - <(printf 'plain\0')
+    # The output depends on neither level nor engine, and -0 stores all the same.
+    for way in huffman:-H rle:-U; do
+        "$GZLZSS" -n "--${way%:*}" <plain >out
+        "$GZLZSS" -dc out | cmp - plain
+        bin/pigz -n "${way#*:}" <plain | cmp - out
+        bin/pigz -n "${way#*:}" --backend=gpu -p 3 <plain | cmp - out
+        ! bin/pigz -n <plain | cmp -s - out || fail "$way does nothing"
+        bin/pigz -n0 "${way#*:}" <plain | cmp - <("$GZLZSS" -n0 <plain)
+    done
+    # -H is not gzlzss's help, with status 0, in the output file.
+    bin/pigz -H <plain >out
+    "$GZLZSS" -dc out | cmp - plain
 }
 
 @test "pigz: -T takes no operand, and what dracut, dpkg and others ask for is done" {
@@ -79,7 +136,7 @@ pigz_refused='A:alias C:comment F:first H:huffman I:iterations J:maxsplits O:one
     absent plain.gz
     "$GZLZSS" -0 -nc plain >out
     bin/pigz -0 -nc plain | cmp - out
-    bin/pigz --help | grep -q '^  -T, --no-time  '
+    bin/pigz --help | grep -q '^  -T  *do not store or restore the time; also -m$'
     ! bin/pigz --help | grep -q -e '-T, --threads' || fail "-T is two things"
 }
 
@@ -122,19 +179,76 @@ pigz_refused='A:alias C:comment F:first H:huffman I:iterations J:maxsplits O:one
     bin/igzip -0nc -T 2 plain | cmp - fast
     bin/igzip -d -z -nc plain | cmp - usual
     bin/igzip --decompress --compress -nc plain | cmp - usual
-    refused bin/igzip -o out plain
-    stderr_is "igzip: -o: not supported by gzlzss, which this is (a name for the output)" \
-        "Try \`igzip --help' for more information."
-    refused bin/igzip -kfoout plain
-    refused env GZLZSS=-oout bin/igzip plain
-    absent out
+    refuses igzip 'o::a_name_for_the_output' ''
+    absent 5 out
+}
+
+@test "containers: what Docker and containerd call" {
+    "$GZLZSS" -nc plain >layer
+    bin/unpigz -d -c <layer | cmp - plain
+    bin/igzip -d -c <layer | cmp - plain
+}
+
+# A file as bgzip makes it: a member with the field BC, and an empty one.
+make_bgzf() {
+    local n
+    "$GZLZSS" -nc plain >member
+    n=$(($(wc -c <member) + 8 - 1)) # the field BC has the whole member's size, less one
+    {
+        printf '\37\213\10\4\0\0\0\0\0\377\6\0BC\2\0'
+        # shellcheck disable=SC2059 # The format is two bytes.
+        printf "\\x$(printf %02x $((n % 256)))\\x$(printf %02x $((n / 256)))"
+        tail -c +11 member
+        printf '\37\213\10\4\0\0\0\0\0\377\6\0BC\2\0\33\0\3\0\0\0\0\0\0\0\0\0'
+    } >"$1"
+}
+
+@test "bgzip: it compresses to BGZF, decompresses, and refuses to use indexes" {
+    make_bgzf data.gz
+    ! have bgzip || bgzip -t data.gz
+    for options in -d -dk '-d -@ 2' -d@2 '-d --threads=2 -l 3' '-f --decompress -l9'; do
+        cp data.gz copy.gz
+        # shellcheck disable=SC2086 # These are several.
+        ends_with 0 bin/bgzip $options copy.gz
+        stderr_is
+        cmp copy plain
+        rm -f copy copy.gz
+    done
+    bin/bgzip -t data.gz
+    bin/bgzip -cd data.gz | cmp - plain
+    [ -e data.gz ]
+    bin/bgzip -d <data.gz | cmp - plain
+    bin/bgzip -c plain | cmp - <("$GZLZSS" --format=bgzf -c plain)
+    bin/bgzip -c -@ 2 -l 9 plain | cmp - <("$GZLZSS" --format=bgzf -9 -c plain)
+    bin/bgzip <plain | cmp - <("$GZLZSS" --format=bgzf -c plain)
+    cp plain copy
+    ends_with 0 bin/bgzip copy
+    absent copy
+    ! have bgzip || bgzip -dc copy.gz | cmp - plain
+    refuses bgzip 'b:offset:decompress_from_an_offset g:rebgzip:cut_as_an_index_says
+        i:index:make_an_index o:output:a_name_for_the_output s:size:decompress_N_bytes
+        r:reindex:make_an_index_of_a_compressed_file' -d
+    refused bin/bgzip -d --index-name=5 plain
+    stderr_is "bgzip: --index-name: not supported by gzlzss, which this is (the index's name)" \
+        "Try \`bgzip --help' for more information."
+    refused bin/bgzip -d -l 13 data.gz
+    stderr_is "bgzip: invalid level '13': give 0 to $(last_level)"
+    # From 1.17 on, bgzip ends blocks of text with a line.
+    ends_with 0 bin/bgzip -dc --binary data.gz
+    cmp stdout plain
+    stderr_is 'bgzip: option --binary ignored by gzlzss, which this is (blocks need not end with a line)'
+    bin/bgzip --help | grep -qx '  ignored:                 --binary'
+    # bgzip does not read GZIP.
+    GZIP=-9 bin/bgzip -cd data.gz 2>stderr | cmp - plain
+    stderr_is
 }
 
 @test "names with a version, or of what was put aside, and paths" {
+    "$GZLZSS" -k plain
     for name in pigz.real pigz-2.8 pigz.distrib unpigz.orig; do
         ln -s "$GZLZSS" "bin/$name"
-        refused "$PWD/bin/$name" -H plain
-        grep -q "^$name: -H: not supported" stderr
+        ends_with 0 "$PWD/bin/$name" -tF plain.gz
+        grep -q "^$name: option -F ignored" stderr
     done
     # These names do not count as pigz.
     for name in pigzy mypigz gzlzss-pigz pigz.gzlzss; do
@@ -146,7 +260,7 @@ pigz_refused='A:alias C:comment F:first H:huffman I:iterations J:maxsplits O:one
 
 @test "programs of other formats: nothing is done by their names" {
     cp plain plain.gz
-    for name in bgzip bzip2 bunzip2 bzcat pbzip2 lbzip2 compress lz4 unlz4 lz4cat xz unxz xzcat \
+    for name in pbgzip bzip2 bunzip2 bzcat pbzip2 lbzip2 compress lz4 unlz4 lz4cat xz unxz xzcat \
         lzma lzcat lzip plzip lzop pixz zip unzip zstd unzstd zstdcat pzstd zstdmt zopfli \
         rapidgzip minigzip zstd-1.5 xz.real; do
         ln -s "$GZLZSS" "bin/$name"
@@ -181,18 +295,19 @@ pigz_refused='A:alias C:comment F:first H:huffman I:iterations J:maxsplits O:one
         sed -n 2p help | grep -q '^Compress FILEs'
     done
     grep -qF 'by default, compress each FILE to FILE.gz and keep FILE)' help # igzip's
+    bin/bgzip --help | grep -qF 'by default, compress each FILE to FILE.gz and remove FILE)'
     bin/gzip --help | grep -qF 'by default, compress each FILE to FILE.gz and remove FILE)'
-    for name in gzip unpigz zcat igzip; do
+    for name in gzip unpigz zcat igzip bgzip; do
         awk 'length > 80' <("bin/$name" --help) >long
         [ ! -s long ] || fail "$name: $(cat long)"
     done
 }
 
 # as_real NAME OPTION...: under this name, gzlzss must leave the same files, with the same headers,
-# as the real program.  (igzip does not give an output its input's time, so igzip's times are not
-# compared.)
+# as the real program.  (igzip and bgzip do not give an output its input's time, so their times are
+# not compared.)
 as_real() {
-    local name=$1 way program
+    local name=$1 way program differences
     shift
     for way in real ours; do
         rm -rf $way
@@ -207,7 +322,7 @@ as_real() {
             "$program" "$@" >stdout 2>/dev/null </dev/null
             echo $?
             ls
-            [ "$name" = igzip ] || find . -type f ! -name stdout -printf '%f %TY\n' | sort
+            [[ $name == [ib]gzip ]] || find . -type f ! -name stdout -printf '%f %TY\n' | sort
             for f in *.gz *.z stdout; do
                 [ -e "$f" ] || continue
                 od -A n -t x1 -N 8 "$f"
@@ -215,26 +330,61 @@ as_real() {
             done
         ) >$way.is
     done
-    diff real.is ours.is || fail "$name $*"
+    differences=$(diff real.is ours.is) || fail "$name $* (<: the real one)" "$differences"
+}
+
+# all_as_real NAME OPTIONS...: calls as_real for each argument, whose words are options and files.
+all_as_real() {
+    local name=$1 options real bad=0
+    real=$(command -v "$name") || skip "no $name to compare with"
+    shift
+    for options in "$@"; do
+        # shellcheck disable=SC2086 # These are several.
+        as_real "$name" $options || bad=1
+    done
+    [ "$bad" -eq 0 ]
 }
 
 @test "what is left behind is what pigz leaves, with the options that both have" {
-    local real
-    real=$(command -v pigz) || skip "no pigz to compare with"
-    for options in f '-k f' '-T f' '-n f' '-mk f' '-nM f' '-nN f' '-c f' '-9nTR f' '-0 f' '-0nk f' \
-        '--no-time f' '--time -k f' '-Yk f' '--synchronous f' '-d g.gz' '-dk g.gz' '-dN g.gz' \
-        '-dNT g.gz' '-dM g.gz' '-dNm g.gz' '-dc g.gz' '-t g.gz' '-i -p 2 -b 64 f' '-S .z f'; do
+    all_as_real pigz f '-k f' '-T f' '-n f' '-mk f' '-nM f' '-nN f' '-c f' '-9nTR f' '-0 f' \
+        '-0nk f' '--no-time f' '--time -k f' '-Yk f' '--synchronous f' '-d g.gz' '-dk g.gz' \
+        '-dN g.gz' '-dNT g.gz' '-dM g.gz' '-dNm g.gz' '-dc g.gz' '-t g.gz' '-i -p 2 -b 64 f' \
+        '-S .z f'
+    all_as_real pigz '-H f' '-kU f' '--huffman f' '--rle -k f' '-C hi f' '-nkC hi f' \
+        '--comment hi -c f' '-A hi f' '--alias hi -c f' '-F f' '-kO f' '-I 5 f' '-kI5 f' '-J 5 f' \
+        '--first f' '--oneblock f' '--iterations 5 f' '--maxsplits 5 f' '-Y -c f'
+}
+
+@test "pigz's long names do what they do in pigz" {
+    all_as_real pigz '--fast f' '--best f' '--keep f' '--stdout f' '--to-stdout f' \
+        '--processes 2 f' '--blocksize 64 f' '--independent f' '--rsyncable f' '--suffix .z f' \
+        '--decompress g.gz' '--uncompress g.gz' '--test g.gz' '--quiet f' '--silent f' \
+        '--name --decompress g.gz' '--no-name f' '--force f' '--recursive f' '-d missing'
+}
+
+@test "what is left behind is what unpigz leaves" {
+    all_as_real unpigz g.gz '-k g.gz' '-c g.gz' '-d -c g.gz' '-dk g.gz' '-t g.gz' '-N g.gz' \
+        '-Nm g.gz' '-p 1 g.gz' '-f g.gz' '-q g.gz' g
+}
+
+@test "pigz's header with a comment is the same" {
+    local options
+    have pigz || skip "no pigz to compare with"
+    for options in '-C hi' '-n --comment hi' '-nC hi' '-9C hi'; do
         # shellcheck disable=SC2086 # These are several.
-        as_real pigz $options
+        cmp <(pigz $options -c plain | head -c 13) <(bin/pigz $options -c plain | head -c 13)
     done
 }
 
 @test "what is left behind is what igzip leaves, with the options that both have" {
-    local real
-    real=$(command -v igzip) || skip "no igzip to compare with"
-    for options in f '-k f' '--rm f' '-n f' '-c f' '-0 f' '-1 --rm -k f' '-d g.gz' '-d --rm g.gz' \
-        '-dc g.gz' '-t g.gz' '-T 2 f' '-d -z f' '-S .z f' '-N f'; do
-        # shellcheck disable=SC2086
-        as_real igzip $options
-    done
+    all_as_real igzip f '-k f' '--rm f' '-n f' '-c f' '-0 f' '-1 --rm -k f' '-d g.gz' '-d --rm g.gz' \
+        '-dc g.gz' '-d -c g.gz' '-t g.gz' '-T 2 f' '-d -z f' '-S .z f' '-N f' '--compress f' \
+        '--decompress g.gz' '--keep f' '--stdout f' '--threads 2 f' '--force f' '--no-name f' \
+        '--name f' '--test g.gz' '--quiet f' '-2 f' '-3 f'
+}
+
+@test "what is left behind is what bgzip leaves when it decompresses" {
+    all_as_real bgzip '-d g.gz' '-dk g.gz' '-dc g.gz' '-cd g.gz' '-df g.gz' '-t g.gz' \
+        '-d -@ 2 g.gz' '-d@2 g.gz' '-d --threads 2 g.gz' '--decompress g.gz' '-d --keep g.gz' \
+        '-d --stdout g.gz' '--test g.gz' '-d --force g.gz' '-d -l 3 g.gz' '-d missing'
 }

@@ -188,6 +188,9 @@ while True:
     tr '\r' '\n' <seen | grep -q '^pipe: .*[KM]iB/s'
     on_screen <seen | head -n 1 | grep -qE '^pipe:	 *[0-9.]+% -- replaced with stdout$'
     gzip -dc plain.gz | cmp - plain
+    slowly 4 <plain | on_pty 80 sh -c '"$GZLZSS_COMMAND" -b 64 -v --no-progress >plain.gz' >seen
+    grep -q '[0-9]%' seen
+    ! grep -q 'iB/s' seen || fail "not suppressed"
 }
 
 @test "where standard error is no terminal, there is none unless it is asked for" {

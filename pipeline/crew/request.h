@@ -23,7 +23,7 @@ struct pipeline_config {
     /* LZ_LEVEL_STORED to LZ_LEVEL_MAX.  LZ_LEVEL_STORED uses no GPU, whatever `backend` is. */
     int level;
     /* If own_level.finder is not NULL, this is used instead of the level's row in the table of
-     * levels. */
+     * levels.  A finder without a twin uses no GPU, either. */
     struct lz_level own_level;
     int threads; /* 1 or more; the pipeline uses fewer if memory is short */
     /* True: one thread makes all calls, and works as the crew's first worker while it waits for a

@@ -392,6 +392,8 @@ static inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent
     return cudaSuccess;
 }
 
+#define CUDART_VERSION 12000
+
 static inline cudaError_t cudaDriverGetVersion(int *version)
 {
     *version = 12000;

@@ -76,6 +76,21 @@ static void names_and_times(void)
     CHECK(memcmp(got + 4, "\1\0\0\0", 4) == 0);
 }
 
+static void comments(void)
+{
+    uint8_t got[GZ_HEADER_SIZE + 16];
+    size_t size = gz_write_header(got, "n", 0, 6);
+
+    memset(got + size, 0x55, sizeof(got) - size);
+    CHECK_EQ(gz_add_comment(got, size, "hi"), size + 3);
+    CHECK_EQ(got[GZ_FLAGS_AT], GZ_FLAG_NAME | GZ_FLAG_COMMENT);
+    CHECK(memcmp(got + GZ_HEADER_SIZE, "n\0hi\0U", 6) == 0);
+    size = gz_write_header(got, NULL, 0, 6);
+    CHECK_EQ(gz_add_comment(got, size, ""), size + 1);
+    CHECK_EQ(got[GZ_FLAGS_AT], GZ_FLAG_COMMENT);
+    CHECK_EQ(got[GZ_HEADER_SIZE], 0);
+}
+
 static void trailers(void)
 {
     uint8_t got[GZ_TRAILER_SIZE];
@@ -257,6 +272,7 @@ int main(void)
     RUN(without_name);
     RUN(other_levels);
     RUN(names_and_times);
+    RUN(comments);
     RUN(trailers);
     RUN(parses_all_fields);
     RUN(parses_what_there_is);

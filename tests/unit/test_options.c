@@ -376,8 +376,9 @@ static void wrong_options(void)
         "p: option '--keep' doesn't allow an argument\nTry `p --help' for more information.\n");
     bad("p --suf",
         "p: option '--suffix' requires an argument\nTry `p --help' for more information.\n");
-    bad("p --n=1", "p: option '--n=1' is ambiguous; possibilities: '--no-name' '--name'\n"
-                   "Try `p --help' for more information.\n");
+    bad("p --n=1",
+        "p: option '--n=1' is ambiguous; possibilities: '--no-name' '--name' '--no-time' "
+        "'--no-progress'\nTry `p --help' for more information.\n");
     bad("p --li",
         "p: option '--li' is ambiguous; possibilities: '--list' '--list-devices' '--license'\n"
         "Try `p --help' for more information.\n");
@@ -521,18 +522,43 @@ static void peers(void)
     CHECK_EQ(good("unpigz f")->action, ACTION_DECOMPRESS);
     CHECK_EQ(good("gzlzss-as-pigz -H")->action, ACTION_HELP);
     CHECK_EQ(good("pigzy -H")->action, ACTION_HELP);
-#define NOT_PIGZ(word, what)                                    \
+    CHECK(good("pigz -H f")->pipeline.own_level.finder == lz_huffman_only.finder);
+    CHECK(good("pigz -k9H f")->pipeline.own_level.finder == lz_huffman_only.finder);
+    CHECK(good("pigz --huff f")->pipeline.own_level.finder == lz_huffman_only.finder);
+    CHECK(strcmp(good("pigz -kC hi f")->comment, "hi") == 0);
+    CHECK(strcmp(good("pigz --alias hi")->alias, "hi") == 0);
+    for (size_t i = 0; i < 4; i++) {
+        static const char *const ignored[] = {"-F", "-I 5", "-J5", "-O"};
+        char line[64], said[128];
+
+        snprintf(line, sizeof(line), "pigz %s f", ignored[i]);
+        l = parse(line);
+        CHECK(l->ok && operands_are(&l->o, "f"));
+        snprintf(said, sizeof(said), "pigz: option %.2s ignored by gzlzss, which this is (zopfli's",
+                 ignored[i]);
+        CHECK(strncmp(capture.text, said, strlen(said)) == 0);
+        snprintf(line, sizeof(line), "pigz -q %s f", ignored[i]);
+        CHECK(parse(line)->ok);
+        CHECK_EQ(capture.text[0], '\0');
+    }
+    CHECK(parse("pigz --maxsplits 9 f")->ok);
+    CHECK(strcmp(capture.text, "pigz: option --maxsplits ignored by gzlzss, which this is "
+                               "(zopfli's blocks)\n") == 0);
+    bad("pigz -I", "pigz: option requires an argument -- 'I'\n"
+                   "Try `pigz --help' for more information.\n");
+    CHECK_EQ(good("pigz -K f")->pipeline.container, CONTAINER_ZIP);
+    CHECK_EQ(good("pigz -k9z f")->pipeline.container, CONTAINER_ZLIB);
+    CHECK_EQ(good("pigz --zlib f")->pipeline.container, CONTAINER_ZLIB);
+#define NOT_BGZIP(word, what)                                   \
     ": " word ": not supported by gzlzss, which this is (" what \
-    ")\nTry `pigz --help' for more information.\n"
-    bad("pigz -H f", "pigz" NOT_PIGZ("-H", "Huffman coding alone"));
-    bad("pigz -k9H f", "pigz" NOT_PIGZ("-H", "Huffman coding alone"));
-    bad("pigz --huff f", "pigz" NOT_PIGZ("--huffman", "Huffman coding alone"));
-    bad("pigz --comment=x f", "pigz" NOT_PIGZ("--comment", "a comment in the header"));
-    bad("pigz --comment x f", "pigz" NOT_PIGZ("--comment", "a comment in the header"));
-    bad("pigz -I5 f", "pigz" NOT_PIGZ("-I", "zopfli's iterations"));
-    bad("pigz.real -O f",
-        "pigz.real: -O: not supported by gzlzss, which this is (zopfli's blocks)\n"
-        "Try `pigz.real --help' for more information.\n");
+    ")\nTry `bgzip --help' for more information.\n"
+    bad("bgzip -g f", "bgzip" NOT_BGZIP("-g", "cut as an index says"));
+    bad("bgzip -k9g f", "bgzip" NOT_BGZIP("-g", "cut as an index says"));
+    bad("bgzip --rebg f", "bgzip" NOT_BGZIP("--rebgzip", "cut as an index says"));
+    bad("bgzip --rebgzip=x f", "bgzip" NOT_BGZIP("--rebgzip", "cut as an index says"));
+    bad("bgzip.real -g f",
+        "bgzip.real: -g: not supported by gzlzss, which this is (cut as an index "
+        "says)\nTry `bgzip.real --help' for more information.\n");
     CHECK(setenv("PIGZ", "-9 -k", 1) == 0);
     o = good("pigz f");
     CHECK(o->pipeline.level == 9 && o->keep);
@@ -544,17 +570,14 @@ static void peers(void)
     CHECK(l->ok && l->o.pipeline.level == 9 && l->o.no_time && l->o.pipeline.threads == 2);
     CHECK_EQ(capture.text[0], '\0');
     CHECK_EQ(good("igzip f")->pipeline.level, 6);
-    CHECK(setenv("PIGZ", "-U", 1) == 0);
-    bad("pigz f", "pigz: PIGZ" NOT_PIGZ("-U", "run-length encoding"));
+    CHECK(setenv("PIGZ", "-z", 1) == 0);
+    CHECK_EQ(good("pigz f")->pipeline.container, CONTAINER_ZLIB);
     CHECK(setenv("PIGZ", "-9 f", 1) == 0);
     bad("pigz", "pigz: f: non-option in PIGZ environment variable\n"
                 "Try `pigz --help' for more information.\n");
-    CHECK(setenv("GZIP", "-O", 1) == 0);
-    bad("pigz f", "pigz: GZIP" NOT_PIGZ("-O", "zopfli's blocks"));
     CHECK(unsetenv("PIGZ") == 0 && unsetenv("GZIP") == 0);
-    CHECK(setenv("GZLZSS", "-k --oneb", 1) == 0);
-    bad("unpigz f", "unpigz: GZLZSS: --oneblock: not supported by gzlzss, which this is "
-                    "(zopfli's blocks)\nTry `unpigz --help' for more information.\n");
+    CHECK(setenv("GZLZSS", "-k --rebg", 1) == 0);
+    bad("bgzip f", "bgzip: GZLZSS" NOT_BGZIP("--rebgzip", "cut as an index says"));
     CHECK(unsetenv("GZLZSS") == 0);
 
     CHECK(good("igzip f")->keep && good("igzip -d f")->keep && good("igzip --rm -k f")->keep);
@@ -569,30 +592,76 @@ static void peers(void)
 
     bad("gzip -0 f", "gzip: invalid option -- '0'\nTry `gzip --help' for more information.\n");
     CHECK_EQ(good("gzip -10 f")->pipeline.level, 10);
-    bad("bgzip -d f", "bgzip: gzlzss does not stand in for this program, whose format is BGZF\n");
+    bad("gzip -A x f", "gzip: invalid option -- 'A'\nTry `gzip --help' for more information.\n");
+    CHECK_EQ(good("bgzip -d -@ 3 -l 4 f")->pipeline.threads, 3);
+    CHECK_EQ(good("bgzip -t --compress-level=4 f")->pipeline.level, 4);
+    CHECK(!good("bgzip -d f")->keep);
+    CHECK(setenv("GZIP", "-9", 1) == 0);
+    CHECK_EQ(good("bgzip -d f")->pipeline.level, 6);
+    CHECK(unsetenv("GZIP") == 0);
+    CHECK_EQ(good("bgzip f")->pipeline.container, CONTAINER_BGZF);
+    bad("bgzip -b5 f", "bgzip: -b: not supported by gzlzss, which this is (decompress from an "
+                       "offset)\nTry `bgzip --help' for more information.\n");
+    bad("pbgzip -d f", "pbgzip: gzlzss does not stand in for this program, whose format is BGZF\n");
     bad("zstd --help", "zstd: gzlzss does not stand in for this program, whose format is zstd\n");
 }
 
-/* Every option that is listed for another program has a meaning in gzlzss, or is refused. */
+/* Every option that is listed for another program is accepted with its argument, or refused; and
+ * only if it needs an argument, it is not accepted without. */
 static void every_option_of_peers(void)
 {
-    static const char *const programs[] = {"gzip", "pigz", "igzip"};
-    char words[64];
+    static const char *const programs[] = {"gzip", "pigz", "igzip", "bgzip -d"};
+    char name[16], words[64], option[32];
 
     for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
-        const struct peer *const peer = peers_find(programs[i]);
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(programs[i], " "), programs[i]);
+        const struct peer *const peer = peers_find(name);
 
         for (size_t k = 0; k < peer->count; k++) {
             const struct peer_option *const p = &peer->options[k];
+            const bool is_taken = p->kind == PEER_MEANS || p->kind == PEER_IGNORED;
 
             if (p->name != NULL)
-                snprintf(words, sizeof(words), "%s --%s f", programs[i], p->name);
+                snprintf(option, sizeof(option), "--%s", p->name);
             else
-                snprintf(words, sizeof(words), "%s -%c f", programs[i], p->letter);
-            if (!CHECK_EQ(parse(words)->ok, p->means != PEER_REFUSED && p->means != PEER_NONE))
+                snprintf(option, sizeof(option), "-%c", p->letter);
+            snprintf(words, sizeof(words), "%s %s %s f", programs[i], option,
+                     p->argument != NULL ? "1" : "");
+            if (!CHECK_EQ(parse(words)->ok, is_taken))
+                printf("# %s\n", words);
+            snprintf(words, sizeof(words), "%s %s", programs[i], option);
+            if (!CHECK_EQ(parse(words)->ok, is_taken && p->argument == NULL))
                 printf("# %s\n", words);
         }
     }
+}
+
+/* --- Options that other programs had first --- */
+
+static void habits(void)
+{
+    const struct options *o = good("p --comment=x --alias y -Y f");
+
+    CHECK(strcmp(o->comment, "x") == 0 && strcmp(o->alias, "y") == 0 && o->synchronous);
+    o = good("p -C x -A y f");
+    CHECK(strcmp(o->comment, "x") == 0 && strcmp(o->alias, "y") == 0);
+    CHECK(good("p f")->comment == NULL && good("p f")->alias == NULL);
+    CHECK(!good("p -k --rm f")->keep && good("p --rm -k f")->keep);
+    CHECK_EQ(good("p -d --compress f")->action, ACTION_COMPRESS);
+    CHECK_EQ(good("p --compress -d f")->action, ACTION_DECOMPRESS);
+    CHECK(good("p --no-time f")->no_time && !good("p --no-time f")->no_name);
+    CHECK(!good("p -n --time f")->no_time && good("p -n --time f")->no_name);
+    CHECK(good("p --no-progress f")->no_progress && !good("p --progress f")->no_progress);
+    CHECK(!good("p --no-progress --progress f")->no_progress);
+    CHECK(!good("p --progress --no-progress f")->progress);
+
+    CHECK(good("p f")->pipeline.own_level.finder == NULL);
+    CHECK(good("p --huffman f")->pipeline.own_level.finder == lz_huffman_only.finder);
+    CHECK(good("p -U --huffman f")->pipeline.own_level.finder == lz_huffman_only.finder);
+    CHECK(good("p --huffman --rle -12 f")->pipeline.own_level.finder == lz_run_length.finder);
+    CHECK_EQ(good("p --rle -12 f")->pipeline.segment_size, lz_run_length.segment_default);
+    CHECK(pipeline_level(&good("p -0 --huffman f")->pipeline) == lz_level(0));
+    bad("p --huffman --matcher=culzss f", "p: --matcher does not go with --huffman and --rle\n");
 }
 
 int main(void)
@@ -616,6 +685,7 @@ int main(void)
     RUN(matchers);
     RUN(peers);
     RUN(every_option_of_peers);
+    RUN(habits);
     options_free(&parse("p")->o);
     return unit_done();
 }
