@@ -4,9 +4,9 @@
  *   bench/library [-t THREADS] [-l LEVEL,...] [-s SIZE,...] [-r ROUNDS] [-m MILLISECONDS]
  *                 [-f FORMAT] FILE
  *
- * FORMAT is gzip, zlib or raw. Defaults: gzip; as many threads as processors; levels 1 and 6; buffers of 4096, 65536, 1048576 and
- * 100000000 bytes of FILE; 5 rounds of 200 ms, or of one call if that takes longer. `-t 1` leaves
- * out "all".
+ * FORMAT is gzip, zlib or raw. Defaults: gzip; as many threads as processors; levels 1 and 6;
+ * buffers of 4096, 65536, 1048576 and 100000000 bytes of FILE; 5 rounds of 200 ms, or of one call
+ * if that takes longer. `-t 1` leaves out "all".
  *
  * Prints microseconds for each call, the medians over the rounds. In a round, the libraries take
  * turns:

@@ -22,8 +22,8 @@ static uint32_t distance_entry(unsigned symbol)
     return deflate_least_distance(symbol) << 16 | deflate_distance_extra_bits(symbol);
 }
 
-/* Returns the code after `code`, both of `bits` bits and with their first bit lowest.  After the last
- * code, returns any number. */
+/* Returns the code after `code`, both of `bits` bits and with their first bit lowest.  After the
+ * last code, returns any number. */
 static unsigned next_code(unsigned code, unsigned bits)
 {
     const unsigned zeros = code ^ ((1u << bits) - 1);

@@ -79,8 +79,8 @@ static inline void copy_match(uint8_t *to, size_t distance, size_t length)
         copy_word(to, from);
 }
 
-/* A reader of bits for fast steps.  Of `count`, only the lowest 8 bits count: so a whole entry, whose
- * lowest 8 bits are its number of bits, can be subtracted. */
+/* A reader of bits for fast steps.  Of `count`, only the lowest 8 bits count: so a whole entry,
+ * whose lowest 8 bits are its number of bits, can be subtracted. */
 struct fast_reader {
     const uint8_t *next; /* the first byte that is not in the valid bits */
     uint64_t bits;       /* as in struct reader */
