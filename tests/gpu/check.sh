@@ -284,6 +284,9 @@ options() {
     "$GEN" text 30000001 >input
     same "text 30000001 -b 4096" input -b 4096
     same "text 30000001 -9" input -9
+    same "text 30000001 --format=bgzf" input --format=bgzf
+    same "text 30000001 --format=bgzf -1" input --format=bgzf -1
+    same "text 30000001 --format=zip" input --format=zip
     "$GEN" mixed 9000011 >input
     same "mixed 9000011 -10" input -10
     same "mixed 9000011 -12 -b 8192" input -12 -b 8192

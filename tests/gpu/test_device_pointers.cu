@@ -613,6 +613,62 @@ static void check_inflating(void)
     verdict("a GPU decompresses larger data");
 }
 
+/* An object for a format. */
+static gzlzss *object_of(gzlzss_format format, gzlzss_backend backend)
+{
+    gzlzss_options o = GZLZSS_OPTIONS_INIT;
+    gzlzss *z = NULL;
+
+    o.format = format;
+    o.backend = backend;
+    HOLDS(gzlzss_new(&z, &o) == GZLZSS_OK);
+    return (gzlzss *)need(z);
+}
+
+/* Every format: a GPU's matches make the same bytes, and what is in its memory is read back. */
+static void check_formats(void)
+{
+    static const gzlzss_format formats[] = {GZLZSS_ZLIB, GZLZSS_RAW, GZLZSS_BGZF, GZLZSS_ZIP};
+
+    for (gzlzss_format format : formats) {
+        gzlzss *cpu = object_of(format, GZLZSS_CPU), *gpu = object_of(format, GZLZSS_GPU);
+        struct sample s = sample(cpu, (size_t)(is_quick ? 1 : 30) << 20, format);
+        uint8_t *in = get(DEVICE, s.len), *packed = get(DEVICE, s.packed_len);
+        uint8_t *out = get(DEVICE, s.len + 1);
+        size_t len = s.packed_len, made = s.len;
+
+        put(in, s.bytes, s.len);
+        HOLDS(gzlzss_cuda_compress(gpu, packed, &len, in, s.len, 0, NULL) == GZLZSS_OK);
+        HOLDS(is_packed(&s, packed, len));
+        HOLDS(gzlzss_cuda_decompress(gpu, out, &made, packed, len, 0, NULL) == GZLZSS_OK);
+        HOLDS(made == s.len && is_same(out, s.bytes, s.len));
+        /* Damage, bytes behind the data, and a buffer that is too small. */
+        for (int way = 0; way < 3; way++) {
+            uint8_t *copy = (uint8_t *)need(malloc(len + 1));
+            size_t expected_made = s.len - (way == 2), copy_len = len + (way == 1);
+            uint8_t *expected = (uint8_t *)need(malloc(s.len));
+            gzlzss_status status;
+
+            memcpy(copy, s.packed, len);
+            copy[len] = 'x';
+            copy[way == 0 ? len / 2 : len] ^= 16;
+            status = gzlzss_decompress(cpu, expected, &expected_made, copy, copy_len, NULL);
+            made = s.len - (way == 2);
+            HOLDS(gzlzss_cuda_decompress(gpu, out, &made, copy, copy_len, 0, NULL) == status);
+            HOLDS(way == 0 || (made == expected_made && is_same(out, expected, made)));
+            free(expected);
+            free(copy);
+        }
+        free_sample(&s);
+        drop(DEVICE, in);
+        drop(DEVICE, packed);
+        drop(DEVICE, out);
+        end(gpu);
+        gzlzss_free(cpu);
+    }
+    verdict("zlib's format, raw DEFLATE, BGZF and zip");
+}
+
 /* Threads that decompress with one object. */
 struct inflating {
     gzlzss *z;
@@ -1200,6 +1256,7 @@ static const struct check {
     {"kinds", check_kinds, false},
     {"decompression", check_decompression, false},
     {"inflating", check_inflating, false},
+    {"formats", check_formats, false},
     {"inflating_threads", check_inflating_threads, false},
     {"own_context", check_own_context, false},
     {"descriptors", check_descriptors, false},

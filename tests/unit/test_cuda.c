@@ -1105,6 +1105,47 @@ static void test_formats(void)
     free_object(z);
 }
 
+/* An object for zlib's format or raw data: a GPU decompresses it as one of many inputs. */
+static void check_format(gzlzss_format format)
+{
+    gzlzss_options o = GZLZSS_OPTIONS_INIT;
+    size_t bytes_len, len = input_size;
+    uint64_t size;
+    uint8_t *bytes;
+    gzlzss *z;
+
+    o.format = format;
+    o.threads = 1;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+    bytes_len = gzlzss_bound(z, input_size);
+    bytes = unit_need(malloc(bytes_len));
+    CHECK_EQ(gzlzss_compress(z, bytes, &bytes_len, input, input_size, NULL), GZLZSS_OK);
+    CHECK(bytes_len > (64 << 10)); /* less would be the CPU's work */
+    get_ready();
+    mask(gpu_in(), bytes, bytes_len);
+    CHECK_EQ(gzlzss_cuda_decompress(z, gpu_out(), &len, gpu_in(), bytes_len, NULL, NULL),
+             GZLZSS_OK);
+    CHECK_EQ(len, input_size);
+    CHECK(is_masked(gpu_out(), input, input_size));
+    CHECK_EQ(atomic_load(&zlib.calls), 1);
+    /* The CPU counts, and finds out what is wrong. */
+    CHECK_EQ(gzlzss_cuda_decompressed_size(z, &size, gpu_in(), bytes_len, NULL, NULL), GZLZSS_OK);
+    CHECK_EQ(size, input_size);
+    CHECK_EQ(atomic_load(&zlib.calls), 1);
+    len = input_size;
+    CHECK_EQ(gzlzss_cuda_decompress(z, gpu_out(), &len, gpu_in(), bytes_len - 1, NULL, NULL),
+             GZLZSS_ERROR_TRUNCATED);
+    CHECK_EQ(atomic_load(&zlib.calls), 2);
+    free(bytes);
+    free_object(z);
+}
+
+static void test_other_formats(void)
+{
+    check_format(GZLZSS_ZLIB);
+    check_format(GZLZSS_RAW);
+}
+
 /* What `progress` was told. */
 struct told_bytes {
     uint64_t in, out;
@@ -1966,6 +2007,7 @@ int main(void)
     RUN(test_fallbacks);
     RUN(test_verdicts);
     RUN(test_formats);
+    RUN(test_other_formats);
     RUN(test_progress);
     RUN(test_size);
     RUN(test_new);
