@@ -24,7 +24,10 @@ void in_order_begin(struct expansion *e, struct gz_place *place)
 void in_order_end(struct expansion *e, struct gz_place *place)
 {
     e->place = NULL;
-    memcpy(place->end - INF_WINDOW, e->in_order.window, INF_WINDOW);
+    /* At the end of a member, the window has no meaning.  Do not copy it for each of the short
+     * members of BGZF. */
+    if (!place->ended)
+        memcpy(place->end - INF_WINDOW, e->in_order.window, INF_WINDOW);
 }
 
 uint8_t *in_order_window(struct expansion *e)
@@ -79,11 +82,14 @@ static void accept(struct expansion *e, struct expand_tools *t, struct decoded_r
     struct region *r = run->region;
 
     unlock(e->p);
-    e->engine->next_window(t, &r->task, run, l->window, l->next_window);
+    /* Nothing needs a window after the end of a member. */
+    if (!run->ends_stream)
+        e->engine->next_window(t, &r->task, run, l->window, l->next_window);
     /* Keep the window for `resolve`, in place of the symbols that stood for the unknown window. */
     if (run->symbols > 0)
         memcpy(r->task.buffer, l->window, INF_WINDOW);
-    memcpy(l->window, l->next_window, INF_WINDOW);
+    if (!run->ends_stream)
+        memcpy(l->window, l->next_window, INF_WINDOW);
     lock(e->p);
     run->state = run->symbols > 0 ? RUN_UNRESOLVED : RUN_READY;
     if (run->state == RUN_UNRESOLVED)
