@@ -285,8 +285,12 @@ typedef struct gzlzss_out {
 typedef enum gzlzss_directive {
     GZLZSS_CONTINUE = 0, /* take the input; more may follow */
     GZLZSS_END = 1,      /* take the input, which ends with *in, and give all output */
-    /* Decompression only: take the input, and give all output that it makes; more may follow. */
-    GZLZSS_FLUSH = 2
+    /* Take the input, and give all output that it makes; more may follow.  Compression: the other
+     * side can then decode all of the input so far, as after zlib's Z_SYNC_FLUSH. */
+    GZLZSS_FLUSH = 2,
+    /* Compression: the same, and what follows does not refer to what came before, as after zlib's
+     * Z_FULL_FLUSH.  Decompression: the same as GZLZSS_FLUSH. */
+    GZLZSS_FULL_FLUSH = 3
 } gzlzss_directive;
 
 /* Begin a stream for one input, and set *s.  End it with gzlzss_stream_free, before gzlzss_free.

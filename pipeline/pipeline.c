@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/thread.h"
 #include "pipeline/compress/compression.h"
+#include "pipeline/compress/flush.h"
 #include "pipeline/compress/gpu_feed.h"
 #include "pipeline/compress/parts.h"
 #include "pipeline/compress/push.h"
@@ -267,8 +268,8 @@ static bool init_members(struct pipeline *p)
     jobs_init(p, &compression, p->config.open_jobs);
     p->copiers = copiers_new();
     return p->copiers != NULL && crew_init(p, p->config.threads, claimers(p), worker_main) &&
-           ahead_init_spare(p) && parts_init(p) && expand_init(p, expand_buffers(&p->config)) &&
-           (p->config.caller_works || small_init(p));
+           ahead_init_spare(p) && flush_init(p) && parts_init(p) &&
+           expand_init(p, expand_buffers(&p->config)) && (p->config.caller_works || small_init(p));
 }
 
 struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE])
@@ -342,6 +343,7 @@ void pipeline_free(struct pipeline *p)
     jobs_free(p);
     slots_free(p);
     ahead_free_spare(p);
+    flush_exit(p);
     parts_free(p);
     small_free(p);
     expand_free(p);
@@ -441,13 +443,13 @@ void pipeline_wait(struct pipeline *p, struct pipeline_job *request)
 }
 
 size_t pipeline_push(struct pipeline *p, struct pipeline_job *request, const uint8_t *bytes,
-                     size_t len, bool ends)
+                     size_t len, enum pipeline_push then)
 {
     size_t taken = 0;
 
     lock(p);
     if (request->own != NULL)
-        taken = job_push(request->own, bytes, len, ends);
+        taken = job_push(request->own, bytes, len, then);
     unlock(p);
     return taken;
 }

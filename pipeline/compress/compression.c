@@ -93,6 +93,7 @@ static void compression_close(struct job *j)
     j->request->stats = j->stats;
     j->request->crc = c->crc;
     ahead_free(&c->ahead);
+    flush_close(&c->flush, j->pipeline);
     free(c);
 }
 

@@ -4,6 +4,10 @@
  * The caller's thread copies its input to the segment that is being filled (ahead.h).  A full
  * segment waits there for one more byte, or for the end: only then is it known whether it is the
  * last.
+ *
+ * A flush waits until all segments are written.  Then this thread compresses the bytes in the
+ * segment that is being filled, and writes them (flush.h).  If these are many, they first become a
+ * segment, which the crew compresses.
  */
 #include "config.h"
 
@@ -12,6 +16,7 @@
 #include "pipeline/compress/compression.h"
 #include "pipeline/compress/feeding.h"
 #include "pipeline/compress/push.h"
+#include "pipeline/compress/write.h"
 #include "pipeline/crew/jobs.h"
 #include "pipeline/crew/workers.h"
 
@@ -35,10 +40,29 @@ static bool has_place(const struct job *j)
     return ahead_count(&j->compression->ahead) < most_waiting(j);
 }
 
+/* Whether a flush must make segments of bytes, before all is written. */
+static bool has_to_publish(const struct job *j)
+{
+    const struct compression *c = j->compression;
+    const size_t filled = ahead_filled(&c->ahead);
+
+    if (c->source.held != NULL)
+        return source_has_piece(&c->source);
+    return filled > FLUSH_PIECE_MAX || (filled > 0 && !flush_is_possible(j->pipeline->level));
+}
+
+/* Whether all segments were written, and no thread works on any. */
+static bool is_written(const struct job *j)
+{
+    return j->next_claim == j->any_order && j->slots == NULL && !j->writing;
+}
+
 bool job_can_be_pushed(const struct job *j)
 {
     if (j->state != JOB_OPEN || j->failed)
         return false;
+    if (j->compression->flush.waits)
+        return has_to_publish(j) ? has_place(j) : is_written(j);
     return has_place(j) ||
            (j->compression->source.held != NULL && source_has_room(&j->compression->source));
 }
@@ -49,6 +73,10 @@ static void publish(struct job *j, size_t before, size_t len, bool last)
     struct pipeline *p = j->pipeline;
 
     ahead_publish(&j->compression->ahead, before, len, last);
+    if (p->config.rsyncable)
+        j->compression->flush.since_mark += len;
+    else
+        flush_forget(&j->compression->flush);
     j->any_order++;
     if (last) {
         j->total = j->any_order;
@@ -154,11 +182,101 @@ static size_t push_pieces(struct job *j, const uint8_t *bytes, size_t len, bool 
     return taken;
 }
 
-size_t job_push(struct job *j, const uint8_t *bytes, size_t len, bool ends)
+/* --- Flushes -------------------------------------------------------------------------------- */
+
+/* Compresses the bytes in the segment that is being filled, if there are any, and writes them.
+ * Releases the lock meanwhile. */
+static void push_flushed_piece(struct job *j, enum huff_end end)
 {
     struct pipeline *p = j->pipeline;
+    struct compression *c = j->compression;
+    struct slot s = {.job = j, .index = j->any_order, .len = ahead_filled(&c->ahead)}, *found = &s;
+    enum pipeline_status status;
+    struct written w = {0};
+
+    if (!flush_begin(&c->flush, p)) {
+        job_fail(j, PIPELINE_NO_MEMORY, 0);
+        return;
+    }
+    unlock(p);
+    status = flush_encode(&c->flush, p, ahead_begin(&c->ahead), &s, end);
+    if (status == PIPELINE_OK)
+        write_segments(j, &found, 1, "cpu", &w);
+    lock(p);
+    flush_end(&c->flush, p);
+    if (status == PIPELINE_OK && !w.ok)
+        status = PIPELINE_WRITE_ERROR;
+    if (status != PIPELINE_OK) {
+        job_fail(j, status, w.error);
+        return;
+    }
+    count_written(j, 1, &w);
+    j->any_order++;
+    j->next_claim++;
+    ahead_empty(&c->ahead);
+}
+
+/* Makes segments of bytes that are too many for a piece.  Returns whether it made all. */
+static bool publish_flushed(struct job *j)
+{
+    struct compression *c = j->compression;
+
+    if (c->source.held != NULL && !c->flush.waits)
+        source_flush(&c->source);
+    while (!j->failed && has_to_publish(j)) {
+        if (!has_place(j))
+            return false;
+        if (c->source.held != NULL)
+            push_piece(j);
+        else
+            publish(j, 0, ahead_filled(&c->ahead), false);
+    }
+    return true;
+}
+
+/* How the bytes that are flushed now end.  With a segment's mark, if this flush or an earlier one
+ * has made the segment large enough. */
+static enum huff_end end_of_flush(const struct job *j, bool is_full)
+{
+    const struct compression *c = j->compression;
+    const size_t filled = ahead_filled(&c->ahead);
+
+    /* A sync flush was already there: one more empty block makes it a mark. */
+    if (filled == 0)
+        return HUFF_SYNC;
+    return is_full || c->flush.since_mark + filled >= j->pipeline->segment_size ? HUFF_MARK
+                                                                                : HUFF_SYNC;
+}
+
+/* Goes on with a flush, and completes it if all segments were written.  Releases the lock
+ * meanwhile. */
+static void push_flush(struct job *j, bool is_full)
+{
+    struct compression *c = j->compression;
+    const bool is_published = publish_flushed(j);
+
+    c->flush.waits = true;
+    if (j->failed || !is_published || !is_written(j))
+        return;
+    if (ahead_filled(&c->ahead) > 0 || c->written == 0 || (is_full && c->flush.since_mark > 0))
+        push_flushed_piece(j, end_of_flush(j, is_full));
+    if (j->failed)
+        return;
+    if (is_full) {
+        flush_forget(&c->flush);
+        source_forget(&c->source);
+    }
+    c->flush.waits = false;
+    j->request->is_flushed = true;
+}
+
+size_t job_push(struct job *j, const uint8_t *bytes, size_t len, enum pipeline_push then)
+{
+    struct pipeline *p = j->pipeline;
+    const bool ends = then == PIPELINE_PUSH_END;
     size_t taken = 0;
 
+    j->request->is_flushed = false;
     if (j->state != JOB_OPEN)
         return 0;
     j->pushing = true;
@@ -166,6 +284,8 @@ size_t job_push(struct job *j, const uint8_t *bytes, size_t len, bool ends)
         taken = push_pieces(j, bytes, len, ends);
     else if (!j->failed)
         taken = push_segments(j, bytes, len, ends);
+    if (!j->failed && taken == len && then != PIPELINE_PUSH_MORE && !ends)
+        push_flush(j, then == PIPELINE_PUSH_FULL_FLUSH);
     j->pushing = false;
     if (j->failed)
         job_settle(j);

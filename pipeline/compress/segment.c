@@ -59,8 +59,8 @@ static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, do
     }
     chunks = lz_match_after(w->tools->matcher, s->in, len);
     *matched = clock_seconds();
-    return huff_encode_after(w->tools->encoder, s->in, len, chunks, level->split, end_of(s), s->out,
-                             &s->out_len);
+    return huff_encode_after(w->tools->encoder, s->in, len, s->before, chunks, level->split,
+                             end_of(s), s->out, &s->out_len);
 }
 
 /* Encodes the segment, after matching it unless a GPU has done so; at level 0, stores it.  Called

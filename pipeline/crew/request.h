@@ -104,6 +104,14 @@ enum pipeline_extent {
     PIPELINE_TAIL,   /* DEFLATE data with its end; no trailer */
 };
 
+/* What follows the bytes that are pushed. */
+enum pipeline_push {
+    PIPELINE_PUSH_MORE,       /* more bytes, at some time */
+    PIPELINE_PUSH_FLUSH,      /* the same, but what was pushed shall be decodable now */
+    PIPELINE_PUSH_FULL_FLUSH, /* the same, and what follows shall not refer to it */
+    PIPELINE_PUSH_END,        /* nothing */
+};
+
 /*
  * A job.  The caller sets the fields from `begin` to `header_len` and zeros the others.  From
  * pipeline_submit until pipeline_is_over returns true, the job belongs to the pipeline.
@@ -138,6 +146,7 @@ struct pipeline_job {
     int device;        /* that GPU's CUDA device */
     bool is_pushed;    /* pipeline_push gives the input */
     bool has_ended;    /* pipeline_push has given all input; set by the pipeline */
+    bool is_flushed;   /* the last pipeline_push has completed a flush; set by the pipeline */
     int in_fd, out_fd;
     /* If not NULL, the pipeline calls this instead of writing to out_fd.  It must write all parts;
      * it returns false with errno set if that fails.  Any thread may call it, but only one at a

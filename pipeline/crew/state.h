@@ -110,6 +110,7 @@
  *   compress/  source       cuts an input into segments (pipe_reader reads a fast pipe; copiers
  *                           copy from GPU memory)
  *              ahead        segments that wait in memory: read ahead of a pipe, or pushed
+ *              flush        compresses what comes between two flushes, in the calling thread
  *              compression  opens, cancels and closes a job: its source, and what it has ahead
  *              feeding      counts GPU batches; keeps the segments that wait for them
  *              facts        gathers the facts for the policy
@@ -359,6 +360,7 @@ struct pipeline {
     struct feeding *feeding;               /* feeding.c; NULL if backend is BACKEND_CPU */
     struct parts *parts;                   /* parts.c */
     struct spare_segments *spare_segments; /* ahead.c: memory for pushed segments */
+    struct flushes *flushes;               /* flush.c: tables of streams that are flushed */
     /* small.c: tools that no thread uses; NULL with config.caller_works. */
     struct object_cache *small;
     struct expansions *expansions; /* expand/ */

@@ -1378,7 +1378,8 @@ static void check_pushed(struct pipeline *p, size_t most, uint64_t *by_gpu)
         size_t n = 1 + unit_below(&state, most), taken;
 
         n = n < input_size - at ? n : input_size - at;
-        taken = pipeline_push(p, &job, input + at, n, at + n == input_size);
+        taken = pipeline_push(p, &job, input + at, n,
+                              at + n == input_size ? PIPELINE_PUSH_END : PIPELINE_PUSH_MORE);
         CHECK(taken <= n);
         at += taken;
         if (taken < n)
