@@ -241,6 +241,30 @@ gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const voi
                                 size_t in_len, gzlzss_call *call);
 
 /*
+ * Like gzlzss_compress and gzlzss_decompress, but write to memory that grows with the output.
+ *
+ * The call gets the memory from resize(ctx, memory, size).  Like realloc(), `resize` returns memory
+ * for `size` bytes, 1 or more, which begins with the bytes at `memory`, and frees the old memory if
+ * that is another; the first `memory` is NULL.  If it returns NULL, the old memory stays, and the
+ * call ends with GZLZSS_ERROR_MEMORY.  resize == NULL means realloc().  Any thread may call
+ * `resize`, but one at a time.  It must not call functions on the object.
+ *
+ * The memory grows by half at a time, and shrinks to the output's size at the end; `resize` may
+ * refuse that.  *out becomes the last memory, also after an error, and the program frees it.  It is
+ * NULL if there was none: if nothing was written.  *out_len becomes the bytes of output.  After an
+ * error, gzlzss_compress_new sets it to 0, and gzlzss_decompress_new to the bytes decompressed
+ * before the error was found; they may be wrong.  There is no GZLZSS_ERROR_ROOM.
+ *
+ * A small input can decompress to a thousand times its size: refuse in `resize` what is too much.
+ */
+gzlzss_status gzlzss_compress_new(gzlzss *z, void **out, size_t *out_len,
+                                  void *(*resize)(void *ctx, void *memory, size_t size), void *ctx,
+                                  const void *in, size_t in_len, gzlzss_call *call);
+gzlzss_status gzlzss_decompress_new(gzlzss *z, void **out, size_t *out_len,
+                                    void *(*resize)(void *ctx, void *memory, size_t size),
+                                    void *ctx, const void *in, size_t in_len, gzlzss_call *call);
+
+/*
  * Read in_fd from its current position to its end, and write the compressed or decompressed data to
  * out_fd at its current position.  The descriptors stay open.  They may be non-blocking.
  *
@@ -337,6 +361,84 @@ gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in
 
 /* Frees a stream.  If it has not ended, its work is cancelled first.  s may be NULL. */
 void gzlzss_stream_free(gzlzss_stream *s);
+
+/* --- Files ---------------------------------------------------------------------------------- */
+
+/*
+ * Reading and writing a .gz a few bytes at a time, as with stdio or with zlib's gzread and gzwrite.
+ *
+ *     gzlzss_file *f;
+ *     size_t len = sizeof(line);
+ *     status = gzlzss_file_open(&f, z, "log.gz", GZLZSS_READ, NULL);
+ *     status = gzlzss_file_read(f, line, &len);
+ *     ...
+ *     status = gzlzss_file_close(f);
+ *
+ * Only one thread at a time may use a file.  Close it before gzlzss_free.  A file is a stream, and
+ * works with the object's threads; what is read must be in a format that gunzip reads.  A call
+ * waits for the descriptor if need be; gzlzss_cancel does not end this wait.  Writing to a pipe
+ * without a reader gives GZLZSS_ERROR_WRITE, and no SIGPIPE.  An error stays: all further calls
+ * return it, except that gzlzss_file_seek may go back to before it.
+ */
+typedef struct gzlzss_file gzlzss_file;
+
+typedef enum gzlzss_file_mode {
+    GZLZSS_READ = 0,
+    GZLZSS_WRITE = 1,  /* write a member; a file that exists is emptied first */
+    GZLZSS_APPEND = 2, /* write a member after those that a file has */
+    GZLZSS_CREATE = 3  /* write a member; it is an error if the file exists */
+} gzlzss_file_mode;
+
+/*
+ * Opens a file by its path, and sets *file.  On an error, *file is NULL.  If open(2) fails, the
+ * status is GZLZSS_ERROR_READ or GZLZSS_ERROR_WRITE, and call->error_number has the errno.  New
+ * files have mode 0666 less the umask.
+ *
+ * call: the header's name and time, and `progress`, or NULL; it must stay valid until
+ * gzlzss_file_close.
+ */
+gzlzss_status gzlzss_file_open(gzlzss_file **file, gzlzss *z, const char *path,
+                               gzlzss_file_mode mode, gzlzss_call *call);
+
+/* The same for an open descriptor, from its position on.  All modes but GZLZSS_READ write there.
+ * gzlzss_file_close leaves the descriptor open, at any position after the data that was read. */
+gzlzss_status gzlzss_file_of(gzlzss_file **file, gzlzss *z, int fd, gzlzss_file_mode mode,
+                             gzlzss_call *call);
+
+/* Reads decompressed bytes.  *len: before the call, the bytes wanted; afterwards, the bytes read,
+ * fewer than wanted only at the end of the data, with GZLZSS_OK, or with an error.  With
+ * GZLZSS_ERROR_TRAILING, all bytes that were read are right. */
+gzlzss_status gzlzss_file_read(gzlzss_file *f, void *out, size_t *len);
+
+/* Writes bytes to be compressed.  They may stay in memory until gzlzss_file_flush or
+ * gzlzss_file_close. */
+gzlzss_status gzlzss_file_write(gzlzss_file *f, const void *in, size_t len);
+
+/* Writes all bytes so far to the descriptor, compressed such that the other side can decode them
+ * now.  directive: GZLZSS_FLUSH or GZLZSS_FULL_FLUSH. */
+gzlzss_status gzlzss_file_flush(gzlzss_file *f, gzlzss_directive directive);
+
+/* Reading: goes to byte `offset` of the decompressed data, or to the end if that comes before.  To
+ * go forward, this decompresses what lies between.  To go back by more than some KB, it starts
+ * again from where the file began, for which the descriptor must be a regular file; if it is not,
+ * or if the file is written, the status is GZLZSS_ERROR_ARGUMENT, and the position stays. */
+gzlzss_status gzlzss_file_seek(gzlzss_file *f, uint64_t offset);
+
+/* The number of decompressed bytes before the next byte to read or write; 0 if f is NULL. */
+uint64_t gzlzss_file_tell(const gzlzss_file *f);
+
+/* Whether all data was read.  Like feof, it is certain only after a read that returned fewer bytes
+ * than wanted. */
+int gzlzss_file_eof(const gzlzss_file *f);
+
+/* The error that the last calls have returned, or GZLZSS_OK.  error_number, unless NULL: gets the
+ * errno of GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE, else 0. */
+gzlzss_status gzlzss_file_error(const gzlzss_file *f, int *error_number);
+
+/* Writes what is left, and the member's end; closes the descriptor if gzlzss_file_open has opened
+ * it; and frees f, also after an error.  Returns the file's error, or that of these steps.  The
+ * data of a written file is complete only if this returns GZLZSS_OK.  f may be NULL. */
+gzlzss_status gzlzss_file_close(gzlzss_file *f);
 
 /* --- Ranges: one member from many processes ------------------------------------------------- */
 

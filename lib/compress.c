@@ -104,6 +104,11 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len)
     return huff_bound(in_len) + ends;
 }
 
+/* gzlzss_compress_new first asks for in_len / NEW_RATIO + NEW_LEAST bytes.  Most data takes more
+ * than half of that.  Data that takes more than that is copied once or twice. */
+#define NEW_RATIO 3
+#define NEW_LEAST 256
+
 /* Puts a job's output into memory. */
 static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
 {
@@ -112,6 +117,11 @@ static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
     for (int i = 0; i < count; i++) {
         const size_t len = parts[i].iov_len;
 
+        if (c->grow != NULL) {
+            if (!grow_put(c->grow, parts[i].iov_base, len))
+                return false;
+            continue;
+        }
         if (len > c->room - c->len) {
             c->is_full = true;
             errno = ENOBUFS;
@@ -195,10 +205,46 @@ gzlzss_status compress_call_run(struct compress_call *c)
         c->job.header = header;
     }
     do_job(c);
-    status = c->is_full && c->job.status == PIPELINE_WRITE_ERROR ? GZLZSS_ERROR_ROOM
-                                                                 : compress_judge(o, &c->job);
+    if (c->job.status != PIPELINE_WRITE_ERROR)
+        status = compress_judge(o, &c->job);
+    else if (c->grow != NULL)
+        status = GZLZSS_ERROR_MEMORY;
+    else
+        status = c->is_full ? GZLZSS_ERROR_ROOM : compress_judge(o, &c->job);
     if (header != small)
         free(header);
+    return status;
+}
+
+gzlzss_status gzlzss_compress_new(gzlzss *z, void **out, size_t *out_len,
+                                  void *(*resize)(void *ctx, void *memory, size_t size), void *ctx,
+                                  const void *in, size_t in_len, gzlzss_call *call)
+{
+    struct grow g = {.resize = resize, .ctx = ctx};
+    struct compress_call c;
+    gzlzss_status status;
+
+    if (out == NULL || out_len == NULL)
+        return GZLZSS_ERROR_ARGUMENT;
+    *out = NULL;
+    *out_len = 0;
+    if (in == NULL && in_len > 0)
+        return GZLZSS_ERROR_ARGUMENT;
+    compress_call_init(&c);
+    compress_call_from(&c, in, in_len);
+    c.grow = &g;
+    c.job.put = put_parts;
+    status = operation_begin(&c.operation, z, call);
+    if (status != GZLZSS_OK)
+        return status;
+    g.first = in_len / NEW_RATIO + NEW_LEAST;
+    status = compress_call_run(&c);
+    operation_end(&c.operation);
+    if (status == GZLZSS_OK) {
+        grow_fit(&g);
+        *out_len = g.len;
+    }
+    *out = g.bytes;
     return status;
 }
 

@@ -5,6 +5,7 @@
 #define GZLZSS_LIB_COMPRESS_H
 
 #include "compat/gzip.h"
+#include "lib/grow.h"
 #include "lib/object.h"
 
 /* Makes the gzip header of a call, and sets *len to its size in bytes.  The header is in `small`.
@@ -28,6 +29,8 @@ struct compress_call {
      * the output is job.out_fd. */
     uint8_t *out;
     size_t room, len;
+    /* Memory that grows; then `out` and `room` are not used.  Else NULL. */
+    struct grow *grow;
     /* There was no room for all of the output. */
     bool is_full;
     /* Whether `out` is memory of a CUDA device, and the device's number. */

@@ -345,10 +345,10 @@ static void start_chunk(struct chains_state *s, bool follows)
     more->next7 = follows ? more->next7 - LZ_CHUNK_SIZE : 0;
 }
 
-/* Sets more->distinct for the matches of chunk c from position `from` on.  Until a chunk has a whole
- * sample (sample.h), the sample of the chunk before it counts; is_first: there is none before it.
- * is_known: more->distinct was set for the bytes before `from`, so this counts the sample only if it
- * has changed since. */
+/* Sets more->distinct for the matches of chunk c from position `from` on.  Until a chunk has a
+ * whole sample (sample.h), the sample of the chunk before it counts; is_first: there is none before
+ * it.  is_known: more->distinct was set for the bytes before `from`, so this counts the sample only
+ * if it has changed since. */
 static void count_sample(struct chains_more *more, const struct chains_chunk *c, int32_t from,
                          bool is_first, bool is_known)
 {

@@ -158,9 +158,9 @@ struct lz_level {
 /* The row of `level`, LZ_LEVEL_STORED to LZ_LEVEL_MAX; never NULL. */
 const struct lz_level *lz_level(int level);
 
-/* The level that finds the matches of `level` in input that comes bit by bit (lz_match_more): `level`
- * itself if its finder has find_more, level 2 for level 1, and level 9 for higher levels.  NULL for
- * level 0 and for the methods of papers. */
+/* The level that finds the matches of `level` in input that comes bit by bit (lz_match_more):
+ * `level` itself if its finder has find_more, level 2 for level 1, and level 9 for levels above 9.
+ * NULL for level 0 and for the methods of papers. */
 const struct lz_level *lz_level_for_more(const struct lz_level *level);
 
 /* Whether `level` is level 0's row. */
