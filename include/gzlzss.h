@@ -310,10 +310,10 @@ typedef enum gzlzss_directive {
     GZLZSS_CONTINUE = 0, /* take the input; more may follow */
     GZLZSS_END = 1,      /* take the input, which ends with *in, and give all output */
     /* Take the input, and give all output that it makes; more may follow.  Compression: the other
-     * side can then decode all of the input so far, as after zlib's Z_SYNC_FLUSH. */
+     * side can then decode all input so far, as after zlib's Z_SYNC_FLUSH. */
     GZLZSS_FLUSH = 2,
-    /* Compression: the same, and what follows does not refer to what came before, as after zlib's
-     * Z_FULL_FLUSH.  Decompression: the same as GZLZSS_FLUSH. */
+    /* Compression: the same, and the output that follows can be decoded without the output so far,
+     * as after zlib's Z_FULL_FLUSH.  Decompression: the same as GZLZSS_FLUSH. */
     GZLZSS_FULL_FLUSH = 3
 } gzlzss_directive;
 
@@ -332,9 +332,8 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  *
  * - GZLZSS_CONTINUE returns GZLZSS_OK when it has taken all of *in.  Output of that input may come
  *   from a later call.
- * - GZLZSS_FLUSH returns GZLZSS_OK when it has taken all of *in and given all output of it.  So a
- *   flush is complete when out is not full; until then, do not add to *in.  A compressing stream
- *   returns GZLZSS_ERROR_ARGUMENT.
+ * - GZLZSS_FLUSH and GZLZSS_FULL_FLUSH return GZLZSS_OK when they have taken all of *in and given
+ *   all output of it.  So a flush is complete when out is not full; until then, do not add to *in.
  * - GZLZSS_END returns GZLZSS_STREAM_END when it has given all output.  Until then, do not add to
  *   *in.
  *
@@ -346,14 +345,27 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  * A call may wait for the object's threads, but for nothing else.
  *
  * A compressing stream gives the output of whole segments, and the rest at the end.  To get output
- * sooner, choose smaller segments.
+ * sooner, flush the stream, or choose smaller segments.
+ *
+ * The places of flushes are part of what determines the output: two streams with the same input and
+ * options, flushed at the same places, give the same bytes.  Another flush without new input adds
+ * nothing, except that a full flush after a flush adds five bytes.  A flush at the stream's start
+ * gives the header and an empty block.
+ *
+ * Up to 128 KiB between two flushes are a piece.  The calling thread compresses a piece by itself,
+ * and what is repeated from the 32 KiB before it takes little room; levels 1 and 10 to 12 find
+ * these matches as levels 2 and 9 do.  Flushes after more than 128 KiB, and all flushes with
+ * `matcher`, end a segment as full flushes do, and the object's threads compress it.  With
+ * `rsyncable`, the object's threads also compress the pieces.
  *
  * A decompressing stream takes input before it needs it.  When it ends, in->used may be past the
  * end of the last member; call->in_bytes is where the member ends, counted from the stream's first
  * byte.
  *
  * A stream that the caller does not run keeps little memory.  Compression keeps input that is not
- * yet compressed, at most one segment, and output that the caller has not taken.  From 0.1 s after
+ * yet compressed, at most one segment, and output that the caller has not taken.  After a flush it
+ * keeps up to 256 KiB (64 KiB while pieces are small), and the object keeps the tables of the last
+ * 256 streams that were flushed, up to 1 MiB each.  From 0.1 s after
  * the last call on, decompression keeps at most 8 MiB.
  */
 gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,

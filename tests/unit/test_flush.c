@@ -50,14 +50,15 @@ struct line {
     size_t out_len;
 };
 
-static void line_open(struct line *l, gzlzss *z, bool keeps)
+/* Opens a stream, and keeps up to `keeps` bytes of its output. */
+static void line_open(struct line *l, gzlzss *z, size_t keeps)
 {
     *l = (struct line){.is_right = true, .ended = Z_OK};
     CHECK_EQ(gzlzss_compress_stream(&l->s, z, NULL), GZLZSS_OK);
     if (inflateInit2(&l->inflater, 15 + 16) != Z_OK)
         abort();
-    if (keeps)
-        l->out = unit_need(malloc(2 * INPUT_SIZE));
+    if (keeps > 0)
+        l->out = unit_need(malloc(keeps));
 }
 
 static void line_close(struct line *l)
@@ -181,7 +182,7 @@ static void test_random(void)
             CHECK(o.matcher != NULL); /* a build without papers */
             continue;
         }
-        line_open(&l, z, false);
+        line_open(&l, z, 0);
         push_at_random(&l, &state, UNIT_SANITIZED ? kinds[i].count / 4 : kinds[i].count,
                        o.segment_size == 0 ? 300000
                        : i % 2 == 0        ? 3000
@@ -204,8 +205,8 @@ static void test_one_output(void)
         gzlzss *one = object(options(level, 1)), *many = object(options(level, 4));
         struct line a, b;
 
-        line_open(&a, one, true);
-        line_open(&b, many, true);
+        line_open(&a, one, 2 * INPUT_SIZE);
+        line_open(&b, many, 2 * INPUT_SIZE);
         for (unsigned i = 0; i < PLACES; i++) {
             const gzlzss_directive flush = i % 5 == 4 ? GZLZSS_FULL_FLUSH : GZLZSS_FLUSH;
 
@@ -232,19 +233,19 @@ static void test_one_output(void)
 /* More streams than there are tables take turns: each finds its tables taken, and fills others. */
 static void test_many_streams(void)
 {
-    enum { STREAMS = 100, ROUNDS = UNIT_SANITIZED ? 20 : 120, STEP = 997 };
+    enum { STREAMS = 300, ROUNDS = UNIT_SANITIZED ? 10 : 50, STEP = 1997 };
     static struct line lines[STREAMS];
     struct line alone;
     gzlzss *z = object(options(9, 2));
 
     for (int i = 0; i < STREAMS; i++)
-        line_open(&lines[i], z, true);
+        line_open(&lines[i], z, 2 * ROUNDS * STEP);
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < STREAMS; i++) {
             CHECK_EQ(run(&lines[i], STEP, GZLZSS_FLUSH, 5000), GZLZSS_OK);
             CHECK(is_current(&lines[i]));
         }
-    line_open(&alone, z, true);
+    line_open(&alone, z, 2 * ROUNDS * STEP);
     for (int round = 0; round < ROUNDS; round++)
         CHECK_EQ(run(&alone, STEP, GZLZSS_FLUSH, 5000), GZLZSS_OK);
     for (int i = 0; i < STREAMS; i++) {
@@ -270,7 +271,7 @@ static void test_nothing_new(void)
 
             o.rsyncable = rsyncable;
             z = object(o);
-            line_open(&l, z, true);
+            line_open(&l, z, 2 * INPUT_SIZE);
             /* At the start: the header and an empty block. */
             CHECK_EQ(run(&l, 0, GZLZSS_FLUSH, 100), GZLZSS_OK);
             CHECK_EQ(l.out_len, 10 + sizeof(block));
@@ -296,7 +297,7 @@ static void test_nothing_new(void)
             end(&l);
             line_close(&l);
             /* Nothing but flushes and the end. */
-            line_open(&l, z, true);
+            line_open(&l, z, 2 * INPUT_SIZE);
             CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
             end(&l);
             line_close(&l);
@@ -341,7 +342,7 @@ static void test_windows(void)
 
                 o.rsyncable = rsyncable;
                 z = object(o);
-                line_open(&l, z, true);
+                line_open(&l, z, 2 * INPUT_SIZE);
                 for (int i = 0; i < 12; i++) {
                     at = l.pushed;
                     start = l.out_len;
@@ -390,7 +391,7 @@ static void test_edges(void)
 
                 o.segment_size = 128 << 10;
                 z = object(o);
-                line_open(&l, z, false);
+                line_open(&l, z, 0);
                 for (int k = 0; k < 3; k++) {
                     CHECK_EQ(run(&l, sizes[i] + (size_t)more, flush, 4000), GZLZSS_OK);
                     CHECK(is_current(&l));
@@ -413,7 +414,7 @@ static void test_no_room(void)
     gzlzss_out none = {NULL, 0, 0};
     struct line l;
 
-    line_open(&l, z, false);
+    line_open(&l, z, 0);
     CHECK_EQ(gzlzss_stream_run(l.s, &none, &in, GZLZSS_FLUSH), GZLZSS_OK);
     CHECK_EQ(in.used, 1000);
     CHECK_EQ(gzlzss_stream_run(l.s, &none, &in, GZLZSS_FLUSH), GZLZSS_OK);
@@ -513,7 +514,7 @@ static void *push_main(void *argument)
     struct pusher *p = argument;
     struct line l;
 
-    line_open(&l, p->z, false);
+    line_open(&l, p->z, 0);
     push_at_random(&l, &p->seed, UNIT_SANITIZED ? 60 : 300, 20000);
     p->is_right = run(&l, 0, GZLZSS_END, 1000) == GZLZSS_STREAM_END && is_current(&l);
     line_close(&l);
