@@ -61,6 +61,7 @@ struct huff_encoder *huff_encoder_new(void)
     if (e == NULL)
         return NULL;
     e->functions = &functions[cpu_path()];
+    e->has_fixed_codes = false;
     fill_symbols(e);
     return e;
 }
