@@ -20,7 +20,7 @@
  * files, and compresses inputs of up to 128 KiB in memory by itself.
  *
  * Output.  Compression writes one gzip member (RFC 1952).  Its bytes depend only on the input,
- * `level`, `segment_size`, `rsyncable` and `matcher`, and on the name and time in `call`.  They do
+ * `level`, `segment_size`, `rsyncable` and `matcher`, and on name, time and level in `call`.  They do
  * not depend on threads, GPUs, or how the program gives the input.  Without a name and a time, they
  * are those that `gzlzss -n` writes with the same options.
  *
@@ -201,11 +201,23 @@ typedef struct gzlzss_call {
      * bytes that follow the members start there.  After another error: about where it was found. */
     uint64_t in_bytes;
     uint64_t out_bytes; /* bytes of output */
+    /* Compression: the level of this call or stream, GZLZSS_LEVEL_MIN to GZLZSS_LEVEL_MAX, or
+     * GZLZSS_CALL_STORED for level 0.  0: the object's level.  The segment size stays the object's.
+     *
+     * With a level other than the object's, the CPU compresses, and threads do not share a segment.
+     * A thread that goes from one level to another gets new memory first, which takes about 1 ms.
+     * GZLZSS_ERROR_ARGUMENT: there is no such level, it needs more memory than the object's level,
+     * or the object has a `matcher`.  The levels in the order of their memory: 0, 2, 1, 3 to 6, 7
+     * to 9, 10 to 12. */
+    int level;
 } gzlzss_call;
 
-#define GZLZSS_CALL_INIT                                  \
-    {                                                     \
-        sizeof(gzlzss_call), NULL, 0, NULL, NULL, 0, 0, 0 \
+/* Level 0 (GZLZSS_LEVEL_STORED) as the level of a call. */
+#define GZLZSS_CALL_STORED (-1)
+
+#define GZLZSS_CALL_INIT                                     \
+    {                                                        \
+        sizeof(gzlzss_call), NULL, 0, NULL, NULL, 0, 0, 0, 0 \
     }
 
 /* Returns the most bytes that gzlzss_compress or gzlzss_compress_range can write for in_len bytes

@@ -54,24 +54,25 @@ uint8_t *compress_header(const gzlzss *z, const gzlzss_call *call, uint8_t small
         header = malloc(header_room(call));
     if (header != NULL)
         *len = gz_write_header(header, call != NULL ? call->name : NULL,
-                               call != NULL ? call->mtime : 0, z->level);
+                               call != NULL ? call->mtime : 0, call_level(z, call));
     return header;
 }
 
 gzlzss_status gzlzss_header(const gzlzss *z, void *out, size_t *out_len, const gzlzss_call *call)
 {
+    const struct lz_level *level;
     size_t room;
 
     if (out_len == NULL)
         return GZLZSS_ERROR_ARGUMENT;
     room = *out_len;
     *out_len = 0;
-    if (z == NULL || out == NULL || !call_is_valid(call))
+    if (z == NULL || out == NULL || !call_is_valid(call) || !call_takes_level(z, call, &level))
         return GZLZSS_ERROR_ARGUMENT;
     if (room < header_room(call))
         return GZLZSS_ERROR_ROOM;
     *out_len = gz_write_header(out, call != NULL ? call->name : NULL,
-                               call != NULL ? call->mtime : 0, z->level);
+                               call != NULL ? call->mtime : 0, call_level(z, call));
     return GZLZSS_OK;
 }
 
@@ -198,6 +199,8 @@ gzlzss_status compress_call_run(struct compress_call *c)
     uint8_t small[GZ_HEADER_SIZE], *header = NULL;
     gzlzss_status status;
 
+    if (!call_takes_level(o->z, o->call, &c->job.level))
+        return GZLZSS_ERROR_ARGUMENT;
     if (c->job.extent == PIPELINE_MEMBER) {
         header = compress_header(o->z, o->call, small, &c->job.header_len);
         if (header == NULL)

@@ -89,6 +89,13 @@ bool object_may_use(const gzlzss *z, int device);
 /* Whether `call` is NULL or a struct that this version of the library understands. */
 bool call_is_valid(const gzlzss_call *call);
 
+/* Returns the number of the level at which a valid call compresses.  It may be no level at all. */
+int call_level(const gzlzss *z, const gzlzss_call *call);
+
+/* Sets *level to that level's row, or to NULL if it is the object's own.  False if the object does
+ * not take this level. */
+bool call_takes_level(const gzlzss *z, const gzlzss_call *call, const struct lz_level **level);
+
 /* Begins a call on z.  If z is NULL, returns an error.  Set o->job and o->wake_up before.  Call
  * operation_end afterwards if this returns GZLZSS_OK. */
 gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call);

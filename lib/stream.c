@@ -324,6 +324,10 @@ gzlzss_status gzlzss_compress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call *
     made->operation.job = &made->job;
     made->operation.wake_up = wake_up;
     status = operation_begin(&made->operation, z, call);
+    if (status == GZLZSS_OK && !call_takes_level(z, call, &made->job.level)) {
+        operation_end(&made->operation);
+        status = GZLZSS_ERROR_ARGUMENT;
+    }
     if (status == GZLZSS_OK) {
         made->header = compress_header(z, call, made->small, &made->job.header_len);
         made->job.header = made->header;

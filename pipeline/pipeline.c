@@ -525,6 +525,18 @@ bool pipeline_compress_here(struct pipeline *p, struct pipeline_job *request)
     return small_compress(p, request);
 }
 
+/* The most bytes that a worker's matcher takes. */
+static size_t matcher_memory(const struct lz_level *level, size_t segment_size)
+{
+    return lz_matcher_size(level, segment_size) + lz_matcher_more(level, segment_size);
+}
+
+bool pipeline_takes_level(const struct pipeline *p, const struct lz_level *level)
+{
+    return p->config.own_level.finder == NULL &&
+           matcher_memory(level, p->segment_size) <= matcher_memory(p->level, p->segment_size);
+}
+
 enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job)
 {
     if (!pipeline_submit(p, job))

@@ -75,6 +75,10 @@ unsigned pipeline_limit_jobs(struct pipeline *p);
 /* Copies the pipeline's sums so far to *totals.  Any thread may call this. */
 void pipeline_totals(struct pipeline *p, struct pipeline_totals *totals);
 
+/* Whether a job may have this level: it needs no more memory than the pipeline's level, which is
+ * not a method of a paper. */
+bool pipeline_takes_level(const struct pipeline *p, const struct lz_level *level);
+
 /* Submits a job without `begin`, waits for it, and returns its status. */
 enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job);
 

@@ -24,6 +24,7 @@
 
 /* What compressing a piece takes. */
 struct flush_tools {
+    const struct lz_level *level;
     struct lz_matcher *matcher; /* this and `encoder` are NULL at level 0 */
     struct huff_encoder *encoder;
     uint8_t *out;
@@ -56,6 +57,7 @@ static struct flush_tools *make_tools(const struct lz_level *level)
 
     if (t == NULL)
         return NULL;
+    t->level = level;
     t->out = malloc(huff_bound(FLUSH_PIECE_MAX));
     if (!lz_is_stored(level)) {
         t->matcher = lz_matcher_new(lz_level_for_more(level), HELD_MOST);
@@ -137,32 +139,41 @@ static struct flush_tools *take_first(struct flushes *all)
     return t;
 }
 
-/* Takes tools without an owner, makes some, or takes another owner's. */
-static struct flush_tools *take_tools(struct pipeline *p)
+/* Takes tools without an owner, makes some, or takes another owner's.  Tools for another level are
+ * freed before others are made. */
+static struct flush_tools *take_tools(struct pipeline *p, const struct lz_level *level)
 {
     struct flushes *all = p->flushes;
     struct flush_tools *t = NULL;
 
-    if (all->first == NULL || (all->first->owner != NULL && all->count < TOOLS_MOST)) {
+    if (all->first != NULL && (all->first->owner == NULL || all->count >= TOOLS_MOST))
+        t = take_first(all);
+    else
         all->count++;
-        unlock(p);
-        t = make_tools(p->level);
-        lock(p);
-        if (t != NULL)
-            return t;
-        all->count--;
-    }
-    return take_first(all);
+    if (t != NULL && t->level == level)
+        return t;
+    unlock(p);
+    free_tools(t);
+    t = make_tools(level);
+    lock(p);
+    if (t != NULL)
+        return t;
+    all->count--;
+    t = take_first(all);
+    if (t == NULL || t->level == level)
+        return t;
+    put_first(all, t);
+    return NULL;
 }
 
-bool flush_begin(struct flush *f, struct pipeline *p)
+bool flush_begin(struct flush *f, struct pipeline *p, const struct lz_level *level)
 {
     if (f->tools != NULL) {
         take_off(p->flushes, f->tools);
         return true;
     }
     f->goes_on = false;
-    f->tools = take_tools(p);
+    f->tools = take_tools(p, level);
     if (f->tools != NULL)
         f->tools->owner = f;
     return f->tools != NULL;
@@ -218,17 +229,19 @@ static bool match_and_encode(struct flush *f, const struct lz_level *level, size
                              t->out, &s->out_len);
 }
 
-enum pipeline_status flush_encode(struct flush *f, const struct pipeline *p, const uint8_t *bytes,
-                                  struct slot *s, enum huff_end end)
+enum pipeline_status flush_encode(struct flush *f, const uint8_t *bytes, struct slot *s,
+                                  enum huff_end end)
 {
+    const struct lz_level *level = f->tools->level;
+
     s->out = f->tools->out;
-    if (lz_is_stored(p->level)) {
+    if (lz_is_stored(level)) {
         /* huff_store writes a block for no bytes, too, so HUFF_MORE adds none. */
         s->out_len = store_segment(bytes, s->len, s->len == 0 ? HUFF_MORE : end, s->out, &s->crc);
     } else {
         if (!hold(f, bytes, s->len))
             return PIPELINE_NO_MEMORY;
-        if (!match_and_encode(f, lz_level_for_more(p->level), f->filled - s->len, s, end))
+        if (!match_and_encode(f, lz_level_for_more(level), f->filled - s->len, s, end))
             return PIPELINE_WRONG;
         s->crc = gz_crc32(0, bytes, s->len);
     }

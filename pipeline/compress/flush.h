@@ -47,14 +47,15 @@ void flush_exit(struct pipeline *p);
 /* Whether pieces can be compressed at this level; if not, every piece is a segment of its own. */
 bool flush_is_possible(const struct lz_level *level);
 
-/* Gets the tools for one piece.  May release the lock meanwhile.  False: memory is short. */
-bool flush_begin(struct flush *f, struct pipeline *p);
+/* Gets the tools for one piece.  The level stays the same for all pieces of a job.  May release the
+ * lock meanwhile.  False: memory is short. */
+bool flush_begin(struct flush *f, struct pipeline *p, const struct lz_level *level);
 
 /* Compresses the piece bytes[0..s->len), which ends as `end` says, FLUSH_PIECE_MAX bytes at most.
  * Sets s->out, which stays valid until flush_end, s->out_len and s->crc.  Called without the lock,
  * after flush_begin. */
-enum pipeline_status flush_encode(struct flush *f, const struct pipeline *p, const uint8_t *bytes,
-                                  struct slot *s, enum huff_end end);
+enum pipeline_status flush_encode(struct flush *f, const uint8_t *bytes, struct slot *s,
+                                  enum huff_end end);
 
 /* Call this after flush_begin, when the piece was written. */
 void flush_end(struct flush *f, struct pipeline *p);

@@ -48,7 +48,7 @@ static bool has_to_publish(const struct job *j)
 
     if (c->source.held != NULL)
         return source_has_piece(&c->source);
-    return filled > FLUSH_PIECE_MAX || (filled > 0 && !flush_is_possible(j->pipeline->level));
+    return filled > FLUSH_PIECE_MAX || (filled > 0 && !flush_is_possible(job_level(j)));
 }
 
 /* Whether all segments were written, and no thread works on any. */
@@ -194,12 +194,12 @@ static void push_flushed_piece(struct job *j, enum huff_end end)
     enum pipeline_status status;
     struct written w = {0};
 
-    if (!flush_begin(&c->flush, p)) {
+    if (!flush_begin(&c->flush, p, job_level(j))) {
         job_fail(j, PIPELINE_NO_MEMORY, 0);
         return;
     }
     unlock(p);
-    status = flush_encode(&c->flush, p, ahead_begin(&c->ahead), &s, end);
+    status = flush_encode(&c->flush, ahead_begin(&c->ahead), &s, end);
     if (status == PIPELINE_OK)
         write_segments(j, &found, 1, "cpu", &w);
     lock(p);

@@ -44,7 +44,7 @@ static enum huff_end end_of(const struct slot *s)
  * when matching ended.  False if the matches do not pass the encoder's check. */
 static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, double *matched)
 {
-    const struct lz_level *level = w->pipeline->level;
+    const struct lz_level *level = job_level(s->job);
     const size_t len = s->before + s->len;
     const struct lz_chunk *chunks;
 
@@ -68,10 +68,11 @@ static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, do
 static void encode(struct worker *w, struct slot *s, struct result *r)
 {
     const bool in_parts = w->split.matcher != NULL;
+    const struct lz_level *level = job_level(s->job);
     double start = clock_seconds(), matched = start;
 
     *r = (struct result){0};
-    if (lz_is_stored(w->pipeline->level)) {
+    if (lz_is_stored(level)) {
         s->out_len = store_segment(s->in + s->before, s->len, end_of(s), s->out, &s->crc);
         r->ok = true;
         r->encode = clock_seconds() - start;
@@ -81,8 +82,8 @@ static void encode(struct worker *w, struct slot *s, struct result *r)
     if (in_parts)
         finish_parts(w);
     if (s->chunks != NULL) {
-        r->ok = huff_encode_segment(w->tools->encoder, s->in, s->len, s->chunks,
-                                    w->pipeline->level->split, end_of(s), s->out, &s->out_len);
+        r->ok = huff_encode_segment(w->tools->encoder, s->in, s->len, s->chunks, level->split,
+                                    end_of(s), s->out, &s->out_len);
         /* The GPU was wrong; the CPU matches the segment again. */
         r->is_redone = !r->ok;
     }
@@ -102,17 +103,19 @@ static void measure(struct pipeline *p, const struct slot *s, const struct resul
 {
     struct pipeline_stats *stats = &s->job->stats;
     const bool by_gpu = s->chunks != NULL;
+    const bool is_usual = s->job->request->level == NULL;
 
     stats->gpu_segments += by_gpu;
     stats->cpu_segments += !by_gpu;
     stats->redone_segments += r->is_redone;
-    if (!by_gpu)
+    if (!by_gpu && is_usual)
         measure_matched(p, (double)s->len, r->match);
     for (size_t i = 0; i < LZ_COUNTERS; i++)
         stats->counters[i] += r->counters[i];
     stats->match += r->match;
     stats->encode += r->encode;
-    measure_encoded(p, (double)s->len, r->encode, by_gpu);
+    if (is_usual)
+        measure_encoded(p, (double)s->len, r->encode, by_gpu);
 }
 
 void finish_segment(struct worker *w, struct slot *s)

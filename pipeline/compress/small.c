@@ -27,14 +27,44 @@ bool small_fits(const struct pipeline *p, const struct pipeline_job *request)
            request->begin == NULL && !p->config.rsyncable && !p->wait_for_gpu;
 }
 
-/* Takes idle tools from the cache, or makes some; NULL if memory is short. */
-static struct worker_tools *take_tools(struct pipeline *p)
+/* Tools that no thread uses, by level.  A level's cache is made when it is first needed.  The
+ * pipeline's own level may be a method of a paper; it has the cache of level 0, as such a pipeline
+ * takes no other level. */
+struct small {
+    _Atomic(struct object_cache *) caches[LZ_LEVEL_MAX + 1];
+};
+
+/* Returns the level's cache, or makes it; NULL if memory is short. */
+static struct object_cache *cache_of(struct small *s, const struct lz_level *level)
 {
-    struct worker_tools *t = (struct worker_tools *)object_cache_take(p->small);
+    struct object_cache *cache, *made;
+    int number = LZ_LEVEL_MAX;
+
+    while (number > LZ_LEVEL_STORED && lz_level(number) != level)
+        number--;
+    cache = s->caches[number];
+    if (cache != NULL)
+        return cache;
+    made = malloc(sizeof(*made));
+    if (made == NULL)
+        return NULL;
+    object_cache_init(made);
+    /* Another thread may have made it meanwhile. */
+    if (atomic_compare_exchange_strong(&s->caches[number], &cache, made))
+        return made;
+    object_cache_free(made, NULL);
+    free(made);
+    return cache;
+}
+
+/* Takes idle tools from the cache, or makes some; NULL if memory is short. */
+static struct worker_tools *take_tools(struct object_cache *cache, const struct lz_level *level)
+{
+    struct worker_tools *t = (struct worker_tools *)object_cache_take(cache);
 
     if (t != NULL)
         return t;
-    t = tools_new(p->level, SMALL_MAX);
+    t = tools_new(level, SMALL_MAX);
     if (t == NULL)
         return NULL;
     t->out = malloc(huff_bound(SMALL_MAX));
@@ -46,18 +76,18 @@ static struct worker_tools *take_tools(struct pipeline *p)
 
 /* Matches and encodes the input, or stores it at level 0.  Returns the number of bytes in t->out; 0
  * if the matches did not pass the encoder's check, which would be a bug. */
-static size_t encode(const struct pipeline *p, struct worker_tools *t, struct pipeline_job *request)
+static size_t encode(struct worker_tools *t, struct pipeline_job *request)
 {
     const enum huff_end end = request->extent == PIPELINE_RANGE ? HUFF_MARK : HUFF_LAST;
     const struct lz_chunk *chunks;
     size_t out_len;
 
-    if (lz_is_stored(p->level))
+    if (lz_is_stored(t->level))
         return store_segment(request->in, request->in_len, end, t->out, &request->crc);
     memcpy(t->in, request->in, request->in_len);
     memset(t->in + request->in_len, 0, LZ_INPUT_PAD);
     chunks = lz_match_segment(t->matcher, t->in, request->in_len);
-    if (!huff_encode_segment(t->encoder, t->in, request->in_len, chunks, p->level->split, end,
+    if (!huff_encode_segment(t->encoder, t->in, request->in_len, chunks, t->level->split, end,
                              t->out, &out_len))
         return 0;
     request->crc = gz_crc32(0, request->in, request->in_len);
@@ -67,7 +97,9 @@ static size_t encode(const struct pipeline *p, struct worker_tools *t, struct pi
 
 bool small_compress(struct pipeline *p, struct pipeline_job *request)
 {
-    struct worker_tools *t = take_tools(p);
+    const struct lz_level *level = request->level != NULL ? request->level : p->level;
+    struct object_cache *cache = cache_of(p->small, level);
+    struct worker_tools *t = cache != NULL ? take_tools(cache, level) : NULL;
     uint8_t trailer[GZ_TRAILER_SIZE];
     struct iovec parts[3];
     size_t out_len;
@@ -75,7 +107,7 @@ bool small_compress(struct pipeline *p, struct pipeline_job *request)
 
     if (t == NULL)
         return false;
-    out_len = encode(p, t, request);
+    out_len = encode(t, request);
     request->status = out_len > 0 ? PIPELINE_OK : PIPELINE_WRONG;
     if (request->status == PIPELINE_OK) {
         parts[n++] = (struct iovec){(void *)request->header, request->header_len};
@@ -93,18 +125,15 @@ bool small_compress(struct pipeline *p, struct pipeline_job *request)
             request->error_number = errno;
         }
     }
-    object_cache_put(p->small, &t->kept);
+    object_cache_put(cache, &t->kept);
     request->is_over = true;
     return true;
 }
 
 bool small_init(struct pipeline *p)
 {
-    p->small = malloc(sizeof(*p->small));
-    if (p->small == NULL)
-        return false;
-    object_cache_init(p->small);
-    return true;
+    p->small = calloc(1, sizeof(*p->small));
+    return p->small != NULL && cache_of(p->small, p->level) != NULL;
 }
 
 static void give_back(struct cached_object *kept)
@@ -114,7 +143,12 @@ static void give_back(struct cached_object *kept)
 
 void small_free(struct pipeline *p)
 {
-    if (p->small != NULL)
-        object_cache_free(p->small, give_back);
+    for (int i = 0; p->small != NULL && i <= LZ_LEVEL_MAX; i++) {
+        struct object_cache *cache = p->small->caches[i];
+
+        if (cache != NULL)
+            object_cache_free(cache, give_back);
+        free(cache);
+    }
     free(p->small);
 }

@@ -137,6 +137,10 @@ struct pipeline_job {
     void (*wrote)(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine);
     void *ctx; /* for the caller's use in these functions */
 
+    /* The level, if it is another than the pipeline's (pipeline_takes_level); else NULL.  Then only
+     * the CPU compresses, and several threads do not share a segment. */
+    const struct lz_level *level;
+
     uint64_t size; /* for the policy: bytes of input, as known before `begin`; 0: not known */
     /* For the policy: jobs that the caller will submit after this one; 0: not known. */
     uint64_t more;

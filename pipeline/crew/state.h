@@ -185,6 +185,7 @@ struct slots {
 /* A worker's memory.  It carries nothing from one segment to the next. */
 struct worker_tools {
     struct cached_object kept; /* links the tools in small.c's cache, while no thread uses them */
+    const struct lz_level *level;
     struct lz_matcher *matcher;
     struct huff_encoder *encoder;
     uint8_t *in;  /* room for a segment and LZ_INPUT_PAD bytes */
@@ -362,7 +363,7 @@ struct pipeline {
     struct spare_segments *spare_segments; /* ahead.c: memory for pushed segments */
     struct flushes *flushes;               /* flush.c: tables of streams that are flushed */
     /* small.c: tools that no thread uses; NULL with config.caller_works. */
-    struct object_cache *small;
+    struct small *small;
     struct expansions *expansions; /* expand/ */
 };
 

@@ -1422,6 +1422,76 @@ static void test_pushed(void)
     }
 }
 
+/* --- Levels of jobs ------------------------------------------------------------------------- */
+
+enum { LEVEL_JOBS = 6 };
+
+/* Begins jobs side by side, of which every second one has a level of its own, and checks their
+ * output.  Adds the number of segments of other jobs that a GPU matched to *by_gpu. */
+static void run_level_jobs(struct pipeline *p, const struct lz_level *own,
+                           const uint8_t *own_output, size_t own_size, uint64_t *by_gpu)
+{
+    static const uint8_t header[10] = {0x1f, 0x8b, 8};
+    struct pipeline_job jobs[LEVEL_JOBS];
+    FILE *out[LEVEL_JOBS];
+
+    for (int i = 0; i < LEVEL_JOBS; i++) {
+        out[i] = unit_need(tmpfile());
+        jobs[i] = (struct pipeline_job){.in = input,
+                                        .in_len = input_size,
+                                        .size = input_size,
+                                        .level = i % 2 == 0 ? own : NULL,
+                                        .in_fd = -1,
+                                        .out_fd = fileno(out[i]),
+                                        .header = header,
+                                        .header_len = sizeof(header)};
+        CHECK(pipeline_submit(p, &jobs[i]));
+    }
+    for (int i = 0; i < LEVEL_JOBS; i++) {
+        const uint8_t *wanted = i % 2 == 0 ? own_output : expected;
+        const size_t size = i % 2 == 0 ? own_size : expected_size;
+        uint8_t *written = unit_need(malloc(size + 1));
+
+        pipeline_wait(p, &jobs[i]);
+        CHECK_EQ(jobs[i].status, PIPELINE_OK);
+        CHECK_EQ(pread(fileno(out[i]), written, size + 1, 0), size);
+        CHECK(memcmp(written, wanted, size) == 0);
+        if (i % 2 == 0)
+            CHECK_EQ(jobs[i].stats.gpu_segments, 0);
+        *by_gpu += jobs[i].stats.gpu_segments;
+        free(written);
+        fclose(out[i]);
+    }
+}
+
+/* A GPU leaves jobs with a level of their own to the CPU, and matches the others. */
+static void test_own_level(void)
+{
+    const struct lz_level *own = lz_level(2);
+    struct pipeline_config c = config(BACKEND_CPU, 1);
+    struct pipeline_stats stats;
+    struct pipeline *p;
+    uint64_t by_gpu = 0;
+    uint8_t *output;
+    size_t size;
+
+    c.level = 2;
+    p = new_pipeline(&c);
+    output = compress(p, input_size, NO_PIPE, &size, &stats);
+    free_pipeline(p);
+    for (int way = 0; way < 8; way++) {
+        c = config(way % 2 == 0 ? BACKEND_GPU : BACKEND_AUTO, 1 + 2 * (way / 2 % 2));
+        c.caller_works = way / 4 == 0;
+        be_good(2);
+        p = new_pipeline(&c);
+        CHECK(pipeline_takes_level(p, own) && !pipeline_takes_level(p, lz_level(10)));
+        run_level_jobs(p, own, output, size, &by_gpu);
+        free_pipeline(p);
+    }
+    CHECK(by_gpu > 0);
+    free(output);
+}
+
 /* --- Input in a GPU's memory ---------------------------------------------------------------- */
 
 /* The input in a GPU's memory, masked. */
@@ -1666,6 +1736,7 @@ int main(void)
     RUN(test_no_memory);
     RUN(test_many_jobs);
     RUN(test_pushed);
+    RUN(test_own_level);
     on_gpu = unit_need(malloc(input_size));
     unmask(on_gpu, input, input_size);
     RUN(test_gpu_memory);
