@@ -20,9 +20,10 @@
  * files, and compresses inputs of up to 128 KiB in memory by itself.
  *
  * Output.  Compression writes one gzip member (RFC 1952).  Its bytes depend only on the input,
- * `level`, `segment_size`, `rsyncable` and `matcher`, and on name, time and level in `call`.  They do
- * not depend on threads, GPUs, or how the program gives the input.  Without a name and a time, they
- * are those that `gzlzss -n` writes with the same options.
+ * `level`, `segment_size`, `rsyncable` and `matcher`, on the name, the time and the level in
+ * `call`, and on the places where a stream is flushed.  They do not depend on threads, GPUs, or how
+ * the program gives the input.  Without a name, a time and flushes, they are those that `gzlzss -n`
+ * writes with the same options.
  *
  * Input.  Decompression reads everything that gunzip reads: one or more members, and the formats
  * older than gzip (pack, compress, LZH; .zip with one file).
@@ -205,7 +206,7 @@ typedef struct gzlzss_call {
      * GZLZSS_CALL_STORED for level 0.  0: the object's level.  The segment size stays the object's.
      *
      * With a level other than the object's, the CPU compresses, and threads do not share a segment.
-     * A thread that goes from one level to another gets new memory first, which takes about 1 ms.
+     * A thread that goes from one level to another gets new memory first, in some 0.1 ms.
      * GZLZSS_ERROR_ARGUMENT: there is no such level, it needs more memory than the object's level,
      * or the object has a `matcher`.  The levels in the order of their memory: 0, 2, 1, 3 to 6, 7
      * to 9, 10 to 12. */

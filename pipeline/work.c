@@ -33,8 +33,8 @@ static bool fail_for_memory(struct pipeline *p)
     return true;
 }
 
-/* Gets the worker its memory for a level.  Releases the lock meanwhile.  If memory is short, and there is no
- * other worker to wait for, a job fails.  False: this worker can do nothing now. */
+/* Gets the worker its memory for a level.  Releases the lock meanwhile.  If memory is short, and
+ * there is no other worker to wait for, a job fails.  False: this worker can do nothing now. */
 static bool equip(struct worker *w, const struct lz_level *level)
 {
     switch (crew_equip(w, level)) {

@@ -215,24 +215,26 @@ static bool hold(struct flush *f, const uint8_t *bytes, size_t len)
     return true;
 }
 
-/* Matches and encodes the piece held[begin..filled). */
-static bool match_and_encode(struct flush *f, const struct lz_level *level, size_t begin,
-                             struct slot *s, enum huff_end end)
+/* Finds the matches of the piece held[begin..filled). */
+static const struct lz_chunk *match(struct flush *f, size_t begin, enum huff_end end)
 {
-    struct flush_tools *t = f->tools;
-    const struct lz_chunk *chunks =
-        lz_match_more(t->matcher, f->held, f->filled, begin, f->goes_on && begin > 0);
+    const bool goes_on = f->goes_on && begin > 0;
 
-    if (s->len > 0)
+    /* If nothing refers to the piece, and it refers to nothing, small tables are enough. */
+    if (begin == 0 && end == HUFF_MARK) {
+        f->goes_on = false;
+        return lz_match_segment(f->tools->matcher, f->held, f->filled);
+    }
+    if (f->filled > begin)
         f->goes_on = true;
-    return huff_encode_after(t->encoder, f->held, f->filled, begin, chunks, level->split, end,
-                             t->out, &s->out_len);
+    return lz_match_more(f->tools->matcher, f->held, f->filled, begin, goes_on);
 }
 
 enum pipeline_status flush_encode(struct flush *f, const uint8_t *bytes, struct slot *s,
                                   enum huff_end end)
 {
     const struct lz_level *level = f->tools->level;
+    size_t begin;
 
     s->out = f->tools->out;
     if (lz_is_stored(level)) {
@@ -241,7 +243,9 @@ enum pipeline_status flush_encode(struct flush *f, const uint8_t *bytes, struct 
     } else {
         if (!hold(f, bytes, s->len))
             return PIPELINE_NO_MEMORY;
-        if (!match_and_encode(f, lz_level_for_more(level), f->filled - s->len, s, end))
+        begin = f->filled - s->len;
+        if (!huff_encode_after(f->tools->encoder, f->held, f->filled, begin, match(f, begin, end),
+                               lz_level_for_more(level)->split, end, s->out, &s->out_len))
             return PIPELINE_WRONG;
         s->crc = gz_crc32(0, bytes, s->len);
     }

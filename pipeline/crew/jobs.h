@@ -88,7 +88,8 @@ struct job *jobs_to_claim(struct pipeline *p);
 struct job *jobs_to_claim_for_gpu(struct pipeline *p);
 
 /* The job that the policy judges: the earliest job with something left to claim, or NULL.  Ignores
- * jobs with a level of their own, and jobs whose input is pushed and that have nothing to claim now. */
+ * jobs with a level of their own, and jobs whose input is pushed and that have nothing to claim
+ * now. */
 struct job *jobs_to_weigh(const struct pipeline *p);
 
 /* The earliest job that may begin now, or NULL. */

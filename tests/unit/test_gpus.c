@@ -1422,6 +1422,73 @@ static void test_pushed(void)
     }
 }
 
+/* Pushes the input, and flushes after every `step` bytes.  Returns the output, which the caller
+ * frees, and its size in *size. */
+static uint8_t *push_and_flush(struct pipeline *p, size_t step, size_t *size, uint64_t *by_gpu)
+{
+    FILE *out = unit_need(tmpfile());
+    struct pipeline_job job = {.is_pushed = true, .in_fd = -1, .out_fd = fileno(out)};
+    uint8_t *written;
+    size_t at = 0;
+
+    CHECK(pipeline_submit(p, &job));
+    while (!job.has_ended) {
+        const size_t n = step < input_size - at ? step : input_size - at;
+        size_t taken = 0;
+
+        do {
+            taken += pipeline_push(p, &job, input + at + taken, n - taken,
+                                   at + n == input_size ? PIPELINE_PUSH_END : PIPELINE_PUSH_FLUSH);
+            if (!job.is_flushed && !job.has_ended)
+                pipeline_wait_to_push(p, &job, never, NULL);
+        } while (!job.is_flushed && !job.has_ended);
+        CHECK_EQ(taken, n);
+        at += taken;
+    }
+    pipeline_wait(p, &job);
+    CHECK_EQ(job.status, PIPELINE_OK);
+    *by_gpu += job.stats.gpu_segments;
+    *size = (size_t)lseek(fileno(out), 0, SEEK_END);
+    written = unit_need(malloc(*size + 1));
+    CHECK_EQ(pread(fileno(out), written, *size, 0), *size);
+    fclose(out);
+    return written;
+}
+
+/* Flushes end segments early, which GPUs then match.  Small pieces go to the calling thread. */
+static void test_flushed(void)
+{
+    static const size_t steps[] = {200000, 300000, 10000};
+
+    for (unsigned i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+        uint64_t by_gpu = 0, none = 0;
+        struct pipeline_config c = config(BACKEND_CPU, 1);
+        uint8_t *wanted, *written;
+        struct pipeline *p;
+        size_t size, wanted_size;
+
+        c.segment_size = 256 << 10;
+        p = new_pipeline(&c);
+        wanted = push_and_flush(p, steps[i], &wanted_size, &none);
+        free_pipeline(p);
+        for (int way = 0; way < 8; way++) {
+            c = config(way % 2 == 0 ? BACKEND_GPU : BACKEND_AUTO, 1 + 2 * (way / 2 % 2));
+            c.segment_size = 256 << 10;
+            c.caller_works = way / 4 == 0;
+            be_good(2);
+            p = new_pipeline(&c);
+            written = push_and_flush(p, steps[i], &size, &by_gpu);
+            CHECK(size == wanted_size && memcmp(written, wanted, size) == 0);
+            free(written);
+            free_pipeline(p);
+        }
+        CHECK_EQ(none, 0);
+        /* What comes after the last flush is a segment. */
+        CHECK(by_gpu > (steps[i] > 128 << 10 ? 8 : 0) && (steps[i] > 128 << 10 || by_gpu <= 8));
+        free(wanted);
+    }
+}
+
 /* --- Levels of jobs ------------------------------------------------------------------------- */
 
 enum { LEVEL_JOBS = 6 };
@@ -1736,6 +1803,7 @@ int main(void)
     RUN(test_no_memory);
     RUN(test_many_jobs);
     RUN(test_pushed);
+    RUN(test_flushed);
     RUN(test_own_level);
     on_gpu = unit_need(malloc(input_size));
     unmask(on_gpu, input, input_size);
