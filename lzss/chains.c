@@ -360,6 +360,24 @@ static void count_sample(struct chains_more *more, const struct chains_chunk *c,
     }
 }
 
+/* See distinct_in_piece.  With a larger TINY_PIECE, pieces of few values become larger; with a
+ * smaller one, so do pieces of some 100 bytes of them. */
+#define TINY_PIECE 256
+#define FEW_VALUES 40
+#define MANY_VALUES 80
+
+/* Returns the number of different values by which to judge the matches of a piece of `len` bytes,
+ * where the sample has `distinct`.  A small piece often has fixed codes, whose literals take eight
+ * bits or more.  So short matches are worth taking as if there were MANY_VALUES, unless the piece
+ * is large enough for dynamic codes, and has so few values that these are short.  (Without this,
+ * pieces of 100 bytes of C headers are 0.8 % larger, and of DNA's four letters 16 %.) */
+static uint32_t distinct_in_piece(size_t len, uint32_t distinct)
+{
+    if (len >= LZ_SAMPLE || distinct >= MANY_VALUES)
+        return distinct;
+    return len < TINY_PIECE || distinct >= FEW_VALUES ? MANY_VALUES : distinct;
+}
+
 /* Finds matches as find_matches does, except that the chains of three bytes go on from chunk to
  * chunk, and that a position is entered only once all bytes of its prefix are known. */
 static void find_more(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
@@ -385,7 +403,7 @@ static void find_more(struct lz_matcher *m, const struct lz_level *level, const 
             continue;
         count_sample(&s->more, &chunk, (int32_t)(begin - start), start == 0,
                      m->goes_on || start > m->begin);
-        chunk.distinct = s->more.distinct;
+        chunk.distinct = distinct_in_piece(len - m->begin, s->more.distinct);
         if (lz_wants_length3(chunk.distinct, level->max_distance3))
             chunk.links3 = links_at(s->by3);
         result->sequences = out;
