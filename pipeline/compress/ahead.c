@@ -206,7 +206,7 @@ size_t ahead_filled(const struct ahead_list *l)
 
 const uint8_t *ahead_begin(const struct ahead_list *l)
 {
-    return l->filling != NULL ? l->filling->bytes : (const uint8_t *)"";
+    return l->filling->bytes;
 }
 
 uint8_t *ahead_end(const struct ahead_list *l)

@@ -71,7 +71,7 @@ size_t ahead_filled(const struct ahead_list *l);
 /* The address of the segment's next byte.  Call ahead_make_room first. */
 uint8_t *ahead_end(const struct ahead_list *l);
 
-/* The address of the first byte of the segment that is being filled; never NULL. */
+/* The address of the first byte of the segment that is being filled.  There must be one. */
 const uint8_t *ahead_begin(const struct ahead_list *l);
 
 /* Counts `len` bytes that the caller has put at ahead_end. */

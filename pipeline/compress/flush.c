@@ -11,9 +11,13 @@
 #include "pipeline/compress/store.h"
 
 /* The most tools that are kept.  With more, more streams find their tables as they left them; to
- * fill them again takes some 0.1 ms.  And an object keeps more memory: with 1000 streams that are
- * flushed, about as much as zlib would. */
+ * fill them again takes some 0.1 ms.  And an object keeps more memory: with 256, half of zlib's if
+ * 1000 streams are flushed. */
 #define TOOLS_MOST 256
+
+/* If memory is limited, tools take at most this share of it, at TOOLS_SIZE each. */
+#define MEMORY_SHARE 8
+#define TOOLS_SIZE ((uint64_t)1 << 20)
 
 /* Bytes that a stream holds at most: the chunk before the one with the piece's start, that chunk,
  * and a piece. */
@@ -139,6 +143,14 @@ static struct flush_tools *take_first(struct flushes *all)
     return t;
 }
 
+/* The most tools that this pipeline keeps. */
+static unsigned tools_most(const struct pipeline *p)
+{
+    const uint64_t share = p->config.memory / MEMORY_SHARE / TOOLS_SIZE;
+
+    return p->config.memory == 0 || share > TOOLS_MOST ? TOOLS_MOST : (unsigned)share;
+}
+
 /* Takes tools without an owner, makes some, or takes another owner's.  Tools for another level are
  * freed before others are made. */
 static struct flush_tools *take_tools(struct pipeline *p, const struct lz_level *level)
@@ -146,7 +158,7 @@ static struct flush_tools *take_tools(struct pipeline *p, const struct lz_level 
     struct flushes *all = p->flushes;
     struct flush_tools *t = NULL;
 
-    if (all->first != NULL && (all->first->owner == NULL || all->count >= TOOLS_MOST))
+    if (all->first != NULL && (all->first->owner == NULL || all->count >= tools_most(p)))
         t = take_first(all);
     else
         all->count++;
@@ -208,8 +220,7 @@ static bool hold(struct flush *f, const uint8_t *bytes, size_t len)
         f->held = held;
         f->room = room;
     }
-    if (len > 0)
-        memcpy(f->held + f->filled, bytes, len);
+    memcpy(f->held + f->filled, bytes, len);
     f->filled += len;
     memset(f->held + f->filled, 0, LZ_INPUT_PAD);
     return true;
@@ -225,8 +236,7 @@ static const struct lz_chunk *match(struct flush *f, size_t begin, enum huff_end
         f->goes_on = false;
         return lz_match_segment(f->tools->matcher, f->held, f->filled);
     }
-    if (f->filled > begin)
-        f->goes_on = true;
+    f->goes_on = true;
     return lz_match_more(f->tools->matcher, f->held, f->filled, begin, goes_on);
 }
 
@@ -238,8 +248,7 @@ enum pipeline_status flush_encode(struct flush *f, const uint8_t *bytes, struct 
 
     s->out = f->tools->out;
     if (lz_is_stored(level)) {
-        /* huff_store writes a block for no bytes, too, so HUFF_MORE adds none. */
-        s->out_len = store_segment(bytes, s->len, s->len == 0 ? HUFF_MORE : end, s->out, &s->crc);
+        s->out_len = store_segment(bytes, s->len, end, s->out, &s->crc);
     } else {
         if (!hold(f, bytes, s->len))
             return PIPELINE_NO_MEMORY;

@@ -12,9 +12,10 @@
  * A piece's bytes depend only on the input since the segment's start, on the places of the flushes
  * and on the level.
  *
- * Memory.  A stream keeps its window (struct flush).  The tables, struct flush_tools, take ten
- * times as much.  They stay with the stream until TOOLS_MOST other streams have flushed since; then
- * another stream gets them, and this one fills others from its window at its next flush.
+ * Memory.  A stream keeps its window (struct flush).  The tables (struct flush_tools) take several
+ * times as much, so there are not always enough for all streams: then a stream gets those of the
+ * stream whose last flush is longest ago.  That stream fills others from its window at its next
+ * flush.
  */
 #ifndef GZLZSS_FLUSH_H
 #define GZLZSS_FLUSH_H
@@ -25,12 +26,14 @@
  * one thread.  Changing this number changes the output. */
 #define FLUSH_PIECE_MAX ((size_t)128 << 10)
 
-/* A job's state; all zeros before the first flush.  Only the thread that pushes uses it, except
- * `tools` and `goes_on`, which the lock protects. */
+/* A job's state; all zeros before the first flush.  Only the thread that pushes uses it; but
+ * another thread may take `tools` away, with the lock held, except between flush_begin and
+ * flush_end. */
 struct flush {
     struct flush_tools *tools; /* NULL: none, or another stream got them */
     bool goes_on;              /* the tools' tables have the bytes in `held` */
-    /* The window and the pieces after it: whole chunks that were cut off came before. */
+    /* The input since the last mark, without whole chunks that are out of reach: held[0..filled),
+     * with memory for `room` bytes. */
     uint8_t *held;
     size_t room, filled;
     /* Bytes of input since the last mark, or since the start. */
@@ -51,7 +54,7 @@ bool flush_is_possible(const struct lz_level *level);
  * lock meanwhile.  False: memory is short. */
 bool flush_begin(struct flush *f, struct pipeline *p, const struct lz_level *level);
 
-/* Compresses the piece bytes[0..s->len), which ends as `end` says, FLUSH_PIECE_MAX bytes at most.
+/* Compresses the piece bytes[0..s->len), 1 to FLUSH_PIECE_MAX bytes, which ends as `end` says.
  * Sets s->out, which stays valid until flush_end, s->out_len and s->crc.  Called without the lock,
  * after flush_begin. */
 enum pipeline_status flush_encode(struct flush *f, const uint8_t *bytes, struct slot *s,
@@ -60,7 +63,7 @@ enum pipeline_status flush_encode(struct flush *f, const uint8_t *bytes, struct 
 /* Call this after flush_begin, when the piece was written. */
 void flush_end(struct flush *f, struct pipeline *p);
 
-/* Forgets the window, since a mark or a whole segment comes after it. */
+/* Forgets the window, since a mark or a whole segment follows it. */
 void flush_forget(struct flush *f);
 
 /* Frees the job's state.  Called without the lock. */

@@ -184,15 +184,31 @@ static size_t push_pieces(struct job *j, const uint8_t *bytes, size_t len, bool 
 
 /* --- Flushes -------------------------------------------------------------------------------- */
 
-/* Compresses the bytes in the segment that is being filled, if there are any, and writes them.
- * Releases the lock meanwhile. */
-static void push_flushed_piece(struct job *j, enum huff_end end)
+/* Writes an encoded piece, as the job's next segment.  Called without the lock.  Returns with the
+ * lock. */
+static void write_piece(struct job *j, struct slot *s)
+{
+    struct written w;
+
+    write_segments(j, &s, 1, "cpu", &w);
+    lock(j->pipeline);
+    if (!w.ok) {
+        job_fail(j, PIPELINE_WRITE_ERROR, w.error);
+        return;
+    }
+    count_written(j, 1, &w);
+    j->any_order++;
+    j->next_claim++;
+}
+
+/* Compresses the bytes in the segment that is being filled, and writes them.  Releases the lock
+ * meanwhile. */
+static void push_filled(struct job *j, enum huff_end end)
 {
     struct pipeline *p = j->pipeline;
     struct compression *c = j->compression;
-    struct slot s = {.job = j, .index = j->any_order, .len = ahead_filled(&c->ahead)}, *found = &s;
+    struct slot s = {.job = j, .index = j->any_order, .len = ahead_filled(&c->ahead)};
     enum pipeline_status status;
-    struct written w = {0};
 
     if (!flush_begin(&c->flush, p, job_level(j))) {
         job_fail(j, PIPELINE_NO_MEMORY, 0);
@@ -200,20 +216,26 @@ static void push_flushed_piece(struct job *j, enum huff_end end)
     }
     unlock(p);
     status = flush_encode(&c->flush, ahead_begin(&c->ahead), &s, end);
-    if (status == PIPELINE_OK)
-        write_segments(j, &found, 1, "cpu", &w);
-    lock(p);
-    flush_end(&c->flush, p);
-    if (status == PIPELINE_OK && !w.ok)
-        status = PIPELINE_WRITE_ERROR;
-    if (status != PIPELINE_OK) {
-        job_fail(j, status, w.error);
-        return;
+    if (status == PIPELINE_OK) {
+        write_piece(j, &s);
+    } else {
+        lock(p);
+        job_fail(j, status, 0);
     }
-    count_written(j, 1, &w);
-    j->any_order++;
-    j->next_claim++;
+    flush_end(&c->flush, p);
     ahead_empty(&c->ahead);
+}
+
+/* Writes an empty stored block.  Releases the lock meanwhile. */
+static void push_empty(struct job *j)
+{
+    static const uint8_t block[] = {DEFLATE_STORED << 1, 0, 0, 0xff, 0xff};
+    /* `out` is only read. */
+    struct slot s = {
+        .job = j, .index = j->any_order, .out = (uint8_t *)block, .out_len = sizeof(block)};
+
+    unlock(j->pipeline);
+    write_piece(j, &s);
 }
 
 /* Makes segments of bytes that are too many for a piece.  Returns whether it made all. */
@@ -221,7 +243,7 @@ static bool publish_flushed(struct job *j)
 {
     struct compression *c = j->compression;
 
-    if (c->source.held != NULL && !c->flush.waits)
+    if (c->source.held != NULL)
         source_flush(&c->source);
     while (!j->failed && has_to_publish(j)) {
         if (!has_place(j))
@@ -234,32 +256,25 @@ static bool publish_flushed(struct job *j)
     return true;
 }
 
-/* How the bytes that are flushed now end.  With a segment's mark, if this flush or an earlier one
- * has made the segment large enough. */
-static enum huff_end end_of_flush(const struct job *j, bool is_full)
-{
-    const struct compression *c = j->compression;
-    const size_t filled = ahead_filled(&c->ahead);
-
-    /* A sync flush was already there: one more empty block makes it a mark. */
-    if (filled == 0)
-        return HUFF_SYNC;
-    return is_full || c->flush.since_mark + filled >= j->pipeline->segment_size ? HUFF_MARK
-                                                                                : HUFF_SYNC;
-}
-
 /* Goes on with a flush, and completes it if all segments were written.  Releases the lock
  * meanwhile. */
 static void push_flush(struct job *j, bool is_full)
 {
     struct compression *c = j->compression;
-    const bool is_published = publish_flushed(j);
+    size_t filled;
 
     c->flush.waits = true;
-    if (j->failed || !is_published || !is_written(j))
+    if (!publish_flushed(j) || j->failed || !is_written(j))
         return;
-    if (ahead_filled(&c->ahead) > 0 || c->written == 0 || (is_full && c->flush.since_mark > 0))
-        push_flushed_piece(j, end_of_flush(j, is_full));
+    filled = ahead_filled(&c->ahead);
+    if (filled > 0) {
+        const bool is_whole = c->flush.since_mark + filled >= j->pipeline->segment_size;
+
+        push_filled(j, is_full || is_whole ? HUFF_MARK : HUFF_SYNC);
+    } else if (c->written == 0 || (is_full && c->flush.since_mark > 0)) {
+        /* The header must come out; or another block makes a mark of the last flush's block. */
+        push_empty(j);
+    }
     if (j->failed)
         return;
     if (is_full) {
@@ -280,6 +295,8 @@ size_t job_push(struct job *j, const uint8_t *bytes, size_t len, enum pipeline_p
     if (j->state != JOB_OPEN)
         return 0;
     j->pushing = true;
+    /* If this is no flush, the caller has given up the last one. */
+    j->compression->flush.waits = false;
     if (!j->failed && p->config.rsyncable)
         taken = push_pieces(j, bytes, len, ends);
     else if (!j->failed)

@@ -305,6 +305,55 @@ static void test_nothing_new(void)
         }
 }
 
+/* The same with a paper's method, whose pieces are all segments. */
+static void test_nothing_new_by_paper(void)
+{
+    gzlzss_options o = options(6, 1);
+    struct line l;
+    gzlzss *z;
+
+    o.matcher = "lzss";
+    if (gzlzss_new(&z, &o) != GZLZSS_OK)
+        return; /* a build without papers */
+    line_open(&l, z, 10000);
+    CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
+    CHECK_EQ(l.out_len, 15);
+    CHECK_EQ(run(&l, 500, GZLZSS_FLUSH, 100), GZLZSS_OK);
+    CHECK(is_current(&l));
+    CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
+    end(&l);
+    line_close(&l);
+    gzlzss_free(z);
+}
+
+/* A caller that gives up a flush, and goes on with other input: the next flush is for all. */
+static void test_given_up(void)
+{
+    for (int rsyncable = 0; rsyncable <= 1; rsyncable++)
+        for (size_t len = 1000; len <= 1000000; len *= 10) {
+            gzlzss_options o = options(6, 2);
+            gzlzss_out none = {NULL, 0, 0};
+            struct line l;
+            gzlzss *z;
+
+            o.rsyncable = rsyncable;
+            z = object(o);
+            line_open(&l, z, 0);
+            for (int i = 0; i < 4; i++) {
+                gzlzss_in in = {input + l.pushed, len, 0};
+
+                CHECK_EQ(gzlzss_stream_run(l.s, &none, &in, GZLZSS_FLUSH), GZLZSS_OK);
+                l.pushed += in.used;
+                CHECK_EQ(run(&l, 777, GZLZSS_CONTINUE, 5000), GZLZSS_OK);
+            }
+            CHECK_EQ(run(&l, 100, GZLZSS_FLUSH, 5000), GZLZSS_OK);
+            CHECK(is_current(&l));
+            end(&l);
+            line_close(&l);
+            gzlzss_free(z);
+        }
+}
+
 /* Whether zlib decodes in[at..at + len) of a stream from its bytes out[0..out_len) alone. */
 static bool stands_alone(const uint8_t *out, size_t out_len, size_t at, size_t len)
 {
@@ -568,6 +617,8 @@ int main(void)
     RUN(test_one_output);
     RUN(test_many_streams);
     RUN(test_nothing_new);
+    RUN(test_nothing_new_by_paper);
+    RUN(test_given_up);
     RUN(test_windows);
     RUN(test_edges);
     RUN(test_no_room);
