@@ -378,8 +378,8 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  * A stream that the caller does not run keeps little memory.  Compression keeps input that is not
  * yet compressed, at most one segment, and output that the caller has not taken.  After a flush it
  * keeps up to 256 KiB (64 KiB while pieces are small), and the object keeps the tables of the last
- * 256 streams that were flushed, up to 1 MiB each.  From 0.1 s after
- * the last call on, decompression keeps at most 8 MiB.
+ * 256 streams that were flushed, up to 1 MiB each, but at most an eighth of limited memory.  From
+ * 0.1 s after the last call on, decompression keeps at most 8 MiB.
  */
 gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,
                                 gzlzss_directive directive);
@@ -419,7 +419,7 @@ typedef enum gzlzss_file_mode {
  * status is GZLZSS_ERROR_READ or GZLZSS_ERROR_WRITE, and call->error_number has the errno.  New
  * files have mode 0666 less the umask.
  *
- * call: the header's name and time, and `progress`, or NULL; it must stay valid until
+ * call: the header's name and time, `level` and `progress`, or NULL; it must stay valid until
  * gzlzss_file_close.
  */
 gzlzss_status gzlzss_file_open(gzlzss_file **file, gzlzss *z, const char *path,
@@ -452,12 +452,11 @@ gzlzss_status gzlzss_file_seek(gzlzss_file *f, uint64_t offset);
 /* The number of decompressed bytes before the next byte to read or write; 0 if f is NULL. */
 uint64_t gzlzss_file_tell(const gzlzss_file *f);
 
-/* Whether all data was read.  Like feof, it is certain only after a read that returned fewer bytes
- * than wanted. */
+/* Whether all data was read.  As with feof, 0 may be followed by a read of 0 bytes. */
 int gzlzss_file_eof(const gzlzss_file *f);
 
-/* The error that the last calls have returned, or GZLZSS_OK.  error_number, unless NULL: gets the
- * errno of GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE, else 0. */
+/* Returns the error that stays, or GZLZSS_OK.  Sets *error_number, unless NULL, to the errno after
+ * GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE, else to 0. */
 gzlzss_status gzlzss_file_error(const gzlzss_file *f, int *error_number);
 
 /* Writes what is left, and the member's end; closes the descriptor if gzlzss_file_open has opened
