@@ -365,11 +365,11 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  * nothing, except that a full flush after a flush adds five bytes.  A flush at the stream's start
  * gives the header and an empty block.
  *
- * Up to 128 KiB between two flushes are a piece.  The calling thread compresses a piece by itself,
- * and what is repeated from the 32 KiB before it takes little room; levels 1 and 10 to 12 find
- * these matches as levels 2 and 9 do.  Flushes after more than 128 KiB, and all flushes with
- * `matcher`, end a segment as full flushes do, and the object's threads compress it.  With
- * `rsyncable`, the object's threads also compress the pieces.
+ * Up to 128 KiB between two flushes, or after the last one, are a piece.  The calling thread
+ * compresses a piece by itself, and what is repeated from the 32 KiB before it takes little room;
+ * levels 1 and 10 to 12 find these matches as levels 2 and 9 do.  Flushes after more than 128 KiB,
+ * and all flushes with `matcher`, end a segment as full flushes do, and the object's threads
+ * compress it.  With `rsyncable`, the object's threads also compress the pieces.
  *
  * A decompressing stream takes input before it needs it.  When it ends, in->used may be past the
  * end of the last member; call->in_bytes is where the member ends, counted from the stream's first

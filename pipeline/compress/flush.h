@@ -1,10 +1,11 @@
 /*
  * flush.h - compresses the pieces of a stream that is flushed, in the calling thread
  *
- * A flush ends a piece of the input: the other side can decode all bytes before it.  The next piece
- * may refer to the 32 KiB before it, so that many small pieces take few more bytes than one large
- * one.  Handing a piece of 100 bytes to another thread would take longer than to compress it.  So
- * the caller's thread does that, with tables that stay from piece to piece.
+ * A flush ends a piece of the input: the other side can decode all bytes before it.  After a flush,
+ * the input's end ends a piece, too.  A piece may refer to the 32 KiB before it, so that many small
+ * pieces take few more bytes than one large one.  Handing a piece of 100 bytes to another thread
+ * would take longer than to compress it.  So the caller's thread does that, with tables that stay
+ * from piece to piece.
  *
  * Pieces make up a segment: at its end stands the mark, and the window is forgotten.  Pieces of
  * more than FLUSH_PIECE_MAX bytes are segments of their own, which the crew compresses.

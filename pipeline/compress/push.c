@@ -7,7 +7,7 @@
  *
  * A flush waits until all segments are written.  Then this thread compresses the bytes in the
  * segment that is being filled, and writes them (flush.h).  If these are many, they first become a
- * segment, which the crew compresses.
+ * segment, which the crew compresses.  The end after a flush is like a flush.
  */
 #include "config.h"
 
@@ -112,6 +112,89 @@ static void copy(struct job *j, const uint8_t *bytes, size_t len)
     ahead_fill(ahead, len);
 }
 
+/* --- Pieces, which end at flushes --- */
+
+/* Writes an encoded piece, as the job's next segment.  Called without the lock.  Returns with the
+ * lock. */
+static void write_piece(struct job *j, struct slot *s)
+{
+    struct written w;
+
+    write_segments(j, &s, 1, "cpu", &w);
+    lock(j->pipeline);
+    if (!w.ok) {
+        job_fail(j, PIPELINE_WRITE_ERROR, w.error);
+        return;
+    }
+    count_written(j, 1, &w);
+    j->any_order++;
+    j->next_claim++;
+}
+
+/* Compresses the bytes in the segment that is being filled, and writes them.  Releases the lock
+ * meanwhile. */
+static void push_filled(struct job *j, enum huff_end end)
+{
+    struct pipeline *p = j->pipeline;
+    struct compression *c = j->compression;
+    struct slot s = {
+        .job = j, .index = j->any_order, .len = ahead_filled(&c->ahead), .last = end == HUFF_LAST};
+    enum pipeline_status status;
+
+    if (!flush_begin(&c->flush, p, job_level(j))) {
+        job_fail(j, PIPELINE_NO_MEMORY, 0);
+        return;
+    }
+    unlock(p);
+    status = flush_encode(&c->flush, ahead_begin(&c->ahead), &s, end);
+    if (status == PIPELINE_OK) {
+        write_piece(j, &s);
+    } else {
+        lock(p);
+        job_fail(j, status, 0);
+    }
+    flush_end(&c->flush, p);
+    ahead_empty(&c->ahead);
+}
+
+/* Writes an empty block: a stored one, or a final one with fixed codes.  Releases the lock
+ * meanwhile. */
+static void push_empty(struct job *j, bool is_last)
+{
+    static const uint8_t stored[] = {DEFLATE_STORED << 1, 0, 0, 0xff, 0xff};
+    static const uint8_t final[] = {1 | DEFLATE_FIXED << 1, 0};
+    /* `out` is only read. */
+    struct slot s = {.job = j,
+                     .index = j->any_order,
+                     .out = (uint8_t *)(is_last ? final : stored),
+                     .out_len = is_last ? sizeof(final) : sizeof(stored),
+                     .last = is_last};
+
+    unlock(j->pipeline);
+    write_piece(j, &s);
+}
+
+/* Ends the input of a job whose last bytes are in the segment that is being filled.  If a flush was
+ * the last before these bytes, all else is written, and they may be the last piece. */
+static void end_input(struct job *j)
+{
+    struct compression *c = j->compression;
+    const size_t filled = ahead_filled(&c->ahead);
+
+    if (c->flush.since_mark == 0 || filled > FLUSH_PIECE_MAX) {
+        publish(j, 0, filled, true);
+        return;
+    }
+    if (filled > 0)
+        push_filled(j, HUFF_LAST);
+    else
+        push_empty(j, true);
+    j->total = j->any_order;
+    j->request->has_ended = true;
+}
+
+/* --- Segments --- */
+
 static size_t push_segments(struct job *j, const uint8_t *bytes, size_t len, bool ends)
 {
     const size_t size = j->pipeline->segment_size;
@@ -132,7 +215,7 @@ static size_t push_segments(struct job *j, const uint8_t *bytes, size_t len, boo
         if (taken < len)
             continue;
         if (ends && !j->failed)
-            publish(j, 0, ahead_filled(&j->compression->ahead), true);
+            end_input(j);
         break;
     }
     return taken;
@@ -184,60 +267,6 @@ static size_t push_pieces(struct job *j, const uint8_t *bytes, size_t len, bool 
 
 /* --- Flushes -------------------------------------------------------------------------------- */
 
-/* Writes an encoded piece, as the job's next segment.  Called without the lock.  Returns with the
- * lock. */
-static void write_piece(struct job *j, struct slot *s)
-{
-    struct written w;
-
-    write_segments(j, &s, 1, "cpu", &w);
-    lock(j->pipeline);
-    if (!w.ok) {
-        job_fail(j, PIPELINE_WRITE_ERROR, w.error);
-        return;
-    }
-    count_written(j, 1, &w);
-    j->any_order++;
-    j->next_claim++;
-}
-
-/* Compresses the bytes in the segment that is being filled, and writes them.  Releases the lock
- * meanwhile. */
-static void push_filled(struct job *j, enum huff_end end)
-{
-    struct pipeline *p = j->pipeline;
-    struct compression *c = j->compression;
-    struct slot s = {.job = j, .index = j->any_order, .len = ahead_filled(&c->ahead)};
-    enum pipeline_status status;
-
-    if (!flush_begin(&c->flush, p, job_level(j))) {
-        job_fail(j, PIPELINE_NO_MEMORY, 0);
-        return;
-    }
-    unlock(p);
-    status = flush_encode(&c->flush, ahead_begin(&c->ahead), &s, end);
-    if (status == PIPELINE_OK) {
-        write_piece(j, &s);
-    } else {
-        lock(p);
-        job_fail(j, status, 0);
-    }
-    flush_end(&c->flush, p);
-    ahead_empty(&c->ahead);
-}
-
-/* Writes an empty stored block.  Releases the lock meanwhile. */
-static void push_empty(struct job *j)
-{
-    static const uint8_t block[] = {DEFLATE_STORED << 1, 0, 0, 0xff, 0xff};
-    /* `out` is only read. */
-    struct slot s = {
-        .job = j, .index = j->any_order, .out = (uint8_t *)block, .out_len = sizeof(block)};
-
-    unlock(j->pipeline);
-    write_piece(j, &s);
-}
-
 /* Makes segments of bytes that are too many for a piece.  Returns whether it made all. */
 static bool publish_flushed(struct job *j)
 {
@@ -273,7 +302,7 @@ static void push_flush(struct job *j, bool is_full)
         push_filled(j, is_full || is_whole ? HUFF_MARK : HUFF_SYNC);
     } else if (c->written == 0 || (is_full && c->flush.since_mark > 0)) {
         /* The header must come out; or another block makes a mark of the last flush's block. */
-        push_empty(j);
+        push_empty(j, false);
     }
     if (j->failed)
         return;
@@ -304,7 +333,7 @@ size_t job_push(struct job *j, const uint8_t *bytes, size_t len, enum pipeline_p
     if (!j->failed && taken == len && then != PIPELINE_PUSH_MORE && !ends)
         push_flush(j, then == PIPELINE_PUSH_FULL_FLUSH);
     j->pushing = false;
-    if (j->failed)
+    if (j->failed || j->request->has_ended)
         job_settle(j);
     return taken;
 }

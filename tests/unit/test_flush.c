@@ -455,6 +455,33 @@ static void test_edges(void)
             }
 }
 
+/* What comes after the last flush refers to what came before it, and the calling thread writes it:
+ * so the end takes no more than a flush does. */
+static void test_end(void)
+{
+    for (int level = 0; level <= 12; level += 3) {
+        gzlzss *z = object(options(level, 1));
+        struct line l;
+        size_t len;
+
+        line_open(&l, z, 0);
+        CHECK_EQ(run(&l, 5000, GZLZSS_FLUSH, 4000), GZLZSS_OK);
+        len = l.out_len;
+        l.pushed = l.decoded = 0; /* the same bytes again */
+        CHECK_EQ(run(&l, 5000, GZLZSS_END, 4000), GZLZSS_STREAM_END);
+        CHECK(is_current(&l) && l.ended == Z_STREAM_END);
+        CHECK(level == 0 || l.out_len - len < 1000);
+        line_close(&l);
+        line_open(&l, z, 0);
+        CHECK_EQ(run(&l, 5000, GZLZSS_FLUSH, 4000), GZLZSS_OK);
+        len = l.out_len;
+        end(&l);
+        CHECK_EQ(l.out_len, len + 10);
+        line_close(&l);
+        gzlzss_free(z);
+    }
+}
+
 /* A full buffer in the middle of a flush: nothing is lost or repeated. */
 static void test_no_room(void)
 {
@@ -621,6 +648,7 @@ int main(void)
     RUN(test_given_up);
     RUN(test_windows);
     RUN(test_edges);
+    RUN(test_end);
     RUN(test_no_room);
     RUN(test_cancel);
     RUN(test_progress);
