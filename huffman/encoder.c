@@ -61,6 +61,7 @@ struct huff_encoder *huff_encoder_new(void)
     if (e == NULL)
         return NULL;
     e->functions = &functions[cpu_path()];
+    e->has_fixed_codes = false;
     fill_symbols(e);
     return e;
 }
@@ -120,7 +121,7 @@ static void show_writes(volatile uint8_t *out, size_t out_len)
 #define show_writes(out, out_len) ((void)0)
 #endif
 
-/* Encodes the segment in[0..len) from `at`, the start of a chunk, to its end. */
+/* Encodes the segment in[0..len) from `at`, where a chunk's sequences start, to its end. */
 static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
                    const struct lz_chunk *chunks, struct huff_place at, size_t split,
                    enum huff_end end, uint8_t *out, size_t *out_len)
@@ -192,11 +193,11 @@ bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
     return encode(e, in, len, chunks, start, split, end, out, out_len);
 }
 
-bool huff_encode_after(struct huff_encoder *e, const uint8_t *in, size_t len,
+bool huff_encode_after(struct huff_encoder *e, const uint8_t *in, size_t len, size_t begin,
                        const struct lz_chunk *chunks, size_t split, enum huff_end end, uint8_t *out,
                        size_t *out_len)
 {
-    const struct huff_place second_chunk = {.byte = LZ_CHUNK_SIZE, .chunk = 1};
+    const struct huff_place start = {.byte = begin, .chunk = begin / LZ_CHUNK_SIZE};
 
-    return encode(e, in, len, chunks, second_chunk, split, end, out, out_len);
+    return encode(e, in, len, chunks, start, split, end, out, out_len);
 }

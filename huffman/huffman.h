@@ -64,9 +64,10 @@ bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
                          const struct lz_chunk *chunks, size_t split, enum huff_end end,
                          uint8_t *out, size_t *out_len);
 
-/* Like huff_encode_segment, but does not encode the segment's first chunk, to which matches may
- * refer (lz_match_after).  len is at least LZ_CHUNK_SIZE. */
-bool huff_encode_after(struct huff_encoder *e, const uint8_t *in, size_t len,
+/* Like huff_encode_segment, but encodes only in[begin..len); matches may refer to the bytes before
+ * `begin` (lz_match_after, lz_match_more).  The sequences of the chunk that has `begin` start
+ * there. */
+bool huff_encode_after(struct huff_encoder *e, const uint8_t *in, size_t len, size_t begin,
                        const struct lz_chunk *chunks, size_t split, enum huff_end end, uint8_t *out,
                        size_t *out_len);
 

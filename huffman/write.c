@@ -60,6 +60,19 @@ static void make_codes(struct huff_codes *codes, const uint8_t *litlen_lengths,
 #endif
 }
 
+/* Makes the codes of fixed blocks (RFC 1951, section 3.2.6). */
+static void make_fixed_codes(struct huff_codes *codes)
+{
+    uint8_t litlen_lengths[DEFLATE_FIXED_LITLEN_SYMBOLS];
+    uint8_t distance_lengths[DEFLATE_FIXED_DISTANCE_SYMBOLS];
+
+    for (unsigned i = 0; i < sizeof(litlen_lengths); i++)
+        litlen_lengths[i] = (uint8_t)deflate_fixed_length(i);
+    memset(distance_lengths, DEFLATE_FIXED_DISTANCE_LENGTH, sizeof(distance_lengths));
+    make_codes(codes, litlen_lengths, sizeof(litlen_lengths), distance_lengths,
+               sizeof(distance_lengths));
+}
+
 /* Puts an entry of huff_codes.literal or .length. */
 static inline void put_code(struct bitwriter *w, uint32_t code)
 {
@@ -307,16 +320,10 @@ void huff_write_block(struct huff_encoder *e, struct bitwriter *w, const uint8_t
         huff_header_write(&p->header, w);
         make_codes(&e->codes, p->litlen_lengths, DEFLATE_LITLEN_SYMBOLS, p->distance_lengths,
                    DEFLATE_DISTANCE_SYMBOLS);
-    } else {
-        uint8_t litlen_lengths[DEFLATE_FIXED_LITLEN_SYMBOLS];
-        uint8_t distance_lengths[DEFLATE_FIXED_DISTANCE_SYMBOLS];
-
-        for (unsigned i = 0; i < sizeof(litlen_lengths); i++)
-            litlen_lengths[i] = (uint8_t)deflate_fixed_length(i);
-        memset(distance_lengths, DEFLATE_FIXED_DISTANCE_LENGTH, sizeof(distance_lengths));
-        make_codes(&e->codes, litlen_lengths, sizeof(litlen_lengths), distance_lengths,
-                   sizeof(distance_lengths));
+    } else if (!e->has_fixed_codes) {
+        make_fixed_codes(&e->codes);
     }
+    e->has_fixed_codes = p->type == DEFLATE_FIXED;
     bits_flush(w);
     write_symbols(e, w, in, len, chunks, b);
     put_code(w, e->codes.literal[DEFLATE_END_OF_BLOCK]);

@@ -20,9 +20,10 @@
  * files, and compresses inputs of up to 128 KiB in memory by itself.
  *
  * Output.  Compression writes one gzip member (RFC 1952), or another `format`.  Its bytes depend
- * only on the input, `level`, `format`, `segment_size`, `rsyncable` and `matcher`, and on the name
- * and time in `call`.  They do not depend on threads, GPUs, or how the program gives the input.
- * Without a name and a time, they are those that `gzlzss -n` writes with the same options.
+ * only on the input, `level`, `format`, `segment_size`, `rsyncable` and `matcher`, on the name, the
+ * time and the level in `call`, and on the places where a stream is flushed.  They do not depend on
+ * threads, GPUs, or how the program gives the input.  Without a name, a time and flushes, they are
+ * those that `gzlzss -n` writes with the same options.
  *
  * Input.  Decompression reads everything that gunzip reads: one or more members, and the formats
  * older than gzip (pack, compress, LZH; .zip with one file).  An object whose `format` is
@@ -223,11 +224,23 @@ typedef struct gzlzss_call {
      * bytes that follow the members start there.  After another error: about where it was found. */
     uint64_t in_bytes;
     uint64_t out_bytes; /* bytes of output */
+    /* Compression: the level of this call or stream, GZLZSS_LEVEL_MIN to GZLZSS_LEVEL_MAX, or
+     * GZLZSS_CALL_STORED for level 0.  0: the object's level.  The segment size stays the object's.
+     *
+     * With a level other than the object's, the CPU compresses, and threads do not share a segment.
+     * A thread that goes from one level to another gets new memory first, in some 0.1 ms.
+     * GZLZSS_ERROR_ARGUMENT: there is no such level, it needs more memory than the object's level,
+     * or the object has a `matcher`.  The levels in the order of their memory: 0, 2, 1, 3 to 6, 7
+     * to 9, 10 to 12. */
+    int level;
 } gzlzss_call;
 
-#define GZLZSS_CALL_INIT                                  \
-    {                                                     \
-        sizeof(gzlzss_call), NULL, 0, NULL, NULL, 0, 0, 0 \
+/* Level 0 (GZLZSS_LEVEL_STORED) as the level of a call. */
+#define GZLZSS_CALL_STORED (-1)
+
+#define GZLZSS_CALL_INIT                                     \
+    {                                                        \
+        sizeof(gzlzss_call), NULL, 0, NULL, NULL, 0, 0, 0, 0 \
     }
 
 /* Returns the most bytes that gzlzss_compress or gzlzss_compress_range can write for in_len bytes
@@ -261,6 +274,30 @@ gzlzss_status gzlzss_compress(gzlzss *z, void *out, size_t *out_len, const void 
  */
 gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const void *in,
                                 size_t in_len, gzlzss_call *call);
+
+/*
+ * Like gzlzss_compress and gzlzss_decompress, but write to memory that grows with the output.
+ *
+ * The call gets the memory from resize(ctx, memory, size).  Like realloc(), `resize` returns memory
+ * for `size` bytes, 1 or more, which begins with the bytes at `memory`, and frees the old memory if
+ * that is another; the first `memory` is NULL.  If it returns NULL, the old memory stays, and the
+ * call ends with GZLZSS_ERROR_MEMORY.  resize == NULL means realloc().  Any thread may call
+ * `resize`, but one at a time.  It must not call functions on the object.
+ *
+ * The memory grows by half at a time, and shrinks to the output's size at the end; `resize` may
+ * refuse that.  *out becomes the last memory, also after an error, and the program frees it.  It is
+ * NULL if there was none: if nothing was written.  *out_len becomes the bytes of output.  After an
+ * error, gzlzss_compress_new sets it to 0, and gzlzss_decompress_new to the bytes decompressed
+ * before the error was found; they may be wrong.  There is no GZLZSS_ERROR_ROOM.
+ *
+ * A small input can decompress to a thousand times its size: refuse in `resize` what is too much.
+ */
+gzlzss_status gzlzss_compress_new(gzlzss *z, void **out, size_t *out_len,
+                                  void *(*resize)(void *ctx, void *memory, size_t size), void *ctx,
+                                  const void *in, size_t in_len, gzlzss_call *call);
+gzlzss_status gzlzss_decompress_new(gzlzss *z, void **out, size_t *out_len,
+                                    void *(*resize)(void *ctx, void *memory, size_t size),
+                                    void *ctx, const void *in, size_t in_len, gzlzss_call *call);
 
 /*
  * Read in_fd from its current position to its end, and write the compressed or decompressed data to
@@ -307,8 +344,13 @@ typedef struct gzlzss_out {
 typedef enum gzlzss_directive {
     GZLZSS_CONTINUE = 0, /* take the input; more may follow */
     GZLZSS_END = 1,      /* take the input, which ends with *in, and give all output */
-    /* Decompression only: take the input, and give all output that it makes; more may follow. */
-    GZLZSS_FLUSH = 2
+    /* Take the input, and give all output that it makes; more may follow.  Compression: the other
+     * side can then decode all input so far, as after zlib's Z_SYNC_FLUSH.  With GZLZSS_BGZF, the
+     * input so far ends a member. */
+    GZLZSS_FLUSH = 2,
+    /* Compression: the same, and the output that follows can be decoded without the output so far,
+     * as after zlib's Z_FULL_FLUSH.  Decompression: the same as GZLZSS_FLUSH. */
+    GZLZSS_FULL_FLUSH = 3
 } gzlzss_directive;
 
 /* Begin a stream for one input, and set *s.  End it with gzlzss_stream_free, before gzlzss_free.
@@ -326,9 +368,8 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  *
  * - GZLZSS_CONTINUE returns GZLZSS_OK when it has taken all of *in.  Output of that input may come
  *   from a later call.
- * - GZLZSS_FLUSH returns GZLZSS_OK when it has taken all of *in and given all output of it.  So a
- *   flush is complete when out is not full; until then, do not add to *in.  A compressing stream
- *   returns GZLZSS_ERROR_ARGUMENT.
+ * - GZLZSS_FLUSH and GZLZSS_FULL_FLUSH return GZLZSS_OK when they have taken all of *in and given
+ *   all output of it.  So a flush is complete when out is not full; until then, do not add to *in.
  * - GZLZSS_END returns GZLZSS_STREAM_END when it has given all output.  Until then, do not add to
  *   *in.
  *
@@ -340,21 +381,111 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  * A call may wait for the object's threads, but for nothing else.
  *
  * A compressing stream gives the output of whole segments, and the rest at the end.  To get output
- * sooner, choose smaller segments.
+ * sooner, flush the stream, or choose smaller segments.
+ *
+ * The places of flushes are part of what determines the output: two streams with the same input and
+ * options, flushed at the same places, give the same bytes.  Another flush without new input adds
+ * nothing, except that a full flush after a flush adds five bytes.  A flush at the stream's start
+ * gives the header and an empty block.
+ *
+ * Up to 128 KiB between two flushes, or after the last one, are a piece.  The calling thread
+ * compresses a piece by itself, and what is repeated from the 32 KiB before it takes little room;
+ * levels 1 and 10 to 12 find these matches as levels 2 and 9 do.  Flushes after more than 128 KiB,
+ * and all flushes with `matcher`, end a segment as full flushes do, and the object's threads
+ * compress it.  With `rsyncable`, the object's threads also compress the pieces.
  *
  * A decompressing stream takes input before it needs it.  When it ends, in->used may be past the
  * end of the last member; call->in_bytes is where the member ends, counted from the stream's first
  * byte.
  *
  * A stream that the caller does not run keeps little memory.  Compression keeps input that is not
- * yet compressed, at most one segment, and output that the caller has not taken.  From 0.1 s after
- * the last call on, decompression keeps at most 8 MiB.
+ * yet compressed, at most one segment, and output that the caller has not taken.  After a flush it
+ * keeps up to 256 KiB (64 KiB while pieces are small), and the object keeps the tables of the last
+ * 256 streams that were flushed, up to 1 MiB each, but at most an eighth of limited memory.  From
+ * 0.1 s after the last call on, decompression keeps at most 8 MiB.
  */
 gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,
                                 gzlzss_directive directive);
 
 /* Frees a stream.  If it has not ended, its work is cancelled first.  s may be NULL. */
 void gzlzss_stream_free(gzlzss_stream *s);
+
+/* --- Files ---------------------------------------------------------------------------------- */
+
+/*
+ * Reading and writing a .gz a few bytes at a time, as with stdio or with zlib's gzread and gzwrite.
+ *
+ *     gzlzss_file *f;
+ *     size_t len = sizeof(line);
+ *     status = gzlzss_file_open(&f, z, "log.gz", GZLZSS_READ, NULL);
+ *     status = gzlzss_file_read(f, line, &len);
+ *     ...
+ *     status = gzlzss_file_close(f);
+ *
+ * Only one thread at a time may use a file.  Close it before gzlzss_free.  A file is a stream, and
+ * works with the object's threads; what is read must be in a format that gunzip reads.  A call
+ * waits for the descriptor if need be; gzlzss_cancel does not end this wait.  Writing to a pipe
+ * without a reader gives GZLZSS_ERROR_WRITE, and no SIGPIPE.  An error stays: all further calls
+ * return it, except that gzlzss_file_seek may go back to before it.
+ */
+typedef struct gzlzss_file gzlzss_file;
+
+typedef enum gzlzss_file_mode {
+    GZLZSS_READ = 0,
+    GZLZSS_WRITE = 1,  /* write a member; a file that exists is emptied first */
+    GZLZSS_APPEND = 2, /* write a member after those that a file has */
+    GZLZSS_CREATE = 3  /* write a member; it is an error if the file exists */
+} gzlzss_file_mode;
+
+/*
+ * Opens a file by its path, and sets *file.  On an error, *file is NULL.  If open(2) fails, the
+ * status is GZLZSS_ERROR_READ or GZLZSS_ERROR_WRITE, and call->error_number has the errno.  New
+ * files have mode 0666 less the umask.
+ *
+ * call: the header's name and time, `level` and `progress`, or NULL; it must stay valid until
+ * gzlzss_file_close.
+ */
+gzlzss_status gzlzss_file_open(gzlzss_file **file, gzlzss *z, const char *path,
+                               gzlzss_file_mode mode, gzlzss_call *call);
+
+/* The same for an open descriptor, from its position on.  All modes but GZLZSS_READ write there.
+ * gzlzss_file_close leaves the descriptor open, at any position after the data that was read. */
+gzlzss_status gzlzss_file_of(gzlzss_file **file, gzlzss *z, int fd, gzlzss_file_mode mode,
+                             gzlzss_call *call);
+
+/* Reads decompressed bytes.  *len: before the call, the bytes wanted; afterwards, the bytes read,
+ * fewer than wanted only at the end of the data, with GZLZSS_OK, or with an error.  With
+ * GZLZSS_ERROR_TRAILING, all bytes that were read are right. */
+gzlzss_status gzlzss_file_read(gzlzss_file *f, void *out, size_t *len);
+
+/* Writes bytes to be compressed.  They may stay in memory until gzlzss_file_flush or
+ * gzlzss_file_close. */
+gzlzss_status gzlzss_file_write(gzlzss_file *f, const void *in, size_t len);
+
+/* Writes all bytes so far to the descriptor, compressed such that the other side can decode them
+ * now.  directive: GZLZSS_FLUSH or GZLZSS_FULL_FLUSH. */
+gzlzss_status gzlzss_file_flush(gzlzss_file *f, gzlzss_directive directive);
+
+/* Reading: goes to byte `offset` of the decompressed data, or to the end if that comes before.  To
+ * go forward, this decompresses what lies between.  To go back by more than some KB, it starts
+ * again from where the file began, for which the descriptor must be a regular file; if it is not,
+ * or if the file is written, the status is GZLZSS_ERROR_ARGUMENT, and the position stays. */
+gzlzss_status gzlzss_file_seek(gzlzss_file *f, uint64_t offset);
+
+/* The number of decompressed bytes before the next byte to read or write; 0 if f is NULL. */
+uint64_t gzlzss_file_tell(const gzlzss_file *f);
+
+/* Whether all data was read.  As with feof, 0 may be followed by a read of 0 bytes. */
+int gzlzss_file_eof(const gzlzss_file *f);
+
+/* Returns the error that stays, or GZLZSS_OK.  Sets *error_number, unless NULL, to the errno after
+ * GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE, else to 0. */
+gzlzss_status gzlzss_file_error(const gzlzss_file *f, int *error_number);
+
+/* Writes what is left, and the member's end; closes the descriptor if gzlzss_file_open has opened
+ * it; and frees f, also after an error.  Returns the file's error, or that of these steps.  The
+ * data of a written file is complete only if this returns GZLZSS_OK.  f may be NULL. */
+gzlzss_status gzlzss_file_close(gzlzss_file *f);
 
 /* --- Ranges: one output from many processes ------------------------------------------------- */
 

@@ -51,7 +51,7 @@ static size_t header_room(const gzlzss *z, const gzlzss_call *call)
 static size_t write_header(const gzlzss *z, const gzlzss_call *call, uint8_t *out)
 {
     return gz_write_start(z->container, out, call != NULL ? call->name : NULL,
-                          call != NULL ? call->mtime : 0, z->level);
+                          call != NULL ? call->mtime : 0, call_level(z, call));
 }
 
 uint8_t *compress_header(const gzlzss *z, const gzlzss_call *call, uint8_t small[SMALL_HEADER],
@@ -67,13 +67,15 @@ uint8_t *compress_header(const gzlzss *z, const gzlzss_call *call, uint8_t small
 
 gzlzss_status gzlzss_header(const gzlzss *z, void *out, size_t *out_len, const gzlzss_call *call)
 {
+    const struct lz_level *level;
     size_t room;
 
     if (out_len == NULL)
         return GZLZSS_ERROR_ARGUMENT;
     room = *out_len;
     *out_len = 0;
-    if (z == NULL || out == NULL || !call_is_valid(call) || z->container == CONTAINER_ZIP)
+    if (z == NULL || out == NULL || !call_is_valid(call) || !call_takes_level(z, call, &level) ||
+        z->container == CONTAINER_ZIP)
         return GZLZSS_ERROR_ARGUMENT;
     if (room < header_room(z, call))
         return GZLZSS_ERROR_ROOM;
@@ -136,6 +138,11 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len)
     return huff_bound(in_len) + ends;
 }
 
+/* gzlzss_compress_new first asks for in_len / NEW_RATIO + NEW_LEAST bytes.  Most data takes more
+ * than half of that.  Data that takes more than that is copied once or twice. */
+#define NEW_RATIO 3
+#define NEW_LEAST 256
+
 /* Puts a job's output into memory. */
 static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
 {
@@ -144,6 +151,11 @@ static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
     for (int i = 0; i < count; i++) {
         const size_t len = parts[i].iov_len;
 
+        if (c->grow != NULL) {
+            if (!grow_put(c->grow, parts[i].iov_base, len))
+                return false;
+            continue;
+        }
         if (len > c->room - c->len) {
             c->is_full = true;
             errno = ENOBUFS;
@@ -220,6 +232,8 @@ gzlzss_status compress_call_run(struct compress_call *c)
     uint8_t small[SMALL_HEADER], *header = NULL;
     gzlzss_status status;
 
+    if (!call_takes_level(o->z, o->call, &c->job.level))
+        return GZLZSS_ERROR_ARGUMENT;
     if (c->job.extent == PIPELINE_WHOLE) {
         header = compress_header(o->z, o->call, small, &c->job.header_len);
         if (header == NULL)
@@ -227,10 +241,46 @@ gzlzss_status compress_call_run(struct compress_call *c)
         c->job.header = header;
     }
     do_job(c);
-    status = c->is_full && c->job.status == PIPELINE_WRITE_ERROR ? GZLZSS_ERROR_ROOM
-                                                                 : compress_judge(o, &c->job);
+    if (c->job.status != PIPELINE_WRITE_ERROR)
+        status = compress_judge(o, &c->job);
+    else if (c->grow != NULL)
+        status = GZLZSS_ERROR_MEMORY;
+    else
+        status = c->is_full ? GZLZSS_ERROR_ROOM : compress_judge(o, &c->job);
     if (header != small)
         free(header);
+    return status;
+}
+
+gzlzss_status gzlzss_compress_new(gzlzss *z, void **out, size_t *out_len,
+                                  void *(*resize)(void *ctx, void *memory, size_t size), void *ctx,
+                                  const void *in, size_t in_len, gzlzss_call *call)
+{
+    struct grow g = {.resize = resize, .ctx = ctx};
+    struct compress_call c;
+    gzlzss_status status;
+
+    if (out == NULL || out_len == NULL)
+        return GZLZSS_ERROR_ARGUMENT;
+    *out = NULL;
+    *out_len = 0;
+    if (in == NULL && in_len > 0)
+        return GZLZSS_ERROR_ARGUMENT;
+    compress_call_init(&c);
+    compress_call_from(&c, in, in_len);
+    c.grow = &g;
+    c.job.put = put_parts;
+    status = operation_begin(&c.operation, z, call);
+    if (status != GZLZSS_OK)
+        return status;
+    g.first = in_len / NEW_RATIO + NEW_LEAST;
+    status = compress_call_run(&c);
+    operation_end(&c.operation);
+    if (status == GZLZSS_OK) {
+        grow_fit(&g);
+        *out_len = g.len;
+    }
+    *out = g.bytes;
     return status;
 }
 

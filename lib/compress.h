@@ -4,6 +4,7 @@
 #ifndef GZLZSS_LIB_COMPRESS_H
 #define GZLZSS_LIB_COMPRESS_H
 
+#include "lib/grow.h"
 #include "lib/object.h"
 
 /* Bytes of most headers. */
@@ -30,6 +31,8 @@ struct compress_call {
      * the output is job.out_fd. */
     uint8_t *out;
     size_t room, len;
+    /* Memory that grows; then `out` and `room` are not used.  Else NULL. */
+    struct grow *grow;
     /* There was no room for all of the output. */
     bool is_full;
     /* Whether `out` is memory of a CUDA device, and the device's number. */

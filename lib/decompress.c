@@ -11,11 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/io.h"
 #include "compat/gunzip.h"
 #include "compat/whole.h"
 #include "lib/decompress.h"
+#include "lib/grow.h"
 #include "lib/sigpipe.h"
+
+/* The most bytes of output for each byte of input that a guess of the output's size allows. */
+#define GUESS_MOST 16
 
 /* A call, with its input and output. */
 struct decompress_call {
@@ -33,6 +38,8 @@ struct decompress_call {
      * descriptor. */
     uint8_t *out;
     size_t room, out_len;
+    /* Output to memory that grows; else NULL. */
+    struct grow *grow;
     /* There was no room for all of the output. */
     bool is_full;
     int out_fd;
@@ -133,6 +140,16 @@ static int write_fd(void *ctx, const void *buf, size_t len)
     struct decompress_call *w = ctx;
 
     if (!io_write(w->out_fd, buf, len))
+        return -1;
+    w->out_bytes += len;
+    return tell(w) ? 0 : -1;
+}
+
+static int write_growing(void *ctx, const void *buf, size_t len)
+{
+    struct decompress_call *w = ctx;
+
+    if (!grow_put(w->grow, buf, len))
         return -1;
     w->out_bytes += len;
     return tell(w) ? 0 : -1;
@@ -282,6 +299,46 @@ gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const voi
 {
     return decompress_memory(z, z != NULL ? z->container : CONTAINER_GZIP, out, out_len, in, in_len,
                              call);
+}
+
+/* Guesses the output's size.  The last four bytes of a .gz of one member are the size, modulo 2^32.
+ * They are believed only up to GUESS_MOST times the input: anybody can write any number there. */
+static size_t guess_size(const uint8_t *in, size_t in_len)
+{
+    const size_t most = in_len < SIZE_MAX / (2 * GUESS_MOST) ? in_len * GUESS_MOST : in_len;
+    const size_t said = in_len >= 18 ? load32(in + in_len - 4) : 0;
+
+    return said >= in_len / 2 && said <= most ? said : in_len * 2;
+}
+
+gzlzss_status gzlzss_decompress_new(gzlzss *z, void **out, size_t *out_len,
+                                    void *(*resize)(void *ctx, void *memory, size_t size),
+                                    void *ctx, const void *in, size_t in_len, gzlzss_call *call)
+{
+    struct grow g = {.resize = resize, .ctx = ctx};
+    struct decompress_call w = {.in = in, .in_len = in_len, .grow = &g};
+    struct gz_io io = {.read = read_memory, .write = write_growing, .ctx = &w};
+    gzlzss_status status;
+
+    if (out == NULL || out_len == NULL)
+        return GZLZSS_ERROR_ARGUMENT;
+    *out = NULL;
+    *out_len = 0;
+    if ((in == NULL && in_len > 0) || in_len > SIZE_MAX / 2)
+        return GZLZSS_ERROR_ARGUMENT;
+    status = operation_begin(&w.operation, z, call);
+    if (status != GZLZSS_OK)
+        return status;
+    io.container = z->container;
+    g.first = guess_size(in, in_len);
+    if (in_len >= PIPELINE_EXPAND_MIN)
+        w.expansion = pipeline_expand_memory(z->pipeline, in, in_len, write_growing, &w);
+    status = run(&w, &io);
+    operation_end(&w.operation);
+    grow_fit(&g);
+    *out = g.bytes;
+    *out_len = g.len;
+    return status;
 }
 
 gzlzss_status decompress_regular(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call)

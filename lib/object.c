@@ -292,6 +292,29 @@ void call_set_results(gzlzss_call *call, uint64_t in, uint64_t out)
     call->out_bytes = out;
 }
 
+int call_level(const gzlzss *z, const gzlzss_call *call)
+{
+    const bool has_level =
+        call != NULL && call->size >= offsetof(gzlzss_call, level) + sizeof(call->level);
+
+    if (!has_level || call->level == 0)
+        return z->level;
+    return call->level == GZLZSS_CALL_STORED ? GZLZSS_LEVEL_STORED : call->level;
+}
+
+bool call_takes_level(const gzlzss *z, const gzlzss_call *call, const struct lz_level **level)
+{
+    const int number = call_level(z, call);
+
+    *level = NULL;
+    if (number == z->level)
+        return true;
+    if (number < GZLZSS_LEVEL_STORED || number > GZLZSS_LEVEL_MAX)
+        return false;
+    *level = pipeline_row(z->container, number);
+    return pipeline_takes_level(z->pipeline, *level);
+}
+
 gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call)
 {
     if (z == NULL || !call_is_valid(call))

@@ -94,6 +94,12 @@ bool call_is_valid(const gzlzss_call *call);
 
 /* Sets the results of a call that is done.  call may be NULL. */
 void call_set_results(gzlzss_call *call, uint64_t in, uint64_t out);
+/* Returns the number of the level at which a valid call compresses.  It may be no level at all. */
+int call_level(const gzlzss *z, const gzlzss_call *call);
+
+/* Sets *level to that level's row, or to NULL if it is the object's own.  False if the object does
+ * not take this level. */
+bool call_takes_level(const gzlzss *z, const gzlzss_call *call, const struct lz_level **level);
 
 /* Begins a call on z.  If z is NULL, returns an error.  Set o->job and o->wake_up before.  Call
  * operation_end afterwards if this returns GZLZSS_OK. */

@@ -216,14 +216,28 @@ static const uint8_t *unused_input(const gzlzss_in *in)
     return in->size == 0 ? in->bytes : (const uint8_t *)in->bytes + in->used;
 }
 
+/* What the directive asks of the pipeline. */
+static enum pipeline_push push_of(gzlzss_directive directive)
+{
+    switch (directive) {
+    case GZLZSS_END:
+        return PIPELINE_PUSH_END;
+    case GZLZSS_FLUSH:
+        return PIPELINE_PUSH_FLUSH;
+    case GZLZSS_FULL_FLUSH:
+        return PIPELINE_PUSH_FULL_FLUSH;
+    case GZLZSS_CONTINUE:
+        break;
+    }
+    return PIPELINE_PUSH_MORE;
+}
+
 static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,
                                      gzlzss_directive directive)
 {
     struct pipeline *p = s->operation.z->pipeline;
-    const bool end = directive == GZLZSS_END;
+    bool is_flushed = false;
 
-    if (directive == GZLZSS_FLUSH)
-        return GZLZSS_ERROR_ARGUMENT;
     for (;;) {
         size_t pushed = 0;
 
@@ -233,16 +247,20 @@ static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, g
         take_output(s, out);
         if (is_over && (s->job.status != PIPELINE_OK || !has_output(s)))
             return s->job.status == PIPELINE_OK ? GZLZSS_STREAM_END : judge(s);
-        if (!s->job.has_ended && (in->used < in->size || end) &&
+        if (is_flushed)
+            return GZLZSS_OK;
+        if (!s->job.has_ended && (in->used < in->size || directive != GZLZSS_CONTINUE) &&
             atomic_load(&s->waiting) <= WAITING_MAX) {
-            pushed = pipeline_push(p, &s->job, unused_input(in), in->size - in->used, end);
+            pushed = pipeline_push(p, &s->job, unused_input(in), in->size - in->used,
+                                   push_of(directive));
             in->used += pushed;
+            is_flushed = s->job.is_flushed;
         }
-        if (in->used == in->size && !end)
+        if (in->used == in->size && directive == GZLZSS_CONTINUE)
             return GZLZSS_OK;
         if (out->used == out->size && has_output(s))
             return GZLZSS_OK;
-        if (pushed == 0)
+        if (pushed == 0 && !is_flushed)
             pipeline_wait_to_push(p, &s->job, has_output, s);
     }
 }
@@ -306,6 +324,10 @@ gzlzss_status gzlzss_compress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call *
     made->operation.job = &made->job;
     made->operation.wake_up = wake_up;
     status = operation_begin(&made->operation, z, call);
+    if (status == GZLZSS_OK && !call_takes_level(z, call, &made->job.level)) {
+        operation_end(&made->operation);
+        status = GZLZSS_ERROR_ARGUMENT;
+    }
     if (status == GZLZSS_OK) {
         made->header = compress_header(z, call, made->small, &made->job.header_len);
         made->job.header = made->header;
@@ -493,7 +515,7 @@ static gzlzss_status run_decompression(struct gzlzss_stream *s, gzlzss_out *out,
         /* If the consumer wants room, let it use the room before returning. */
         if (in->used == in->size && !s->wants_room &&
             (directive == GZLZSS_CONTINUE ||
-             (directive == GZLZSS_FLUSH && s->starves && !expansion_has_input(s->expansion))))
+             (directive != GZLZSS_END && s->starves && !expansion_has_input(s->expansion))))
             break;
         while (!s->went_on && !(s->wants_room && s->room == 0))
             pthread_cond_wait(&s->caller_can_go, &s->lock);
@@ -557,7 +579,7 @@ gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in
     if (in == NULL)
         in = &nothing;
     if (in->used > in->size || (in->bytes == NULL && in->size > 0) || directive < GZLZSS_CONTINUE ||
-        directive > GZLZSS_FLUSH)
+        directive > GZLZSS_FULL_FLUSH)
         return GZLZSS_ERROR_ARGUMENT;
     if (object_is_foreign(s->operation.z))
         return GZLZSS_ERROR_FORKED;

@@ -73,3 +73,12 @@ const struct lz_level *lz_level(int level)
 {
     return &levels[level];
 }
+
+const struct lz_level *lz_level_for_more(const struct lz_level *level)
+{
+    if (level->finder->find_more != NULL)
+        return level;
+    if (level->finder == &lz_finder_tagging)
+        return &levels[2];
+    return level->finder == &lz_finder_optimal ? &levels[9] : NULL;
+}

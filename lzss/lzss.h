@@ -115,6 +115,13 @@ struct lz_finder {
      * NULL in level 0's finder. */
     void (*find)(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len);
 
+    /* Finds the matches of bytes [m->begin, len) of in[0..len), where m->begin may lie anywhere in
+     * a chunk (lz_match_more).  If m->goes_on, the state has what the last call left in it, and
+     * m->enter is m->begin; otherwise m->enter is the first position to enter, a chunk's start.
+     * NULL if the finder cannot do that. */
+    void (*find_more)(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                      size_t len);
+
     /* Names of the LZ_COUNTERS things that the CPU finder counts, in the plural; NULL if it counts
      * nothing.  The counts depend only on the segment's bytes and the level.  GPU finders do not
      * count. */
@@ -151,6 +158,11 @@ struct lz_level {
 
 /* The row of `level`, LZ_LEVEL_STORED to LZ_LEVEL_MAX; never NULL. */
 const struct lz_level *lz_level(int level);
+
+/* The level that finds the matches of `level` in input that comes bit by bit (lz_match_more):
+ * `level` itself if its finder has find_more, level 2 for level 1, and level 9 for levels above 9.
+ * NULL for level 0 and for the methods of papers. */
+const struct lz_level *lz_level_for_more(const struct lz_level *level);
 
 /* Whether `level` is level 0's row. */
 static inline bool lz_is_stored(const struct lz_level *level)
@@ -202,6 +214,19 @@ const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const uint8_t *in,
 /* Like lz_match_segment, for a segment whose first chunk is a preset dictionary: matches may refer
  * to it, and it gets no sequences.  len is at least LZ_CHUNK_SIZE. */
 const struct lz_chunk *lz_match_after(struct lz_matcher *m, const uint8_t *in, size_t len);
+
+/*
+ * Finds the matches of in[begin..len), which may refer to the bytes before `begin`.  Unlike with
+ * lz_match_after, `begin` may be any number up to len.  Chunks are counted from in[0] on.  The
+ * results start with the chunk that has `begin`, and at `begin`.  m is for a level from
+ * lz_level_for_more.
+ *
+ * goes_on: this input continues that of the last call with m, which ended at `begin`.  Since then,
+ * whole chunks may have been cut off at the front, except the one before the chunk with `begin`.
+ * m then enters only the new positions into its tables.  The results are the same without.
+ */
+const struct lz_chunk *lz_match_more(struct lz_matcher *m, const uint8_t *in, size_t len,
+                                     size_t begin, bool goes_on);
 
 /*
  * Finds the matches of `count` chunks, 1 or more, of the segment in[0..len), from chunk `first` on.

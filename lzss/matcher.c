@@ -117,6 +117,22 @@ const struct lz_chunk *lz_match_after(struct lz_matcher *m, const uint8_t *in, s
     return match_from(m, in, len, LZ_CHUNK_SIZE);
 }
 
+const struct lz_chunk *lz_match_more(struct lz_matcher *m, const uint8_t *in, size_t len,
+                                     size_t begin, bool goes_on)
+{
+    const size_t chunk = begin - begin % LZ_CHUNK_SIZE;
+
+    m->begin = begin;
+    m->end = len;
+    m->enter = goes_on ? begin : chunk > 0 ? chunk - LZ_CHUNK_SIZE : 0;
+    m->goes_on = goes_on;
+    m->to_chunks = m->chunks;
+    m->to_sequences = m->sequences;
+    if (begin < len)
+        m->level.finder->find_more(m, &m->level, in, len);
+    return m->chunks;
+}
+
 void lz_match_chunks(struct lz_matcher *m, const uint8_t *in, size_t len, size_t first,
                      size_t count, struct lz_matcher *to)
 {

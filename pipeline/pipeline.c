@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/thread.h"
 #include "pipeline/compress/compression.h"
+#include "pipeline/compress/flush.h"
 #include "pipeline/compress/gpu_feed.h"
 #include "pipeline/compress/parts.h"
 #include "pipeline/compress/push.h"
@@ -118,17 +119,20 @@ static bool do_without_gpus(struct pipeline *p)
     return true;
 }
 
-const struct lz_level *pipeline_level(const struct pipeline_config *config)
+const struct lz_level *pipeline_row(enum container container, int level)
 {
     /* Measured with 100 MB of sources, and 2 cores: with these rows, levels 1 to 8 are smaller than
      * bgzip 1.16 (libdeflate 1.14) at the same level, level 9 is 0.2 % larger, and all are
      * faster. */
     static const int bgzf_levels[LZ_LEVEL_MAX + 1] = {0, 2, 3, 4, 5, 6, 7, 9, 11, 12, 12, 12, 12};
 
-    if (config->own_level.finder != NULL)
-        return &config->own_level;
-    return lz_level(config->container == CONTAINER_BGZF ? bgzf_levels[config->level]
-                                                        : config->level);
+    return lz_level(container == CONTAINER_BGZF ? bgzf_levels[level] : level);
+}
+
+const struct lz_level *pipeline_level(const struct pipeline_config *config)
+{
+    return config->own_level.finder != NULL ? &config->own_level
+                                            : pipeline_row(config->container, config->level);
 }
 
 size_t pipeline_segment_default(const struct pipeline_config *config)
@@ -282,8 +286,8 @@ static bool init_members(struct pipeline *p)
     jobs_init(p, &compression, p->config.open_jobs);
     p->copiers = copiers_new();
     return p->copiers != NULL && crew_init(p, p->config.threads, claimers(p), worker_main) &&
-           ahead_init_spare(p) && parts_init(p) && expand_init(p, expand_buffers(&p->config)) &&
-           (p->config.caller_works || small_init(p));
+           ahead_init_spare(p) && flush_init(p) && parts_init(p) &&
+           expand_init(p, expand_buffers(&p->config)) && (p->config.caller_works || small_init(p));
 }
 
 struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE])
@@ -357,6 +361,7 @@ void pipeline_free(struct pipeline *p)
     jobs_free(p);
     slots_free(p);
     ahead_free_spare(p);
+    flush_exit(p);
     parts_free(p);
     small_free(p);
     expand_free(p);
@@ -456,13 +461,13 @@ void pipeline_wait(struct pipeline *p, struct pipeline_job *request)
 }
 
 size_t pipeline_push(struct pipeline *p, struct pipeline_job *request, const uint8_t *bytes,
-                     size_t len, bool ends)
+                     size_t len, enum pipeline_push then)
 {
     size_t taken = 0;
 
     lock(p);
     if (request->own != NULL)
-        taken = job_push(request->own, bytes, len, ends);
+        taken = job_push(request->own, bytes, len, then);
     unlock(p);
     return taken;
 }
@@ -536,6 +541,18 @@ bool pipeline_is_for_here(const struct pipeline *p, const struct pipeline_job *r
 bool pipeline_compress_here(struct pipeline *p, struct pipeline_job *request)
 {
     return small_compress(p, request);
+}
+
+/* The most bytes that a worker's matcher takes. */
+static size_t matcher_memory(const struct lz_level *level, size_t segment_size)
+{
+    return lz_matcher_size(level, segment_size) + lz_matcher_more(level, segment_size);
+}
+
+bool pipeline_takes_level(const struct pipeline *p, const struct lz_level *level)
+{
+    return p->config.own_level.finder == NULL &&
+           matcher_memory(level, p->segment_size) <= matcher_memory(p->level, p->segment_size);
 }
 
 enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job)

@@ -75,21 +75,31 @@ unsigned pipeline_limit_jobs(struct pipeline *p);
 /* Copies the pipeline's sums so far to *totals.  Any thread may call this. */
 void pipeline_totals(struct pipeline *p, struct pipeline_totals *totals);
 
+/* Whether a job may have this level: it needs no more memory than the pipeline's level, which is
+ * not a method of a paper. */
+bool pipeline_takes_level(const struct pipeline *p, const struct lz_level *level);
+
 /* Submits a job without `begin`, waits for it, and returns its status. */
 enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job);
 
 /*
  * Gives a job its next bytes of input, as many as there is room for now, and returns their number.
- * The job must be is_pushed and have no `begin`.  `ends`: the input ends with these bytes.  Then
- * repeat the call until has_ended is set, and do not call this afterwards.  A job that fails takes
- * no more bytes, and is over soon.  Only one thread at a time may push to a job.
+ * The job must be is_pushed and have no `begin`.  `then` says what follows these bytes:
+ *
+ * - PIPELINE_PUSH_END: repeat the call until has_ended is set, and do not call this afterwards.
+ * - Flushes: repeat the call until is_flushed is set.  Then all bytes pushed so far were compressed
+ *   and written.  Push no other bytes before.  Another flush does nothing until there are more
+ *   bytes, except that a full flush may follow another one.
+ *
+ * A job that fails takes no more bytes, and is over soon.  Only one thread at a time may push to a
+ * job.
  */
 size_t pipeline_push(struct pipeline *p, struct pipeline_job *job, const uint8_t *bytes, size_t len,
-                     bool ends);
+                     enum pipeline_push then);
 
-/* Waits until pipeline_push has room, or the job is over, or enough(ctx) is true.  `enough` is
- * called with a lock held, so it must not call the pipeline; it is called again after each of the
- * job's writes.  Only one thread at a time may wait for a job. */
+/* Waits until pipeline_push has room or can go on with a flush, or the job is over, or enough(ctx)
+ * is true.  `enough` is called with a lock held, so it must not call the pipeline; it is called
+ * again after each of the job's writes.  Only one thread at a time may wait for a job. */
 void pipeline_wait_to_push(struct pipeline *p, struct pipeline_job *job, bool (*enough)(void *ctx),
                            void *ctx);
 

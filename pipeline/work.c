@@ -33,11 +33,11 @@ static bool fail_for_memory(struct pipeline *p)
     return true;
 }
 
-/* Gets the worker its memory.  Releases the lock meanwhile.  If memory is short, and there is no
- * other worker to wait for, a job fails.  False: this worker can do nothing now. */
-static bool equip(struct worker *w)
+/* Gets the worker its memory for a level.  Releases the lock meanwhile.  If memory is short, and
+ * there is no other worker to wait for, a job fails.  False: this worker can do nothing now. */
+static bool equip(struct worker *w, const struct lz_level *level)
 {
-    switch (crew_equip(w)) {
+    switch (crew_equip(w, level)) {
     case CREW_EQUIPPED:
         return true;
     case CREW_NOBODY:
@@ -57,16 +57,16 @@ static uint64_t reserve(const struct pipeline *p)
     return feeders_at_work(p) > 0 ? p->batch_size : slots_beyond_workers(p);
 }
 
-/* Whether a worker may claim a segment now, if there is one. */
-static bool may_claim(struct worker *w)
+/* Whether a worker may claim a segment of the job now, if there is one. */
+static bool may_claim(struct worker *w, const struct job *j)
 {
     struct pipeline *p = w->pipeline;
     struct policy_facts facts;
 
     if (!crew_is_claimer(w) || !slots_have_room(p, p->segment_size, reserve(p)))
         return false;
-    /* Without GPUs, workers match everything. */
-    if (!feeding_is_on(p))
+    /* Without GPUs, workers match everything.  A GPU has the pipeline's level alone. */
+    if (!feeding_is_on(p) || j->request->level != NULL)
         return true;
     facts_get(p, &facts);
     return (p->wait_for_gpu && p->config.backend != BACKEND_GPU) || policy_cpu_may_match(&facts);
@@ -99,7 +99,7 @@ static bool may_begin(const struct pipeline *p, const struct job *to_claim)
 bool work_once(struct worker *w)
 {
     struct pipeline *p = w->pipeline;
-    const bool is_equipped = crew_is_equipped(w);
+    const bool is_equipped = crew_is_equipped(w, p->level);
     struct job *j;
 
     consider_gpus(p);
@@ -110,7 +110,7 @@ bool work_once(struct worker *w)
 
         /* A failed job's segment is only dropped, which needs no memory. */
         if (!is_equipped && !ready_first(p)->job->failed)
-            return equip(w);
+            return equip(w, p->level);
         s = ready_take(p);
         if (ready_first(p) != NULL)
             crew_call(p);
@@ -123,16 +123,16 @@ bool work_once(struct worker *w)
         return true;
     }
     j = jobs_to_claim(p);
-    if (j != NULL && may_claim(w)) {
-        if (!is_equipped)
-            return equip(w);
+    if (j != NULL && may_claim(w, j)) {
+        if (!crew_is_equipped(w, job_level(j)))
+            return equip(w, job_level(j));
         claim_and_finish(w, j);
         return true;
     }
     if (may_begin(p, j) && (j = jobs_to_begin(p)) != NULL) {
         if (jobs_waiting(p) > 1)
             crew_call(p);
-        if (is_small(j) && is_equipped && may_claim(w)) {
+        if (is_small(j) && is_equipped && may_claim(w, j)) {
             do_small(w, j);
             feeders_call(p);
             return true;
@@ -146,7 +146,7 @@ bool work_once(struct worker *w)
     }
     if (parts_to_match(p) != NULL) {
         if (!is_equipped)
-            return equip(w);
+            return equip(w, p->level);
         match_some(w, parts_to_match(p));
         return true;
     }

@@ -112,6 +112,7 @@ static void compression_close(struct job *j)
     j->request->stats = j->stats;
     j->request->check = c->check;
     ahead_free(&c->ahead);
+    flush_close(&c->flush, j->pipeline);
     free_compression(c);
 }
 

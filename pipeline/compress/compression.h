@@ -5,6 +5,7 @@
 #define GZLZSS_COMPRESSION_H
 
 #include "pipeline/compress/ahead.h"
+#include "pipeline/compress/flush.h"
 #include "pipeline/compress/source.h"
 #include "pipeline/crew/state.h"
 
@@ -16,6 +17,7 @@ struct compression {
     struct source source;
 
     struct ahead_list ahead; /* segments that wait in memory */
+    struct flush flush;      /* what flushes of a pushed input need */
     /* Two samples of how much was claimed, to measure a pipe's speed.  When claimed[1] is older
      * than POLICY_PIPE_SECONDS, it becomes claimed[0], and a new sample becomes claimed[1].  The
      * speed is measured since claimed[0]. */

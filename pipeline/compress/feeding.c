@@ -187,7 +187,7 @@ static bool is_batch(const struct pipeline *p)
 bool feeders_may_fill(struct pipeline *p)
 {
     return feeding_is_on(p) && slots_have_room(p, p->batch_size, 0) && is_batch(p) &&
-           (jobs_to_claim(p) != NULL || jobs_to_begin(p) != NULL);
+           (jobs_to_claim_for_gpu(p) != NULL || jobs_to_begin(p) != NULL);
 }
 
 void feeders_call(struct pipeline *p)

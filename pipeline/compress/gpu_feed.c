@@ -161,7 +161,7 @@ static bool claim_for_batch(struct feeder *f)
 {
     struct pipeline *p = f->pipeline;
     struct gpu_batch *b = f->batch;
-    struct job *j = jobs_to_claim(p);
+    struct job *j = jobs_to_claim_for_gpu(p);
     struct slot *s;
     unsigned index;
     uint8_t *in;

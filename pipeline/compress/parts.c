@@ -36,7 +36,8 @@ void offer_parts(struct worker *w, const struct slot *s)
     struct pipeline *p = w->pipeline;
     struct policy_facts facts;
 
-    if (s->before > 0)
+    /* Helpers have matchers for the pipeline's level. */
+    if (s->before > 0 || s->job->request->level != NULL)
         return;
     facts_get(p, &facts);
     if (!policy_may_split(&facts, s->len, jobs_segments_left(p) + jobs_waiting(p),

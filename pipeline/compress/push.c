@@ -4,6 +4,10 @@
  * The caller's thread copies its input to the segment that is being filled (ahead.h).  A full
  * segment waits there for one more byte, or for the end: only then is it known whether it is the
  * last.
+ *
+ * A flush waits until all segments are written.  Then this thread compresses the bytes in the
+ * segment that is being filled, and writes them (flush.h).  If these are many, they first become a
+ * segment, which the crew compresses.  The end after a flush is like a flush.
  */
 #include "config.h"
 
@@ -12,6 +16,7 @@
 #include "pipeline/compress/compression.h"
 #include "pipeline/compress/feeding.h"
 #include "pipeline/compress/push.h"
+#include "pipeline/compress/write.h"
 #include "pipeline/crew/jobs.h"
 #include "pipeline/crew/workers.h"
 
@@ -35,10 +40,30 @@ static bool has_place(const struct job *j)
     return ahead_count(&j->compression->ahead) < most_waiting(j);
 }
 
+/* Whether a flush must make segments of bytes, before all is written. */
+static bool has_to_publish(const struct job *j)
+{
+    const struct compression *c = j->compression;
+    const size_t filled = ahead_filled(&c->ahead);
+
+    if (c->source.held != NULL)
+        return source_has_piece(&c->source);
+    return filled > FLUSH_PIECE_MAX ||
+           (filled > 0 && !flush_is_possible(j->pipeline, job_level(j)));
+}
+
+/* Whether all segments were written, and no thread works on any. */
+static bool is_written(const struct job *j)
+{
+    return j->next_claim == j->any_order && j->slots == NULL && !j->writing;
+}
+
 bool job_can_be_pushed(const struct job *j)
 {
     if (j->state != JOB_OPEN || j->failed)
         return false;
+    if (j->compression->flush.waits)
+        return has_to_publish(j) ? has_place(j) : is_written(j);
     return has_place(j) ||
            (j->compression->source.held != NULL && source_has_room(&j->compression->source));
 }
@@ -49,6 +74,10 @@ static void publish(struct job *j, size_t before, size_t len, bool last)
     struct pipeline *p = j->pipeline;
 
     ahead_publish(&j->compression->ahead, before, len, last);
+    if (p->config.rsyncable)
+        j->compression->flush.since_mark += len;
+    else
+        flush_forget(&j->compression->flush);
     j->any_order++;
     if (last) {
         j->total = j->any_order;
@@ -84,6 +113,95 @@ static void copy(struct job *j, const uint8_t *bytes, size_t len)
     ahead_fill(ahead, len);
 }
 
+/* --- Pieces, which end at flushes --- */
+
+/* Writes an encoded piece, as the job's next segment.  Called without the lock.  Returns with the
+ * lock. */
+static void write_piece(struct job *j, struct slot *s)
+{
+    struct written w;
+
+    write_segments(j, &s, 1, "cpu", &w);
+    lock(j->pipeline);
+    if (!w.ok) {
+        job_fail(j, PIPELINE_WRITE_ERROR, w.error);
+        return;
+    }
+    count_written(j, 1, &w);
+    j->any_order++;
+    j->next_claim++;
+}
+
+/* Compresses the bytes in the segment that is being filled, and writes them.  Releases the lock
+ * meanwhile. */
+static void push_filled(struct job *j, enum huff_end end)
+{
+    struct pipeline *p = j->pipeline;
+    struct compression *c = j->compression;
+    struct slot s = {
+        .job = j, .index = j->any_order, .len = ahead_filled(&c->ahead), .last = end == HUFF_LAST};
+    const enum gz_check check = gz_check_of(p->config.container);
+    enum pipeline_status status;
+
+    if (!flush_begin(&c->flush, p, job_level(j))) {
+        job_fail(j, PIPELINE_NO_MEMORY, 0);
+        return;
+    }
+    unlock(p);
+    status = flush_encode(&c->flush, ahead_begin(&c->ahead), &s, end, check);
+    if (status == PIPELINE_OK) {
+        write_piece(j, &s);
+    } else {
+        lock(p);
+        job_fail(j, status, 0);
+    }
+    flush_end(&c->flush, p);
+    ahead_empty(&c->ahead);
+}
+
+/* Writes an empty block: a stored one, or a final one with fixed codes.  In BGZF, writes nothing: a
+ * member without data would end the file.  Releases the lock meanwhile. */
+static void push_empty(struct job *j, bool is_last)
+{
+    static const uint8_t stored[] = {DEFLATE_STORED << 1, 0, 0, 0xff, 0xff};
+    static const uint8_t final[] = {1 | DEFLATE_FIXED << 1, 0};
+    const enum container container = j->pipeline->config.container;
+    /* `out` is only read. */
+    struct slot s = {.job = j,
+                     .index = j->any_order,
+                     .out = (uint8_t *)(is_last ? final : stored),
+                     .out_len = is_last ? sizeof(final) : sizeof(stored),
+                     .check = gz_check_start(gz_check_of(container)),
+                     .last = is_last};
+
+    if (container == CONTAINER_BGZF)
+        s.out_len = 0;
+
+    unlock(j->pipeline);
+    write_piece(j, &s);
+}
+
+/* Ends the input of a job whose last bytes are in the segment that is being filled.  If a flush was
+ * the last before these bytes, all else is written, and they may be the last piece. */
+static void end_input(struct job *j)
+{
+    struct compression *c = j->compression;
+    const size_t filled = ahead_filled(&c->ahead);
+
+    if (c->flush.since_mark == 0 || filled > FLUSH_PIECE_MAX) {
+        publish(j, 0, filled, true);
+        return;
+    }
+    if (filled > 0)
+        push_filled(j, HUFF_LAST);
+    else
+        push_empty(j, true);
+    j->total = j->any_order;
+    j->request->has_ended = true;
+}
+
+/* --- Segments --- */
+
 static size_t push_segments(struct job *j, const uint8_t *bytes, size_t len, bool ends)
 {
     const size_t size = j->pipeline->segment_size;
@@ -104,7 +222,7 @@ static size_t push_segments(struct job *j, const uint8_t *bytes, size_t len, boo
         if (taken < len)
             continue;
         if (ends && !j->failed)
-            publish(j, 0, ahead_filled(&j->compression->ahead), true);
+            end_input(j);
         break;
     }
     return taken;
@@ -154,20 +272,75 @@ static size_t push_pieces(struct job *j, const uint8_t *bytes, size_t len, bool 
     return taken;
 }
 
-size_t job_push(struct job *j, const uint8_t *bytes, size_t len, bool ends)
+/* --- Flushes -------------------------------------------------------------------------------- */
+
+/* Makes segments of bytes that are too many for a piece.  Returns whether it made all. */
+static bool publish_flushed(struct job *j)
+{
+    struct compression *c = j->compression;
+
+    if (c->source.held != NULL)
+        source_flush(&c->source);
+    while (!j->failed && has_to_publish(j)) {
+        if (!has_place(j))
+            return false;
+        if (c->source.held != NULL)
+            push_piece(j);
+        else
+            publish(j, 0, ahead_filled(&c->ahead), false);
+    }
+    return true;
+}
+
+/* Goes on with a flush, and completes it if all segments were written.  Releases the lock
+ * meanwhile. */
+static void push_flush(struct job *j, bool is_full)
+{
+    struct compression *c = j->compression;
+    size_t filled;
+
+    c->flush.waits = true;
+    if (!publish_flushed(j) || j->failed || !is_written(j))
+        return;
+    filled = ahead_filled(&c->ahead);
+    if (filled > 0) {
+        const bool is_whole = c->flush.since_mark + filled >= j->pipeline->segment_size;
+
+        push_filled(j, is_full || is_whole ? HUFF_MARK : HUFF_SYNC);
+    } else if (c->written == 0 || (is_full && c->flush.since_mark > 0)) {
+        /* The header must come out; or another block makes a mark of the last flush's block. */
+        push_empty(j, false);
+    }
+    if (j->failed)
+        return;
+    if (is_full) {
+        flush_forget(&c->flush);
+        source_forget(&c->source);
+    }
+    c->flush.waits = false;
+    j->request->is_flushed = true;
+}
+
+size_t job_push(struct job *j, const uint8_t *bytes, size_t len, enum pipeline_push then)
 {
     struct pipeline *p = j->pipeline;
+    const bool ends = then == PIPELINE_PUSH_END;
     size_t taken = 0;
 
+    j->request->is_flushed = false;
     if (j->state != JOB_OPEN)
         return 0;
     j->pushing = true;
+    /* If this is no flush, the caller has given up the last one. */
+    j->compression->flush.waits = false;
     if (!j->failed && p->config.rsyncable)
         taken = push_pieces(j, bytes, len, ends);
     else if (!j->failed)
         taken = push_segments(j, bytes, len, ends);
+    if (!j->failed && taken == len && then != PIPELINE_PUSH_MORE && !ends)
+        push_flush(j, then == PIPELINE_PUSH_FULL_FLUSH);
     j->pushing = false;
-    if (j->failed)
+    if (j->failed || j->request->has_ended)
         job_settle(j);
     return taken;
 }

@@ -54,7 +54,7 @@ static uint8_t *data_of(const struct slot *s)
  * when matching ended.  False if the matches do not pass the encoder's check. */
 static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, double *matched)
 {
-    const struct lz_level *level = w->pipeline->level;
+    const struct lz_level *level = job_level(s->job);
     const size_t len = s->before + s->len;
     const struct lz_chunk *chunks;
 
@@ -69,8 +69,8 @@ static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, do
     }
     chunks = lz_match_after(w->tools->matcher, s->in, len);
     *matched = clock_seconds();
-    return huff_encode_after(w->tools->encoder, s->in, len, chunks, level->split, end_of(s),
-                             data_of(s), &s->out_len);
+    return huff_encode_after(w->tools->encoder, s->in, len, s->before, chunks, level->split,
+                             end_of(s), data_of(s), &s->out_len);
 }
 
 /* Encodes the segment, after matching it unless a GPU has done so; at level 0, stores it.  Called
@@ -79,10 +79,11 @@ static void encode_data(struct worker *w, struct slot *s, struct result *r)
 {
     const enum gz_check check = gz_check_of(w->pipeline->config.container);
     const bool in_parts = w->split.matcher != NULL;
+    const struct lz_level *level = job_level(s->job);
     double start = clock_seconds(), matched = start;
 
     *r = (struct result){0};
-    if (lz_is_stored(w->pipeline->level)) {
+    if (lz_is_stored(level)) {
         s->out_len =
             store_segment(s->in + s->before, s->len, end_of(s), check, data_of(s), &s->check);
         r->ok = true;
@@ -93,8 +94,8 @@ static void encode_data(struct worker *w, struct slot *s, struct result *r)
     if (in_parts)
         finish_parts(w);
     if (s->chunks != NULL) {
-        r->ok = huff_encode_segment(w->tools->encoder, s->in, s->len, s->chunks,
-                                    w->pipeline->level->split, end_of(s), data_of(s), &s->out_len);
+        r->ok = huff_encode_segment(w->tools->encoder, s->in, s->len, s->chunks, level->split,
+                                    end_of(s), data_of(s), &s->out_len);
         /* The GPU was wrong; the CPU matches the segment again. */
         r->is_redone = !r->ok;
     }
@@ -122,17 +123,19 @@ static void measure(struct pipeline *p, const struct slot *s, const struct resul
 {
     struct pipeline_stats *stats = &s->job->stats;
     const bool by_gpu = s->chunks != NULL;
+    const bool is_usual = s->job->request->level == NULL;
 
     stats->gpu_segments += by_gpu;
     stats->cpu_segments += !by_gpu;
     stats->redone_segments += r->is_redone;
-    if (!by_gpu)
+    if (!by_gpu && is_usual)
         measure_matched(p, (double)s->len, r->match);
     for (size_t i = 0; i < LZ_COUNTERS; i++)
         stats->counters[i] += r->counters[i];
     stats->match += r->match;
     stats->encode += r->encode;
-    measure_encoded(p, (double)s->len, r->encode, by_gpu);
+    if (is_usual)
+        measure_encoded(p, (double)s->len, r->encode, by_gpu);
 }
 
 void finish_segment(struct worker *w, struct slot *s)

@@ -28,14 +28,44 @@ bool small_fits(const struct pipeline *p, const struct pipeline_job *request)
            p->config.container != CONTAINER_ZIP;
 }
 
-/* Takes idle tools from the cache, or makes some; NULL if memory is short. */
-static struct worker_tools *take_tools(struct pipeline *p)
+/* Tools that no thread uses, by level.  A level's cache is made when it is first needed.  The
+ * pipeline's own level may be a method of a paper; it has the cache of level 0, as such a pipeline
+ * takes no other level. */
+struct small {
+    _Atomic(struct object_cache *) caches[LZ_LEVEL_MAX + 1];
+};
+
+/* Returns the level's cache, or makes it; NULL if memory is short. */
+static struct object_cache *cache_of(struct small *s, const struct lz_level *level)
 {
-    struct worker_tools *t = (struct worker_tools *)object_cache_take(p->small);
+    struct object_cache *cache, *made;
+    int number = LZ_LEVEL_MAX;
+
+    while (number > LZ_LEVEL_STORED && lz_level(number) != level)
+        number--;
+    cache = s->caches[number];
+    if (cache != NULL)
+        return cache;
+    made = malloc(sizeof(*made));
+    if (made == NULL)
+        return NULL;
+    object_cache_init(made);
+    /* Another thread may have made it meanwhile. */
+    if (atomic_compare_exchange_strong(&s->caches[number], &cache, made))
+        return made;
+    object_cache_free(made, NULL);
+    free(made);
+    return cache;
+}
+
+/* Takes idle tools from the cache, or makes some; NULL if memory is short. */
+static struct worker_tools *take_tools(struct object_cache *cache, const struct lz_level *level)
+{
+    struct worker_tools *t = (struct worker_tools *)object_cache_take(cache);
 
     if (t != NULL)
         return t;
-    t = tools_new(p->level, SMALL_MAX);
+    t = tools_new(level, SMALL_MAX);
     if (t == NULL)
         return NULL;
     t->out = malloc(huff_bound(SMALL_MAX) + BGZF_AROUND);
@@ -57,14 +87,14 @@ static bool encode_data(const struct pipeline *p, struct worker_tools *t,
     uint8_t *out = t->out + gz_before_data(container);
     const struct lz_chunk *chunks;
 
-    if (lz_is_stored(p->level)) {
+    if (lz_is_stored(t->level)) {
         *out_len = store_segment(request->in, request->in_len, end, check, out, &request->check);
         return true;
     }
     memcpy(t->in, request->in, request->in_len);
     memset(t->in + request->in_len, 0, LZ_INPUT_PAD);
     chunks = lz_match_segment(t->matcher, t->in, request->in_len);
-    if (!huff_encode_segment(t->encoder, t->in, request->in_len, chunks, p->level->split, end, out,
+    if (!huff_encode_segment(t->encoder, t->in, request->in_len, chunks, t->level->split, end, out,
                              out_len))
         return false;
     request->check = gz_check_more(check, gz_check_start(check), request->in, request->in_len);
@@ -85,7 +115,9 @@ static bool encode(const struct pipeline *p, struct worker_tools *t, struct pipe
 
 bool small_compress(struct pipeline *p, struct pipeline_job *request)
 {
-    struct worker_tools *t = take_tools(p);
+    const struct lz_level *level = request->level != NULL ? request->level : p->level;
+    struct object_cache *cache = cache_of(p->small, level);
+    struct worker_tools *t = cache != NULL ? take_tools(cache, level) : NULL;
     uint8_t end[GZ_END_MOST];
     struct iovec parts[3];
     size_t out_len = 0;
@@ -112,18 +144,15 @@ bool small_compress(struct pipeline *p, struct pipeline_job *request)
             request->error_number = errno;
         }
     }
-    object_cache_put(p->small, &t->kept);
+    object_cache_put(cache, &t->kept);
     request->is_over = true;
     return true;
 }
 
 bool small_init(struct pipeline *p)
 {
-    p->small = malloc(sizeof(*p->small));
-    if (p->small == NULL)
-        return false;
-    object_cache_init(p->small);
-    return true;
+    p->small = calloc(1, sizeof(*p->small));
+    return p->small != NULL && cache_of(p->small, p->level) != NULL;
 }
 
 static void give_back(struct cached_object *kept)
@@ -133,7 +162,12 @@ static void give_back(struct cached_object *kept)
 
 void small_free(struct pipeline *p)
 {
-    if (p->small != NULL)
-        object_cache_free(p->small, give_back);
+    for (int i = 0; p->small != NULL && i <= LZ_LEVEL_MAX; i++) {
+        struct object_cache *cache = p->small->caches[i];
+
+        if (cache != NULL)
+            object_cache_free(cache, give_back);
+        free(cache);
+    }
     free(p->small);
 }

@@ -292,6 +292,17 @@ bool source_push(struct source *s, const uint8_t *bytes, size_t len, bool ends, 
     return true;
 }
 
+void source_flush(struct source *s)
+{
+    s->flushes = s->next < s->filled;
+}
+
+void source_forget(struct source *s)
+{
+    s->next = 0;
+    s->filled = 0;
+}
+
 bool source_has_room(const struct source *s)
 {
     return !s->no_more && (s->filled < HELD_SIZE || s->next > LZ_CHUNK_SIZE);
@@ -299,7 +310,7 @@ bool source_has_room(const struct source *s)
 
 bool source_has_piece(const struct source *s)
 {
-    return s->no_more || s->filled - s->next > SOURCE_PIECE_MAX;
+    return s->no_more || s->flushes || s->filled - s->next > SOURCE_PIECE_MAX;
 }
 
 bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *len, bool *last)
@@ -319,6 +330,7 @@ bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *l
     *len = piece_length(s->held + s->next, s->filled - s->next);
     memcpy(buf, s->held + s->next - *before, *before + *len);
     s->next += *len;
+    s->flushes = s->flushes && s->next < s->filled;
     *last = s->no_more && s->next == s->filled;
     return true;
 }

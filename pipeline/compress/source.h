@@ -57,6 +57,7 @@ struct source {
     size_t filled;    /* bytes of input in `held`, with the window */
     uint64_t read;    /* bytes read so far, in all */
     bool no_more;     /* the input ends at held[filled] */
+    bool flushes;     /* a piece ends at held[filled], as the input was flushed there */
 };
 
 /* Prepares the source for the file or pipe fd, from its position on.  `fast`: if fd is a pipe, a
@@ -114,6 +115,12 @@ bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *l
 /* Pushes input for pieces: takes as many bytes as there is room for, and sets *taken to their
  * number.  `ends`: the input ends with these bytes, if all are taken.  False: memory is short. */
 bool source_push(struct source *s, const uint8_t *bytes, size_t len, bool ends, size_t *taken);
+
+/* Makes the bytes pushed so far end a piece. */
+void source_flush(struct source *s);
+
+/* Makes the next piece refer to nothing before it.  No bytes may be left after the last piece. */
+void source_forget(struct source *s);
 
 /* Whether source_push would take at least one byte, or the end. */
 bool source_has_room(const struct source *s);

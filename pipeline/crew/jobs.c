@@ -75,23 +75,39 @@ void job_count_left(struct job *j, uint64_t came, uint64_t claimed)
     }
 }
 
-struct job *jobs_to_claim(struct pipeline *p)
+const struct lz_level *job_level(const struct job *j)
+{
+    return j->request->level != NULL ? j->request->level : j->pipeline->level;
+}
+
+/* jobs_to_claim (for_gpu = false) and jobs_to_claim_for_gpu (for_gpu = true). */
+static struct job *to_claim(struct pipeline *p, bool for_gpu)
 {
     /* If no job is open, do not search the list with the lock held.  It may have many jobs that
      * leave nothing to claim: small jobs and decompressions. */
     if (p->jobs.open == 0)
         return NULL;
     for (struct job *j = p->jobs.unclaimed; j != NULL && j->state != JOB_WAITING; j = j->next)
-        if (job_can_read(j))
+        if (job_can_read(j) && !(for_gpu && j->request->level != NULL))
             return j;
     return NULL;
+}
+
+struct job *jobs_to_claim(struct pipeline *p)
+{
+    return to_claim(p, false);
+}
+
+struct job *jobs_to_claim_for_gpu(struct pipeline *p)
+{
+    return to_claim(p, true);
 }
 
 struct job *jobs_to_weigh(const struct pipeline *p)
 {
     struct job *j = p->jobs.unclaimed;
 
-    while (j != NULL && (job_is_claimed(j) ||
+    while (j != NULL && (job_is_claimed(j) || j->request->level != NULL ||
                          (j->state == JOB_OPEN && j->request->is_pushed && !job_next_is_any(j))))
         j = j->next;
     return j;

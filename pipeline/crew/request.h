@@ -108,6 +108,14 @@ enum pipeline_extent {
     PIPELINE_TAIL,  /* DEFLATE data with its end; no trailer */
 };
 
+/* What follows the bytes that are pushed. */
+enum pipeline_push {
+    PIPELINE_PUSH_MORE,       /* more bytes, at some time */
+    PIPELINE_PUSH_FLUSH,      /* the same, but what was pushed shall be decodable now */
+    PIPELINE_PUSH_FULL_FLUSH, /* the same, and what follows shall not refer to it */
+    PIPELINE_PUSH_END,        /* nothing */
+};
+
 /*
  * A job.  The caller sets the fields from `begin` to `header_len` and zeros the others.  From
  * pipeline_submit until pipeline_is_over returns true, the job belongs to the pipeline.
@@ -134,6 +142,10 @@ struct pipeline_job {
     void (*wrote)(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine);
     void *ctx; /* for the caller's use in these functions */
 
+    /* The level, if it is another than the pipeline's (pipeline_takes_level); else NULL.  Then only
+     * the CPU compresses, and several threads do not share a segment. */
+    const struct lz_level *level;
+
     uint64_t size; /* for the policy: bytes of input, as known before `begin`; 0: not known */
     /* For the policy: jobs that the caller will submit after this one; 0: not known. */
     uint64_t more;
@@ -143,6 +155,7 @@ struct pipeline_job {
     int device;        /* that GPU's CUDA device */
     bool is_pushed;    /* pipeline_push gives the input */
     bool has_ended;    /* pipeline_push has given all input; set by the pipeline */
+    bool is_flushed;   /* the last pipeline_push has completed a flush; set by the pipeline */
     int in_fd, out_fd;
     /* If not NULL, the pipeline calls this instead of writing to out_fd.  It must write all parts;
      * it returns false with errno set if that fails.  Any thread may call it, but only one at a
@@ -172,9 +185,12 @@ struct pipeline_job {
 /* The usual bytes of a segment with this level or own_level, and this format. */
 size_t pipeline_segment_default(const struct pipeline_config *config);
 
-/* The level of a configuration: own_level if that has a finder, else the row of `level`.  In BGZF,
- * levels 1 to 9 have the rows of higher levels: segments are short, so a level would find fewer
- * matches than otherwise, and what bgzip writes at the same level would be smaller. */
+/* The row of a level in a format.  In BGZF, levels 1 to 9 have the rows of higher levels: segments
+ * are short, so a level would find fewer matches than otherwise, and what bgzip writes at the same
+ * level would be smaller. */
+const struct lz_level *pipeline_row(enum container container, int level);
+
+/* The level of a configuration: own_level if that has a finder, else the row of `level`. */
 const struct lz_level *pipeline_level(const struct pipeline_config *config);
 
 #endif

@@ -110,6 +110,7 @@
  *   compress/  source       cuts an input into segments (pipe_reader reads a fast pipe; copiers
  *                           copy from GPU memory)
  *              ahead        segments that wait in memory: read ahead of a pipe, or pushed
+ *              flush        compresses what comes between two flushes, in the calling thread
  *              compression  opens, cancels and closes a job: its source, and what it has ahead
  *              feeding      counts GPU batches; keeps the segments that wait for them
  *              facts        gathers the facts for the policy
@@ -184,6 +185,7 @@ struct slots {
 /* A worker's memory.  It carries nothing from one segment to the next. */
 struct worker_tools {
     struct cached_object kept; /* links the tools in small.c's cache, while no thread uses them */
+    const struct lz_level *level;
     struct lz_matcher *matcher;
     struct huff_encoder *encoder;
     uint8_t *in;  /* room for a segment and LZ_INPUT_PAD bytes */
@@ -359,8 +361,9 @@ struct pipeline {
     struct feeding *feeding;               /* feeding.c; NULL if backend is BACKEND_CPU */
     struct parts *parts;                   /* parts.c */
     struct spare_segments *spare_segments; /* ahead.c: memory for pushed segments */
+    struct flushes *flushes;               /* flush.c: tables of streams that are flushed */
     /* small.c: tools that no thread uses; NULL with config.caller_works. */
-    struct object_cache *small;
+    struct small *small;
     struct expansions *expansions; /* expand/ */
 };
 

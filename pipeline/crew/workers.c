@@ -201,6 +201,7 @@ struct worker_tools *tools_new(const struct lz_level *level, size_t size)
 
     if (t == NULL)
         return NULL;
+    t->level = level;
     if (!is_stored) {
         t->matcher = lz_matcher_new(level, size);
         t->encoder = huff_encoder_new();
@@ -214,9 +215,9 @@ struct worker_tools *tools_new(const struct lz_level *level, size_t size)
     return t;
 }
 
-bool crew_is_equipped(const struct worker *w)
+bool crew_is_equipped(const struct worker *w, const struct lz_level *level)
 {
-    return w->tools != NULL && w->tools->out != NULL;
+    return w->tools != NULL && w->tools->level == level && w->tools->out != NULL;
 }
 
 bool crew_lacks_memory(const struct worker *w)
@@ -232,19 +233,23 @@ static bool others_have_memory(const struct worker *w)
     return c->equipped - (w->tools != NULL) + c->getting + c->leaving > 0;
 }
 
-/* Gets a worker the memory that it lacks, or as much of it as the system gives.  Releases the lock
+/* Gets a worker the memory that it lacks, or as much of it as the system gives.  First frees tools
+ * for another level, so that the worker never has more memory than it needs.  Releases the lock
  * meanwhile. */
-static void get_memory(struct worker *w)
+static void get_memory(struct worker *w, const struct lz_level *level)
 {
     struct pipeline *p = w->pipeline;
     struct crew *c = &p->crew;
 
-    if (w->tools == NULL) {
-        struct worker_tools *t;
+    if (w->tools == NULL || w->tools->level != level) {
+        struct worker_tools *t = w->tools;
 
+        w->tools = NULL;
+        c->equipped -= t != NULL;
         c->getting++;
         unlock(p);
-        t = tools_new(p->level, p->segment_size);
+        tools_free(t);
+        t = tools_new(level, p->segment_size);
         if (t != NULL && t->matcher != NULL)
             lz_matcher_limit(t->matcher, p->matcher_more);
         lock(p);
@@ -256,17 +261,17 @@ static void get_memory(struct worker *w)
         w->tools->out = slots_take_output(p);
 }
 
-enum equipped crew_equip(struct worker *w)
+enum equipped crew_equip(struct worker *w, const struct lz_level *level)
 {
     struct pipeline *p = w->pipeline;
     struct crew *c = &p->crew;
 
-    get_memory(w);
+    get_memory(w, level);
     /* No other worker has memory now, so try once more: the memory that they have freed may be
      * enough for the first worker. */
-    if (!crew_is_equipped(w) && w == c->workers && !others_have_memory(w))
-        get_memory(w);
-    w->lacks_memory = !crew_is_equipped(w);
+    if (!crew_is_equipped(w, level) && w == c->workers && !others_have_memory(w))
+        get_memory(w, level);
+    w->lacks_memory = !crew_is_equipped(w, level);
     if (!w->lacks_memory)
         return CREW_EQUIPPED;
     c->have_left = true;

@@ -78,8 +78,9 @@ void crew_end_matching(struct pipeline *p);
 /* Sets the policy's facts about the crew: threads and matching. */
 void crew_tell(const struct pipeline *p, struct policy_facts *f);
 
-/* Whether the worker has all the memory that it needs to match and encode a segment. */
-bool crew_is_equipped(const struct worker *w);
+/* Whether the worker has all the memory that it needs to match and encode a segment at this
+ * level. */
+bool crew_is_equipped(const struct worker *w, const struct lz_level *level);
 
 enum equipped {
     CREW_EQUIPPED,
@@ -90,7 +91,7 @@ enum equipped {
 };
 
 /* Gets the worker its memory.  Releases the lock meanwhile, so the work to do may have changed. */
-enum equipped crew_equip(struct worker *w);
+enum equipped crew_equip(struct worker *w, const struct lz_level *level);
 
 /* Whether the worker's last crew_equip failed. */
 bool crew_lacks_memory(const struct worker *w);

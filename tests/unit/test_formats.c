@@ -202,6 +202,45 @@ static void test_streams(void)
     }
 }
 
+/* A stream that is flushed in each way, with and without bytes before the flush. */
+static void test_flushes(void)
+{
+    static const gzlzss_directive directives[] = {GZLZSS_CONTINUE,   GZLZSS_FLUSH,
+                                                  GZLZSS_FLUSH,      GZLZSS_FULL_FLUSH,
+                                                  GZLZSS_FULL_FLUSH, GZLZSS_END};
+    static const size_t steps[] = {1000, 0, 70 * KIB, 300, 0, 400 * KIB};
+
+    for (size_t f = 0; f < FORMATS; f++)
+        for (size_t empty = 0; empty < 2; empty++) {
+            gzlzss *z = object(formats[f], 6);
+            const size_t room = 1 << 20;
+            struct bytes b = {unit_need(malloc(room)), 0};
+            uint8_t *back = unit_need(malloc(room));
+            gzlzss_out out = {b.p, room, 0};
+            size_t at = 0, len = room;
+            gzlzss_stream *s;
+
+            CHECK_EQ(gzlzss_compress_stream(&s, z, NULL), GZLZSS_OK);
+            for (size_t i = 0; i < 6; i++) {
+                const size_t step = empty && i < 5 ? 0 : steps[(i + f) % 6];
+                gzlzss_in in = {data + at, step, 0};
+
+                CHECK_EQ(gzlzss_stream_run(s, &out, &in, directives[i]),
+                         i < 5 ? GZLZSS_OK : GZLZSS_STREAM_END);
+                CHECK_EQ(in.used, step);
+                at += step;
+            }
+            gzlzss_stream_free(s);
+            b.len = out.used;
+            CHECK(is_right(formats[f], &b, at));
+            CHECK_EQ(gzlzss_decompress(z, back, &len, b.p, b.len, NULL), GZLZSS_OK);
+            CHECK(len == at && memcmp(back, data, at) == 0);
+            free(back);
+            free(b.p);
+            gzlzss_free(z);
+        }
+}
+
 /* Makes a file of b, and opens it. */
 static int file_of(const struct bytes *b)
 {
@@ -425,6 +464,7 @@ int main(void)
     RUN(test_memory);
     RUN(test_bound);
     RUN(test_streams);
+    RUN(test_flushes);
     RUN(test_descriptors);
     RUN(test_ranges);
     RUN(test_end_arguments);

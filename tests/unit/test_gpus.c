@@ -1378,7 +1378,8 @@ static void check_pushed(struct pipeline *p, size_t most, uint64_t *by_gpu)
         size_t n = 1 + unit_below(&state, most), taken;
 
         n = n < input_size - at ? n : input_size - at;
-        taken = pipeline_push(p, &job, input + at, n, at + n == input_size);
+        taken = pipeline_push(p, &job, input + at, n,
+                              at + n == input_size ? PIPELINE_PUSH_END : PIPELINE_PUSH_MORE);
         CHECK(taken <= n);
         at += taken;
         if (taken < n)
@@ -1419,6 +1420,142 @@ static void test_pushed(void)
         }
         CHECK(by_gpu > 0);
     }
+}
+
+/* Pushes the input, and flushes after every `step` bytes.  Returns the output, which the caller
+ * frees, and its size in *size. */
+static uint8_t *push_and_flush(struct pipeline *p, size_t step, size_t *size, uint64_t *by_gpu)
+{
+    FILE *out = unit_need(tmpfile());
+    struct pipeline_job job = {.is_pushed = true, .in_fd = -1, .out_fd = fileno(out)};
+    uint8_t *written;
+    size_t at = 0;
+
+    CHECK(pipeline_submit(p, &job));
+    while (!job.has_ended) {
+        const size_t n = step < input_size - at ? step : input_size - at;
+        size_t taken = 0;
+
+        do {
+            taken += pipeline_push(p, &job, input + at + taken, n - taken,
+                                   at + n == input_size ? PIPELINE_PUSH_END : PIPELINE_PUSH_FLUSH);
+            if (!job.is_flushed && !job.has_ended)
+                pipeline_wait_to_push(p, &job, never, NULL);
+        } while (!job.is_flushed && !job.has_ended);
+        CHECK_EQ(taken, n);
+        at += taken;
+    }
+    pipeline_wait(p, &job);
+    CHECK_EQ(job.status, PIPELINE_OK);
+    *by_gpu += job.stats.gpu_segments;
+    *size = (size_t)lseek(fileno(out), 0, SEEK_END);
+    written = unit_need(malloc(*size + 1));
+    CHECK_EQ(pread(fileno(out), written, *size, 0), *size);
+    fclose(out);
+    return written;
+}
+
+/* Flushes end segments early, which GPUs then match.  Small pieces go to the calling thread. */
+static void test_flushed(void)
+{
+    static const size_t steps[] = {200000, 300000, 10000};
+
+    for (unsigned i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+        uint64_t by_gpu = 0, none = 0;
+        struct pipeline_config c = config(BACKEND_CPU, 1);
+        uint8_t *wanted, *written;
+        struct pipeline *p;
+        size_t size, wanted_size;
+
+        c.segment_size = 256 << 10;
+        p = new_pipeline(&c);
+        wanted = push_and_flush(p, steps[i], &wanted_size, &none);
+        free_pipeline(p);
+        for (int way = 0; way < 8; way++) {
+            c = config(way % 2 == 0 ? BACKEND_GPU : BACKEND_AUTO, 1 + 2 * (way / 2 % 2));
+            c.segment_size = 256 << 10;
+            c.caller_works = way / 4 == 0;
+            be_good(2);
+            p = new_pipeline(&c);
+            written = push_and_flush(p, steps[i], &size, &by_gpu);
+            CHECK(size == wanted_size && memcmp(written, wanted, size) == 0);
+            free(written);
+            free_pipeline(p);
+        }
+        CHECK_EQ(none, 0);
+        CHECK_EQ(by_gpu > 0, steps[i] > 128 << 10);
+        free(wanted);
+    }
+}
+
+/* --- Levels of jobs ------------------------------------------------------------------------- */
+
+enum { LEVEL_JOBS = 6 };
+
+/* Begins jobs side by side, of which every second one has a level of its own, and checks their
+ * output.  Adds the number of segments of other jobs that a GPU matched to *by_gpu. */
+static void run_level_jobs(struct pipeline *p, const struct lz_level *own,
+                           const uint8_t *own_output, size_t own_size, uint64_t *by_gpu)
+{
+    static const uint8_t header[10] = {0x1f, 0x8b, 8};
+    struct pipeline_job jobs[LEVEL_JOBS];
+    FILE *out[LEVEL_JOBS];
+
+    for (int i = 0; i < LEVEL_JOBS; i++) {
+        out[i] = unit_need(tmpfile());
+        jobs[i] = (struct pipeline_job){.in = input,
+                                        .in_len = input_size,
+                                        .size = input_size,
+                                        .level = i % 2 == 0 ? own : NULL,
+                                        .in_fd = -1,
+                                        .out_fd = fileno(out[i]),
+                                        .header = header,
+                                        .header_len = sizeof(header)};
+        CHECK(pipeline_submit(p, &jobs[i]));
+    }
+    for (int i = 0; i < LEVEL_JOBS; i++) {
+        const uint8_t *wanted = i % 2 == 0 ? own_output : expected;
+        const size_t size = i % 2 == 0 ? own_size : expected_size;
+        uint8_t *written = unit_need(malloc(size + 1));
+
+        pipeline_wait(p, &jobs[i]);
+        CHECK_EQ(jobs[i].status, PIPELINE_OK);
+        CHECK_EQ(pread(fileno(out[i]), written, size + 1, 0), size);
+        CHECK(memcmp(written, wanted, size) == 0);
+        if (i % 2 == 0)
+            CHECK_EQ(jobs[i].stats.gpu_segments, 0);
+        *by_gpu += jobs[i].stats.gpu_segments;
+        free(written);
+        fclose(out[i]);
+    }
+}
+
+/* A GPU leaves jobs with a level of their own to the CPU, and matches the others. */
+static void test_own_level(void)
+{
+    const struct lz_level *own = lz_level(2);
+    struct pipeline_config c = config(BACKEND_CPU, 1);
+    struct pipeline_stats stats;
+    struct pipeline *p;
+    uint64_t by_gpu = 0;
+    uint8_t *output;
+    size_t size;
+
+    c.level = 2;
+    p = new_pipeline(&c);
+    output = compress(p, input_size, NO_PIPE, &size, &stats);
+    free_pipeline(p);
+    for (int way = 0; way < 8; way++) {
+        c = config(way % 2 == 0 ? BACKEND_GPU : BACKEND_AUTO, 1 + 2 * (way / 2 % 2));
+        c.caller_works = way / 4 == 0;
+        be_good(2);
+        p = new_pipeline(&c);
+        CHECK(pipeline_takes_level(p, own) && !pipeline_takes_level(p, lz_level(10)));
+        run_level_jobs(p, own, output, size, &by_gpu);
+        free_pipeline(p);
+    }
+    CHECK(by_gpu > 0);
+    free(output);
 }
 
 /* --- Input in a GPU's memory ---------------------------------------------------------------- */
@@ -1665,6 +1802,8 @@ int main(void)
     RUN(test_no_memory);
     RUN(test_many_jobs);
     RUN(test_pushed);
+    RUN(test_flushed);
+    RUN(test_own_level);
     on_gpu = unit_need(malloc(input_size));
     unmask(on_gpu, input, input_size);
     RUN(test_gpu_memory);

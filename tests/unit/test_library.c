@@ -530,6 +530,131 @@ static void test_behind_members(void)
     gzlzss_free(z);
 }
 
+/* --- Levels of calls ------------------------------------------------------------------------ */
+
+/* Compresses input[0..len) by a stream that is flushed twice.  Returns the bytes of output. */
+static size_t by_flushed_stream(gzlzss *z, gzlzss_call *call, size_t len, uint8_t *out, size_t room)
+{
+    gzlzss_out o = {out, room, 0};
+    gzlzss_stream *s;
+
+    CHECK_EQ(gzlzss_compress_stream(&s, z, call), GZLZSS_OK);
+    for (int i = 0; i < 3; i++) {
+        gzlzss_in in = {input + len / 3 * (size_t)i, i < 2 ? len / 3 : len - len / 3 * 2, 0};
+
+        CHECK_EQ(gzlzss_stream_run(s, &o, &in, i < 2 ? GZLZSS_FLUSH : GZLZSS_END),
+                 i < 2 ? GZLZSS_OK : GZLZSS_STREAM_END);
+    }
+    gzlzss_stream_free(s);
+    return o.used;
+}
+
+/* Whether calls with `level` on z give the same bytes as an object of that level. */
+static void check_level(gzlzss *z, int level)
+{
+    static const size_t sizes[] = {0, 100, 5000, 5 * SEGMENT, 40 * SEGMENT};
+    gzlzss *usual = object(level, 2);
+    gzlzss_call call = GZLZSS_CALL_INIT;
+
+    call.level = level == GZLZSS_LEVEL_STORED ? GZLZSS_CALL_STORED : level;
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        const size_t len = sizes[i], room = gzlzss_bound(z, len) + 100;
+        uint8_t *a = unit_need(malloc(room)), *b = unit_need(malloc(room));
+        size_t a_len = room, b_len = room;
+        uint32_t a_crc, b_crc;
+
+        CHECK_EQ(gzlzss_compress(z, a, &a_len, input, len, &call), GZLZSS_OK);
+        CHECK_EQ(gzlzss_compress(usual, b, &b_len, input, len, NULL), GZLZSS_OK);
+        CHECK(a_len == b_len && memcmp(a, b, a_len) == 0);
+        a_len = b_len = room;
+        CHECK_EQ(gzlzss_compress_range(z, a, &a_len, input, len, 1, &a_crc, &call), GZLZSS_OK);
+        CHECK_EQ(gzlzss_compress_range(usual, b, &b_len, input, len, 1, &b_crc, NULL), GZLZSS_OK);
+        CHECK(a_len == b_len && memcmp(a, b, a_len) == 0 && a_crc == b_crc);
+        a_len = by_flushed_stream(z, &call, len, a, room);
+        b_len = by_flushed_stream(usual, NULL, len, b, room);
+        CHECK(a_len == b_len && memcmp(a, b, a_len) == 0);
+        free(a);
+        free(b);
+    }
+    gzlzss_free(usual);
+}
+
+struct leveller {
+    gzlzss *z;
+    int level;
+};
+
+static void *level_main(void *argument)
+{
+    const struct leveller *l = argument;
+
+    check_level(l->z, l->level);
+    return NULL;
+}
+
+static void test_call_levels(void)
+{
+    static const int levels[] = {9, 6, 1, 0, 7, 9, 2, 3};
+    enum { THREADS = 4 };
+    static const struct {
+        int object, call;
+        bool is_taken;
+    } pairs[] = {{6, 7, false},  {6, 3, true},   {3, 6, true},   {2, 3, false},
+                 {0, 1, false},  {9, 10, false}, {10, 12, true}, {9, 13, false},
+                 {9, -2, false}, {6, 6, true},   {0, -1, true},  {12, -1, true}};
+    gzlzss_options o = GZLZSS_OPTIONS_INIT;
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    struct leveller levellers[THREADS];
+    pthread_t threads[THREADS];
+    uint8_t out[1000];
+    size_t len, usual_len = sizeof(out);
+    gzlzss *z = object(9, 3);
+    gzlzss_stream *s;
+
+    for (unsigned i = 0; i < sizeof(levels) / sizeof(*levels); i++)
+        check_level(z, levels[i]);
+    /* Several at a time. */
+    for (int i = 0; i < THREADS; i++) {
+        levellers[i] = (struct leveller){z, 2 * i};
+        if (pthread_create(&threads[i], NULL, level_main, &levellers[i]) != 0)
+            abort();
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    /* A program that was compiled before there was a level. */
+    CHECK_EQ(gzlzss_compress(z, out, &usual_len, input, 300, NULL), GZLZSS_OK);
+    call.size = offsetof(gzlzss_call, level);
+    call.level = 1000;
+    len = sizeof(out);
+    CHECK_EQ(gzlzss_compress(z, out, &len, input, 300, &call), GZLZSS_OK);
+    CHECK_EQ(len, usual_len);
+    gzlzss_free(z);
+
+    call = (gzlzss_call)GZLZSS_CALL_INIT;
+    for (unsigned i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+        const gzlzss_status wanted = pairs[i].is_taken ? GZLZSS_OK : GZLZSS_ERROR_ARGUMENT;
+
+        z = object(pairs[i].object, 1);
+        call.level = pairs[i].call;
+        len = sizeof(out);
+        CHECK_EQ(gzlzss_compress(z, out, &len, input, 300, &call), wanted);
+        CHECK_EQ(len > 0, pairs[i].is_taken);
+        len = sizeof(out);
+        CHECK_EQ(gzlzss_header(z, out, &len, &call), wanted);
+        CHECK_EQ(gzlzss_compress_stream(&s, z, &call), wanted);
+        gzlzss_stream_free(s);
+        gzlzss_free(z);
+    }
+    o.matcher = "lzss";
+    o.backend = GZLZSS_CPU;
+    if (gzlzss_new(&z, &o) == GZLZSS_OK) {
+        call.level = 1;
+        len = sizeof(out);
+        CHECK_EQ(gzlzss_compress(z, out, &len, input, 300, &call), GZLZSS_ERROR_ARGUMENT);
+        gzlzss_free(z);
+    }
+}
+
 /* --- Streams -------------------------------------------------------------------------------- */
 
 /* Runs the stream on in[0..len), and gives it up to `most` bytes of input, and room for `most`
@@ -1214,9 +1339,6 @@ static void test_flush(void)
     CHECK_EQ(o.used, 0);
     gzlzss_stream_free(s);
     deflateEnd(&deflater);
-    CHECK_EQ(gzlzss_compress_stream(&s, z, NULL), GZLZSS_OK);
-    CHECK_EQ(gzlzss_stream_run(s, &o, NULL, GZLZSS_FLUSH), GZLZSS_ERROR_ARGUMENT);
-    gzlzss_stream_free(s);
     free(back);
     free(out);
     gzlzss_free(z);
@@ -1828,6 +1950,7 @@ int main(void)
     RUN(test_turns);
     RUN(test_stalled);
     RUN(test_idle_decompression);
+    RUN(test_call_levels);
     RUN(test_flush);
     RUN(test_descriptors);
     RUN(test_signals);

@@ -417,6 +417,72 @@ static void after_a_chunk(void)
     free(in);
 }
 
+/* Whether a's chunks from the one with `begin` on have the sequences of b's, which start at `begin`
+ * and repeat the bytes before. */
+static bool same_pieces(const struct lz_chunk *a, const struct lz_chunk *b, const uint8_t *in,
+                        size_t begin, size_t end)
+{
+    size_t pos = begin;
+
+    for (size_t c = begin / LZ_CHUNK_SIZE; c < LZ_CHUNKS(end); c++) {
+        const size_t chunk_end = LZ_CHUNK_END(c * LZ_CHUNK_SIZE, end);
+
+        if (!CHECK_EQ(a[c].count, b[c].count) ||
+            !CHECK(memcmp(a[c].sequences, b[c].sequences, a[c].count * sizeof(*a[c].sequences)) ==
+                   0))
+            return false;
+        for (uint32_t i = 0; i < b[c].count; i++) {
+            const struct lz_sequence s = b[c].sequences[i];
+
+            pos += s.literals;
+            if (!CHECK(s.distance >= 1 && s.distance <= pos && pos + s.length <= chunk_end) ||
+                !CHECK(memcmp(in + pos, in + pos - s.distance, s.length) == 0))
+                return false;
+            pos += s.length;
+        }
+        pos = chunk_end;
+    }
+    return true;
+}
+
+/* Pieces of any length, of which each follows the one before: a matcher that keeps its tables finds
+ * the same as one that fills them from the window, also after chunks were cut off. */
+static void piece_by_piece(void)
+{
+    const size_t len = 9 * LZ_CHUNK_SIZE + 777;
+    uint8_t *in = unit_need(calloc(len + LZ_INPUT_PAD, 1));
+    uint64_t state = 6;
+
+    CHECK(lz_level_for_more(lz_level(LZ_LEVEL_STORED)) == NULL);
+    CHECK(lz_level_for_more(lz_level(1)) == lz_level(2));
+    CHECK(lz_level_for_more(lz_level(6)) == lz_level(6));
+    CHECK(lz_level_for_more(lz_level(12)) == lz_level(9));
+    for (size_t k = 0; k < KINDS; k++) {
+        fill(in, len, k, 9);
+        for (int level = 2; level <= 9; level++) {
+            struct lz_matcher *keeps = unit_need(lz_matcher_new(lz_level(level), len)),
+                              *fills = matcher_of(&matchers, lz_level(level));
+            const size_t most = level % 2 == 0 ? 40000 : 500;
+            size_t cut = 0, end;
+
+            for (size_t begin = 0; begin < len; begin = end) {
+                const size_t n = 1 + unit_below(&state, begin % 7 == 0 ? 9 : most);
+                const struct lz_chunk *a, *b;
+
+                end = n < len - begin ? begin + n : len;
+                if (begin - cut >= 2 * LZ_CHUNK_SIZE)
+                    cut = (begin / LZ_CHUNK_SIZE - 1) * LZ_CHUNK_SIZE;
+                a = lz_match_more(keeps, in + cut, end - cut, begin - cut, begin > 0);
+                b = lz_match_more(fills, in + cut, end - cut, begin - cut, false);
+                if (!same_pieces(a, b, in + cut, begin - cut, end - cut))
+                    break;
+            }
+            lz_matcher_free(keeps);
+        }
+    }
+    free(in);
+}
+
 /* Several matchers match a segment's chunks, one from the front, others from the end.  If the
  * finder can match in parts, the result must be the same as with one matcher. */
 static void in_parts(void)
@@ -570,6 +636,7 @@ int main(void)
     RUN(mixtures);
     RUN(nothing_carried_over);
     RUN(after_a_chunk);
+    RUN(piece_by_piece);
     RUN(in_parts);
     RUN(little_memory);
     RUN(nothing_before);

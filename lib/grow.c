@@ -1,0 +1,67 @@
+/*
+ * grow.c - an output in memory that grows as it is written (grow.h)
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/grow.h"
+
+/* The program's function, or realloc(). */
+static void *resize(struct grow *g, size_t size)
+{
+    return g->resize != NULL ? g->resize(g->ctx, g->bytes, size) : realloc(g->bytes, size);
+}
+
+/* Makes room for `size` bytes in all.  The memory grows by half at least, so that no byte is copied
+ * more than twice on average; if there is not as much, it grows to what is needed. */
+static bool make_room(struct grow *g, size_t size)
+{
+    size_t more = g->room == 0 ? g->first : g->room + g->room / 2;
+    void *memory;
+
+    if (more < size)
+        more = size;
+    memory = resize(g, more);
+    if (memory == NULL && more > size) {
+        more = size;
+        memory = resize(g, more);
+    }
+    if (memory == NULL) {
+        errno = ENOMEM;
+        return false;
+    }
+    g->bytes = memory;
+    g->room = more;
+    return true;
+}
+
+bool grow_put(struct grow *g, const void *bytes, size_t len)
+{
+    if (len == 0)
+        return true;
+    if (len > SIZE_MAX / 2 - g->len) {
+        errno = ENOMEM;
+        return false;
+    }
+    if (g->len + len > g->room && !make_room(g, g->len + len))
+        return false;
+    memcpy(g->bytes + g->len, bytes, len);
+    g->len += len;
+    return true;
+}
+
+void grow_fit(struct grow *g)
+{
+    void *memory;
+
+    if (g->len == 0 || g->len == g->room)
+        return;
+    memory = resize(g, g->len);
+    if (memory == NULL)
+        return;
+    g->bytes = memory;
+    g->room = g->len;
+}

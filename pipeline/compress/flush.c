@@ -1,0 +1,285 @@
+/*
+ * flush.c - compresses the pieces of a stream that is flushed, in the calling thread (flush.h)
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/compress/flush.h"
+#include "pipeline/compress/store.h"
+
+/* The most tools that are kept.  With more, more streams find their tables as they left them; to
+ * fill them again takes some 0.1 ms.  And an object keeps more memory: with 256, half of zlib's if
+ * 1000 streams are flushed. */
+#define TOOLS_MOST 256
+
+/* If memory is limited, tools take at most this share of it, at TOOLS_SIZE each. */
+#define MEMORY_SHARE 8
+#define TOOLS_SIZE ((uint64_t)1 << 20)
+
+/* Bytes that a stream holds at most: the chunk before the one with the piece's start, that chunk,
+ * and a piece. */
+#define HELD_MOST (2 * (size_t)LZ_CHUNK_SIZE + FLUSH_PIECE_MAX)
+
+/* `held` begins with this many bytes of memory, which double when they are full. */
+#define HELD_FIRST ((size_t)4 << 10)
+
+/* What compressing a piece takes. */
+struct flush_tools {
+    const struct lz_level *level;
+    struct lz_matcher *matcher; /* this and `encoder` are NULL at level 0 */
+    struct huff_encoder *encoder;
+    uint8_t *out;
+    struct flush *owner;                 /* whose window the tables have, or NULL */
+    struct flush_tools *previous, *next; /* in the list of idle tools */
+};
+
+/* The tools that no thread uses.  Those without an owner come first, then those that were used
+ * longest ago. */
+struct flushes {
+    struct flush_tools *first, *last;
+    unsigned count; /* all tools, idle or not */
+};
+
+/* --- Tools ---------------------------------------------------------------------------------- */
+
+static void free_tools(struct flush_tools *t)
+{
+    if (t == NULL)
+        return;
+    lz_matcher_free(t->matcher);
+    huff_encoder_free(t->encoder);
+    free(t->out);
+    free(t);
+}
+
+static struct flush_tools *make_tools(const struct lz_level *level)
+{
+    struct flush_tools *t = calloc(1, sizeof(*t));
+
+    if (t == NULL)
+        return NULL;
+    t->level = level;
+    t->out = malloc(huff_bound(FLUSH_PIECE_MAX));
+    if (!lz_is_stored(level)) {
+        t->matcher = lz_matcher_new(lz_level_for_more(level), HELD_MOST);
+        t->encoder = huff_encoder_new();
+    }
+    if (t->out != NULL && (lz_is_stored(level) || (t->matcher != NULL && t->encoder != NULL)))
+        return t;
+    free_tools(t);
+    return NULL;
+}
+
+bool flush_init(struct pipeline *p)
+{
+    p->flushes = calloc(1, sizeof(*p->flushes));
+    return p->flushes != NULL;
+}
+
+void flush_exit(struct pipeline *p)
+{
+    if (p->flushes == NULL)
+        return;
+    for (struct flush_tools *t = p->flushes->first, *next; t != NULL; t = next) {
+        next = t->next;
+        free_tools(t);
+    }
+    free(p->flushes);
+}
+
+bool flush_is_possible(const struct pipeline *p, const struct lz_level *level)
+{
+    /* A segment of BGZF is a member. */
+    if (p->config.container == CONTAINER_BGZF)
+        return false;
+    return lz_is_stored(level) || lz_level_for_more(level) != NULL;
+}
+
+static void take_off(struct flushes *all, struct flush_tools *t)
+{
+    if (t->previous != NULL)
+        t->previous->next = t->next;
+    else
+        all->first = t->next;
+    if (t->next != NULL)
+        t->next->previous = t->previous;
+    else
+        all->last = t->previous;
+}
+
+static void put_first(struct flushes *all, struct flush_tools *t)
+{
+    t->previous = NULL;
+    t->next = all->first;
+    if (t->next != NULL)
+        t->next->previous = t;
+    else
+        all->last = t;
+    all->first = t;
+}
+
+static void put_last(struct flushes *all, struct flush_tools *t)
+{
+    t->next = NULL;
+    t->previous = all->last;
+    if (t->previous != NULL)
+        t->previous->next = t;
+    else
+        all->first = t;
+    all->last = t;
+}
+
+/* Takes the first tools off the list, and away from their owner. */
+static struct flush_tools *take_first(struct flushes *all)
+{
+    struct flush_tools *t = all->first;
+
+    if (t == NULL)
+        return NULL;
+    take_off(all, t);
+    if (t->owner != NULL)
+        t->owner->tools = NULL;
+    t->owner = NULL;
+    return t;
+}
+
+/* The most tools that this pipeline keeps. */
+static unsigned tools_most(const struct pipeline *p)
+{
+    const uint64_t share = p->config.memory / MEMORY_SHARE / TOOLS_SIZE;
+
+    return p->config.memory == 0 || share > TOOLS_MOST ? TOOLS_MOST : (unsigned)share;
+}
+
+/* Takes tools without an owner, makes some, or takes another owner's.  Tools for another level are
+ * freed before others are made. */
+static struct flush_tools *take_tools(struct pipeline *p, const struct lz_level *level)
+{
+    struct flushes *all = p->flushes;
+    struct flush_tools *t = NULL;
+
+    if (all->first != NULL && (all->first->owner == NULL || all->count >= tools_most(p)))
+        t = take_first(all);
+    else
+        all->count++;
+    if (t != NULL && t->level == level)
+        return t;
+    unlock(p);
+    free_tools(t);
+    t = make_tools(level);
+    lock(p);
+    if (t != NULL)
+        return t;
+    all->count--;
+    t = take_first(all);
+    if (t == NULL || t->level == level)
+        return t;
+    put_first(all, t);
+    return NULL;
+}
+
+bool flush_begin(struct flush *f, struct pipeline *p, const struct lz_level *level)
+{
+    if (f->tools != NULL) {
+        take_off(p->flushes, f->tools);
+        return true;
+    }
+    f->goes_on = false;
+    f->tools = take_tools(p, level);
+    if (f->tools != NULL)
+        f->tools->owner = f;
+    return f->tools != NULL;
+}
+
+void flush_end(struct flush *f, struct pipeline *p)
+{
+    put_last(p->flushes, f->tools);
+}
+
+/* --- Pieces --------------------------------------------------------------------------------- */
+
+/* Puts a piece after the window, of which only the chunks in reach stay.  False if memory is
+ * short. */
+static bool hold(struct flush *f, const uint8_t *bytes, size_t len)
+{
+    size_t room = f->room > 0 ? f->room : HELD_FIRST;
+
+    if (f->filled >= 2 * LZ_CHUNK_SIZE) {
+        const size_t cut = (f->filled / LZ_CHUNK_SIZE - 1) * LZ_CHUNK_SIZE;
+
+        memmove(f->held, f->held + cut, f->filled - cut);
+        f->filled -= cut;
+    }
+    while (room < f->filled + len)
+        room *= 2;
+    if (room > f->room) {
+        uint8_t *held = realloc(f->held, room + LZ_INPUT_PAD);
+
+        if (held == NULL)
+            return false;
+        f->held = held;
+        f->room = room;
+    }
+    memcpy(f->held + f->filled, bytes, len);
+    f->filled += len;
+    memset(f->held + f->filled, 0, LZ_INPUT_PAD);
+    return true;
+}
+
+/* Finds the matches of the piece held[begin..filled). */
+static const struct lz_chunk *match(struct flush *f, size_t begin, enum huff_end end)
+{
+    const bool goes_on = f->goes_on && begin > 0;
+
+    /* If nothing refers to the piece, and it refers to nothing, small tables are enough. */
+    if (begin == 0 && end == HUFF_MARK) {
+        f->goes_on = false;
+        return lz_match_segment(f->tools->matcher, f->held, f->filled);
+    }
+    f->goes_on = true;
+    return lz_match_more(f->tools->matcher, f->held, f->filled, begin, goes_on);
+}
+
+enum pipeline_status flush_encode(struct flush *f, const uint8_t *bytes, struct slot *s,
+                                  enum huff_end end, enum gz_check check)
+{
+    const struct lz_level *level = f->tools->level;
+    size_t begin;
+
+    s->out = f->tools->out;
+    if (lz_is_stored(level)) {
+        s->out_len = store_segment(bytes, s->len, end, check, s->out, &s->check);
+    } else {
+        if (!hold(f, bytes, s->len))
+            return PIPELINE_NO_MEMORY;
+        begin = f->filled - s->len;
+        if (!huff_encode_after(f->tools->encoder, f->held, f->filled, begin, match(f, begin, end),
+                               lz_level_for_more(level)->split, end, s->out, &s->out_len))
+            return PIPELINE_WRONG;
+        s->check = gz_check_more(check, gz_check_start(check), bytes, s->len);
+    }
+    f->since_mark += s->len;
+    if (end == HUFF_MARK)
+        flush_forget(f);
+    return PIPELINE_OK;
+}
+
+void flush_forget(struct flush *f)
+{
+    f->filled = 0;
+    f->since_mark = 0;
+}
+
+void flush_close(struct flush *f, struct pipeline *p)
+{
+    lock(p);
+    if (f->tools != NULL) {
+        take_off(p->flushes, f->tools);
+        f->tools->owner = NULL;
+        put_first(p->flushes, f->tools);
+    }
+    unlock(p);
+    free(f->held);
+}

@@ -1,0 +1,658 @@
+/*
+ * test_flush.c - compressing streams that are flushed (GZLZSS_FLUSH and GZLZSS_FULL_FLUSH)
+ *
+ * After each flush, zlib must be able to decode all input so far from the output so far.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "include/gzlzss.h"
+#include "tests/unit/unit.h"
+
+#define SEGMENT ((size_t)64 << 10)
+#define INPUT_SIZE ((size_t)6 << 20)
+
+static uint8_t *input;
+
+static gzlzss *object(gzlzss_options o)
+{
+    gzlzss *z;
+
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+    return unit_need(z);
+}
+
+static gzlzss_options options(int level, int threads)
+{
+    gzlzss_options o = GZLZSS_OPTIONS_INIT;
+
+    o.level = level;
+    o.threads = threads;
+    o.backend = GZLZSS_CPU;
+    o.segment_size = SEGMENT;
+    return o;
+}
+
+/* --- A stream, and zlib on the other side --------------------------------------------------- */
+
+struct line {
+    gzlzss_stream *s;
+    z_stream inflater;
+    size_t pushed, decoded; /* bytes of input pushed, and those that zlib has decoded */
+    bool is_right;          /* zlib has decoded what was pushed */
+    int ended;              /* inflate's last result */
+    uint8_t *out;           /* all output, unless NULL */
+    size_t out_len;
+};
+
+/* Opens a stream, and keeps up to `keeps` bytes of its output. */
+static void line_open(struct line *l, gzlzss *z, size_t keeps)
+{
+    *l = (struct line){.is_right = true, .ended = Z_OK};
+    CHECK_EQ(gzlzss_compress_stream(&l->s, z, NULL), GZLZSS_OK);
+    if (inflateInit2(&l->inflater, 15 + 16) != Z_OK)
+        abort();
+    if (keeps > 0)
+        l->out = unit_need(malloc(keeps));
+}
+
+static void line_close(struct line *l)
+{
+    gzlzss_stream_free(l->s);
+    inflateEnd(&l->inflater);
+    free(l->out);
+}
+
+/* Lets zlib decode bytes[0..len), and compares. */
+static void decode(struct line *l, const uint8_t *bytes, size_t len)
+{
+    uint8_t back[4096];
+
+    if (l->out != NULL)
+        memcpy(l->out + l->out_len, bytes, len);
+    l->out_len += len;
+    l->inflater.next_in = (Bytef *)bytes;
+    l->inflater.avail_in = (uInt)len;
+    do {
+        size_t n;
+
+        l->inflater.next_out = back;
+        l->inflater.avail_out = sizeof(back);
+        l->ended = inflate(&l->inflater, Z_SYNC_FLUSH);
+        n = sizeof(back) - l->inflater.avail_out;
+        l->is_right =
+            l->is_right &&
+            (l->ended == Z_OK || l->ended == Z_STREAM_END || (l->ended == Z_BUF_ERROR && n == 0)) &&
+            memcmp(back, input + l->decoded, n) == 0;
+        l->decoded += n;
+    } while (l->inflater.avail_out == 0);
+}
+
+/* Runs the stream with `len` bytes more, through an output buffer of `room` bytes, until it has
+ * done what the directive asks.  Returns its last status. */
+static gzlzss_status run(struct line *l, size_t len, gzlzss_directive directive, size_t room)
+{
+    uint8_t *buffer = unit_need(malloc(room));
+    gzlzss_in in = {input + l->pushed, len, 0};
+    gzlzss_out out;
+    gzlzss_status status;
+
+    do {
+        out = (gzlzss_out){buffer, room, 0};
+        status = gzlzss_stream_run(l->s, &out, &in, directive);
+        decode(l, buffer, out.used);
+    } while (status == GZLZSS_OK &&
+             (out.used == out.size || (directive == GZLZSS_END && status == GZLZSS_OK)));
+    l->pushed += in.used;
+    CHECK(status < 0 || in.used == in.size);
+    free(buffer);
+    return status;
+}
+
+/* Whether zlib has decoded all that was pushed. */
+static bool is_current(const struct line *l)
+{
+    return l->is_right && l->decoded == l->pushed;
+}
+
+static void end(struct line *l)
+{
+    CHECK_EQ(run(l, 0, GZLZSS_END, 1000), GZLZSS_STREAM_END);
+    CHECK(is_current(l));
+    CHECK_EQ(l->ended, Z_STREAM_END);
+    CHECK_EQ(l->inflater.avail_in, 0);
+}
+
+/* --- Tests ---------------------------------------------------------------------------------- */
+
+/* A length below `most`, small ones being as likely as large ones. */
+static size_t some_length(uint64_t *state, size_t most)
+{
+    return unit_below(state, 1 + unit_below(state, 1 + unit_below(state, most)));
+}
+
+/* Pushes and flushes at random places, with output buffers of random sizes. */
+static void push_at_random(struct line *l, uint64_t *state, int count, size_t most)
+{
+    for (int i = 0; i < count; i++) {
+        const size_t n = some_length(state, most), left = INPUT_SIZE - l->pushed;
+        const size_t room = 1 + some_length(state, 3000);
+        const unsigned what = (unsigned)unit_below(state, 8);
+
+        CHECK_EQ(run(l, n < left ? n : left,
+                     what == 0   ? GZLZSS_CONTINUE
+                     : what == 1 ? GZLZSS_FULL_FLUSH
+                                 : GZLZSS_FLUSH,
+                     room),
+                 GZLZSS_OK);
+        if (!CHECK(l->is_right && (what == 0 || is_current(l))))
+            return;
+    }
+}
+
+/* 10,000 pushes and flushes in all, and some more for rarer options. */
+static void test_random(void)
+{
+    static const struct {
+        int level, count;
+        bool rsyncable;
+        const char *matcher;
+    } kinds[] = {{6, 4000, false, NULL}, {1, 1500, false, NULL},  {2, 500, false, NULL},
+                 {4, 1000, false, NULL}, {9, 2000, false, NULL},  {0, 500, false, NULL},
+                 {10, 300, false, NULL}, {12, 200, false, NULL},  {6, 300, true, NULL},
+                 {0, 200, true, NULL},   {6, 100, false, "lzss"}, {6, 300, false, NULL}};
+    uint64_t state = 1;
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        gzlzss_options o = options(kinds[i].level, 1 + (int)(i % 3));
+        gzlzss *z;
+        struct line l;
+
+        o.rsyncable = kinds[i].rsyncable;
+        o.matcher = kinds[i].matcher;
+        /* The last one: pieces that are segments of their own, and the default segment. */
+        if (i + 1 == sizeof(kinds) / sizeof(*kinds))
+            o.segment_size = 0;
+        if (gzlzss_new(&z, &o) != GZLZSS_OK) {
+            CHECK(o.matcher != NULL); /* a build without papers */
+            continue;
+        }
+        line_open(&l, z, 0);
+        push_at_random(&l, &state, UNIT_SANITIZED ? kinds[i].count / 4 : kinds[i].count,
+                       o.segment_size == 0 ? 300000
+                       : i % 2 == 0        ? 3000
+                                           : 100000);
+        end(&l);
+        line_close(&l);
+        gzlzss_free(z);
+    }
+}
+
+/* The output depends on the places of the flushes, but not on threads, on how the input is pushed,
+ * or on other streams. */
+static void test_one_output(void)
+{
+    static const size_t places[] = {1,     2,      300,    301,    5000,   32768,  32769, 65536,
+                                    65537, 100000, 270000, 270100, 700000, 900000, 900001};
+    enum { PLACES = sizeof(places) / sizeof(*places) };
+
+    for (int level = 0; level <= 12; level += level == 0 || level == 9 ? 1 : 4) {
+        gzlzss *one = object(options(level, 1)), *many = object(options(level, 4));
+        struct line a, b;
+
+        line_open(&a, one, 2 * INPUT_SIZE);
+        line_open(&b, many, 2 * INPUT_SIZE);
+        for (unsigned i = 0; i < PLACES; i++) {
+            const gzlzss_directive flush = i % 5 == 4 ? GZLZSS_FULL_FLUSH : GZLZSS_FLUSH;
+
+            CHECK_EQ(run(&a, places[i] - a.pushed, flush, 100000), GZLZSS_OK);
+            while (b.pushed < places[i]) {
+                const size_t left = places[i] - b.pushed, n = left < 7777 ? left : 7777;
+
+                CHECK_EQ(run(&b, n, GZLZSS_CONTINUE, 50), GZLZSS_OK);
+            }
+            CHECK_EQ(run(&b, 0, flush, 77), GZLZSS_OK);
+            CHECK(is_current(&a) && is_current(&b));
+            CHECK_EQ(a.out_len, b.out_len);
+        }
+        end(&a);
+        end(&b);
+        CHECK(a.out_len == b.out_len && memcmp(a.out, b.out, a.out_len) == 0);
+        line_close(&a);
+        line_close(&b);
+        gzlzss_free(one);
+        gzlzss_free(many);
+    }
+}
+
+/* More streams than there are tables take turns: each finds its tables taken, and fills others. */
+static void test_many_streams(void)
+{
+    enum { STREAMS = 300, ROUNDS = UNIT_SANITIZED ? 10 : 50, STEP = 1997 };
+    static struct line lines[STREAMS];
+    struct line alone;
+    gzlzss *z = object(options(9, 2));
+
+    for (int i = 0; i < STREAMS; i++)
+        line_open(&lines[i], z, 2 * ROUNDS * STEP);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < STREAMS; i++) {
+            CHECK_EQ(run(&lines[i], STEP, GZLZSS_FLUSH, 5000), GZLZSS_OK);
+            CHECK(is_current(&lines[i]));
+        }
+    line_open(&alone, z, 2 * ROUNDS * STEP);
+    for (int round = 0; round < ROUNDS; round++)
+        CHECK_EQ(run(&alone, STEP, GZLZSS_FLUSH, 5000), GZLZSS_OK);
+    for (int i = 0; i < STREAMS; i++) {
+        CHECK(lines[i].out_len == alone.out_len &&
+              memcmp(lines[i].out, alone.out, alone.out_len) == 0);
+        line_close(&lines[i]);
+    }
+    line_close(&alone);
+    gzlzss_free(z);
+}
+
+/* Flushes where there is nothing to flush. */
+static void test_nothing_new(void)
+{
+    static const uint8_t block[5] = {0, 0, 0, 0xff, 0xff};
+
+    for (int level = 0; level <= 6; level += 6)
+        for (int rsyncable = 0; rsyncable <= 1; rsyncable++) {
+            gzlzss_options o = options(level, 1);
+            gzlzss *z;
+            struct line l;
+            size_t len;
+
+            o.rsyncable = rsyncable;
+            z = object(o);
+            line_open(&l, z, 2 * INPUT_SIZE);
+            /* At the start: the header and an empty block. */
+            CHECK_EQ(run(&l, 0, GZLZSS_FLUSH, 100), GZLZSS_OK);
+            CHECK_EQ(l.out_len, 10 + sizeof(block));
+            CHECK(memcmp(l.out + 10, block, sizeof(block)) == 0);
+            CHECK_EQ(run(&l, 0, GZLZSS_FLUSH, 100), GZLZSS_OK);
+            CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
+            CHECK_EQ(l.out_len, 10 + sizeof(block));
+            CHECK_EQ(run(&l, 500, GZLZSS_FLUSH, 100), GZLZSS_OK);
+            len = l.out_len;
+            CHECK(memcmp(l.out + len - 4, block + 1, 4) == 0);
+            CHECK(memcmp(l.out + len - 9, block + 1, 4) != 0);
+            CHECK_EQ(run(&l, 0, GZLZSS_FLUSH, 100), GZLZSS_OK);
+            CHECK_EQ(run(&l, 0, GZLZSS_CONTINUE, 100), GZLZSS_OK);
+            CHECK_EQ(l.out_len, len);
+            /* A full flush makes a mark of the sync flush's block. */
+            CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
+            CHECK_EQ(l.out_len, len + 5);
+            CHECK(memcmp(l.out + len, block, 5) == 0);
+            CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
+            CHECK_EQ(run(&l, 0, GZLZSS_FLUSH, 100), GZLZSS_OK);
+            CHECK_EQ(l.out_len, len + 5);
+            CHECK(is_current(&l));
+            end(&l);
+            line_close(&l);
+            /* Nothing but flushes and the end. */
+            line_open(&l, z, 2 * INPUT_SIZE);
+            CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
+            end(&l);
+            line_close(&l);
+            gzlzss_free(z);
+        }
+}
+
+/* The same with a paper's method, whose pieces are all segments. */
+static void test_nothing_new_by_paper(void)
+{
+    gzlzss_options o = options(6, 1);
+    struct line l;
+    gzlzss *z;
+
+    o.matcher = "lzss";
+    if (gzlzss_new(&z, &o) != GZLZSS_OK)
+        return; /* a build without papers */
+    line_open(&l, z, 10000);
+    CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
+    CHECK_EQ(l.out_len, 15);
+    CHECK_EQ(run(&l, 500, GZLZSS_FLUSH, 100), GZLZSS_OK);
+    CHECK(is_current(&l));
+    CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
+    end(&l);
+    line_close(&l);
+    gzlzss_free(z);
+}
+
+/* A caller that gives up a flush, and goes on with other input: the next flush is for all. */
+static void test_given_up(void)
+{
+    for (int rsyncable = 0; rsyncable <= 1; rsyncable++)
+        for (size_t len = 1000; len <= 1000000; len *= 10) {
+            gzlzss_options o = options(6, 2);
+            gzlzss_out none = {NULL, 0, 0};
+            struct line l;
+            gzlzss *z;
+
+            o.rsyncable = rsyncable;
+            z = object(o);
+            line_open(&l, z, 0);
+            for (int i = 0; i < 4; i++) {
+                gzlzss_in in = {input + l.pushed, len, 0};
+
+                CHECK_EQ(gzlzss_stream_run(l.s, &none, &in, GZLZSS_FLUSH), GZLZSS_OK);
+                l.pushed += in.used;
+                CHECK_EQ(run(&l, 777, GZLZSS_CONTINUE, 5000), GZLZSS_OK);
+            }
+            CHECK_EQ(run(&l, 100, GZLZSS_FLUSH, 5000), GZLZSS_OK);
+            CHECK(is_current(&l));
+            end(&l);
+            line_close(&l);
+            gzlzss_free(z);
+        }
+}
+
+/* Whether zlib decodes in[at..at + len) of a stream from its bytes out[0..out_len) alone. */
+static bool stands_alone(const uint8_t *out, size_t out_len, size_t at, size_t len)
+{
+    uint8_t *back = unit_need(malloc(len + 1));
+    z_stream s = {.next_in = (Bytef *)out,
+                  .avail_in = (uInt)out_len,
+                  .next_out = back,
+                  .avail_out = (uInt)len + 1};
+    bool is;
+
+    if (inflateInit2(&s, -15) != Z_OK)
+        abort();
+    is = inflate(&s, Z_SYNC_FLUSH) == Z_OK && s.total_out == len && s.avail_in == 0 &&
+         memcmp(back, input + at, len) == 0;
+    inflateEnd(&s);
+    free(back);
+    return is;
+}
+
+/* After a full flush, and after a segment, nothing refers back; after a sync flush, something
+ * does. */
+static void test_windows(void)
+{
+    static const uint8_t mark[9] = {0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff};
+    const size_t steps[] = {500, 3000, 20000, SEGMENT + 1000};
+
+    for (int level = 0; level <= 12; level += level == 9 ? 1 : 3)
+        for (unsigned k = 0; k < sizeof(steps) / sizeof(*steps); k++)
+            for (int rsyncable = 0; rsyncable <= 1; rsyncable++) {
+                gzlzss_options o = options(level, 2);
+                gzlzss *z;
+                struct line l;
+                size_t at, start, since = 0;
+                int referring = 0;
+
+                o.rsyncable = rsyncable;
+                z = object(o);
+                line_open(&l, z, 2 * INPUT_SIZE);
+                for (int i = 0; i < 12; i++) {
+                    at = l.pushed;
+                    start = l.out_len;
+                    CHECK_EQ(run(&l, steps[k], GZLZSS_FULL_FLUSH, 9000), GZLZSS_OK);
+                    if (i > 0)
+                        CHECK(stands_alone(l.out + start, l.out_len - start, at, steps[k]));
+                    CHECK(memcmp(l.out + l.out_len - 9, mark, 9) == 0);
+                }
+                for (int i = 0; i < 30 && !rsyncable; i++) {
+                    const size_t room = l.out_len;
+                    bool ends, alone;
+
+                    at = l.pushed;
+                    CHECK_EQ(run(&l, steps[k], GZLZSS_FLUSH, 9000), GZLZSS_OK);
+                    alone = stands_alone(l.out + room, l.out_len - room, at, steps[k]);
+                    CHECK(alone || since > 0);
+                    referring += !alone;
+                    since += steps[k];
+                    /* The segment is full: a mark ends it. */
+                    ends = memcmp(l.out + l.out_len - 9, mark, 9) == 0;
+                    CHECK_EQ(ends, since >= SEGMENT && steps[k] < SEGMENT);
+                    if (since >= SEGMENT)
+                        since = 0;
+                }
+                /* Some pieces are bytes at random. */
+                CHECK(rsyncable ||
+                      (level > 0 && steps[k] < SEGMENT ? referring > 8 : referring == 0));
+                end(&l);
+                line_close(&l);
+                gzlzss_free(z);
+            }
+}
+
+/* Flushes at, just before and just after the end of a segment and of a piece. */
+static void test_edges(void)
+{
+    static const size_t sizes[] = {32 << 10, 64 << 10, 128 << 10, 256 << 10};
+
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+        for (int more = -1; more <= 1; more++)
+            for (int full = 0; full <= 1; full++) {
+                const gzlzss_directive flush = full ? GZLZSS_FULL_FLUSH : GZLZSS_FLUSH;
+                gzlzss_options o = options(6, 2);
+                struct line l;
+                gzlzss *z;
+
+                o.segment_size = 128 << 10;
+                z = object(o);
+                line_open(&l, z, 0);
+                for (int k = 0; k < 3; k++) {
+                    CHECK_EQ(run(&l, sizes[i] + (size_t)more, flush, 4000), GZLZSS_OK);
+                    CHECK(is_current(&l));
+                    CHECK_EQ(run(&l, 10, flush, 4000), GZLZSS_OK);
+                    CHECK(is_current(&l));
+                }
+                CHECK_EQ(run(&l, sizes[i] + (size_t)more, GZLZSS_END, 4000), GZLZSS_STREAM_END);
+                CHECK(is_current(&l));
+                CHECK_EQ(run(&l, 0, flush, 4000), GZLZSS_STREAM_END);
+                line_close(&l);
+                gzlzss_free(z);
+            }
+}
+
+/* What comes after the last flush refers to what came before it, and the calling thread writes it:
+ * so the end takes no more than a flush does. */
+static void test_end(void)
+{
+    for (int level = 0; level <= 12; level += 3) {
+        gzlzss *z = object(options(level, 1));
+        struct line l;
+        size_t len;
+
+        line_open(&l, z, 0);
+        CHECK_EQ(run(&l, 5000, GZLZSS_FLUSH, 4000), GZLZSS_OK);
+        len = l.out_len;
+        l.pushed = l.decoded = 0; /* the same bytes again */
+        CHECK_EQ(run(&l, 5000, GZLZSS_END, 4000), GZLZSS_STREAM_END);
+        CHECK(is_current(&l) && l.ended == Z_STREAM_END);
+        CHECK(level == 0 || l.out_len - len < 1000);
+        line_close(&l);
+        line_open(&l, z, 0);
+        CHECK_EQ(run(&l, 5000, GZLZSS_FLUSH, 4000), GZLZSS_OK);
+        len = l.out_len;
+        end(&l);
+        CHECK_EQ(l.out_len, len + 10);
+        line_close(&l);
+        gzlzss_free(z);
+    }
+}
+
+/* A full buffer in the middle of a flush: nothing is lost or repeated. */
+static void test_no_room(void)
+{
+    gzlzss *z = object(options(6, 2));
+    gzlzss_in in = {input, 1000, 0};
+    gzlzss_out none = {NULL, 0, 0};
+    struct line l;
+
+    line_open(&l, z, 0);
+    CHECK_EQ(gzlzss_stream_run(l.s, &none, &in, GZLZSS_FLUSH), GZLZSS_OK);
+    CHECK_EQ(in.used, 1000);
+    CHECK_EQ(gzlzss_stream_run(l.s, &none, &in, GZLZSS_FLUSH), GZLZSS_OK);
+    l.pushed = 1000;
+    CHECK_EQ(run(&l, 0, GZLZSS_FLUSH, 1), GZLZSS_OK);
+    CHECK(is_current(&l));
+    end(&l);
+    line_close(&l);
+    gzlzss_free(z);
+}
+
+struct canceller {
+    gzlzss *z;
+    gzlzss_call call;
+    atomic_bool stops;
+};
+
+static void *cancel_main(void *argument)
+{
+    struct canceller *c = argument;
+
+    while (!atomic_load(&c->stops))
+        gzlzss_cancel(c->z, &c->call);
+    return NULL;
+}
+
+static void test_cancel(void)
+{
+    struct canceller c = {.z = object(options(6, 2)), .call = GZLZSS_CALL_INIT};
+
+    for (int i = 0; i < 200; i++) {
+        uint8_t bytes[5000];
+        gzlzss_stream *s;
+        pthread_t thread;
+        gzlzss_status status = GZLZSS_OK;
+
+        CHECK_EQ(gzlzss_compress_stream(&s, c.z, &c.call), GZLZSS_OK);
+        atomic_store(&c.stops, false);
+        if (pthread_create(&thread, NULL, cancel_main, &c) != 0)
+            abort();
+        while (status == GZLZSS_OK) {
+            gzlzss_in in = {input, 100 + 1000 * (size_t)i, 0};
+            gzlzss_out out = {bytes, sizeof(bytes), 0};
+
+            status = gzlzss_stream_run(s, &out, &in, GZLZSS_FLUSH);
+        }
+        CHECK_EQ(status, GZLZSS_ERROR_CANCELLED);
+        atomic_store(&c.stops, true);
+        pthread_join(thread, NULL);
+        gzlzss_stream_free(s);
+    }
+    gzlzss_free(c.z);
+}
+
+static int count_flushes(void *ctx, uint64_t in, uint64_t out)
+{
+    uint64_t *seen = ctx;
+
+    CHECK(in >= seen[0] && out > seen[1]);
+    seen[0] = in;
+    seen[1] = out;
+    return in > 5000;
+}
+
+/* `progress` hears of each flush, and can end the stream. */
+static void test_progress(void)
+{
+    uint64_t seen[2] = {0, 0};
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    gzlzss *z = object(options(6, 1));
+    uint8_t bytes[5000];
+    gzlzss_stream *s;
+
+    call.progress = count_flushes;
+    call.ctx = seen;
+    CHECK_EQ(gzlzss_compress_stream(&s, z, &call), GZLZSS_OK);
+    for (size_t i = 1; i <= 6; i++) {
+        gzlzss_in in = {input, 1000, 0};
+        gzlzss_out out = {bytes, sizeof(bytes), 0};
+
+        CHECK_EQ(gzlzss_stream_run(s, &out, &in, GZLZSS_FLUSH),
+                 i == 6 ? GZLZSS_ERROR_CANCELLED : GZLZSS_OK);
+        CHECK_EQ(seen[0], 1000 * i);
+    }
+    gzlzss_stream_free(s);
+    gzlzss_free(z);
+}
+
+struct pusher {
+    gzlzss *z;
+    uint64_t seed;
+    bool is_right;
+};
+
+static void *push_main(void *argument)
+{
+    struct pusher *p = argument;
+    struct line l;
+
+    line_open(&l, p->z, 0);
+    push_at_random(&l, &p->seed, UNIT_SANITIZED ? 60 : 300, 20000);
+    p->is_right = run(&l, 0, GZLZSS_END, 1000) == GZLZSS_STREAM_END && is_current(&l);
+    line_close(&l);
+    return NULL;
+}
+
+/* Several threads flush streams of one object. */
+static void test_threads(void)
+{
+    enum { THREADS = 6 };
+    gzlzss *z = object(options(6, 3));
+    struct pusher pushers[THREADS];
+    pthread_t threads[THREADS];
+
+    for (int i = 0; i < THREADS; i++) {
+        pushers[i] = (struct pusher){.z = z, .seed = (uint64_t)i};
+        if (pthread_create(&threads[i], NULL, push_main, &pushers[i]) != 0)
+            abort();
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK(pushers[i].is_right);
+    }
+    gzlzss_free(z);
+}
+
+/* Makes text of words, with stretches of bytes at random and of one byte. */
+static void make_input(void)
+{
+    uint64_t state = 7;
+    size_t at = 0;
+
+    input = unit_need(malloc(INPUT_SIZE));
+    while (at < INPUT_SIZE) {
+        const unsigned kind = (unsigned)unit_below(&state, 200);
+        size_t n = 1 + unit_below(&state, kind < 2 ? 3000 : 12);
+        uint64_t word = unit_below(&state, 3000);
+
+        for (; n > 0 && at < INPUT_SIZE; n--, at++)
+            input[at] = kind == 0   ? (uint8_t)unit_rand(&state)
+                        : kind == 1 ? (uint8_t)kind
+                        : n == 1    ? ' '
+                                    : (uint8_t)('a' + unit_rand(&word) % 26);
+    }
+}
+
+int main(void)
+{
+    make_input();
+    RUN(test_random);
+    RUN(test_one_output);
+    RUN(test_many_streams);
+    RUN(test_nothing_new);
+    RUN(test_nothing_new_by_paper);
+    RUN(test_given_up);
+    RUN(test_windows);
+    RUN(test_edges);
+    RUN(test_end);
+    RUN(test_no_room);
+    RUN(test_cancel);
+    RUN(test_progress);
+    RUN(test_threads);
+    free(input);
+    return unit_done();
+}
