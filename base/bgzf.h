@@ -17,6 +17,9 @@
 /* Bytes that a member has in addition to its data. */
 #define BGZF_AROUND (BGZF_HEADER_SIZE + BGZF_TRAILER_SIZE)
 
+/* The most bytes of a member. */
+#define BGZF_SIZE_MAX ((size_t)65536)
+
 /* The most uncompressed bytes of a member, as bgzip has them.  If such a member is stored, it still
  * has fewer than 64 KiB. */
 #define BGZF_DATA_MAX ((size_t)65280)

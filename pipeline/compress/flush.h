@@ -57,9 +57,9 @@ bool flush_is_possible(const struct pipeline *p, const struct lz_level *level);
  * lock meanwhile.  False: memory is short. */
 bool flush_begin(struct flush *f, struct pipeline *p, const struct lz_level *level);
 
-/* Compresses the piece bytes[0..s->len), 1 to FLUSH_PIECE_MAX bytes, which ends as `end` says.
- * `check` is the kind of check value.  Sets s->out, which stays valid until flush_end, s->out_len and s->check.  Called without the lock,
- * after flush_begin. */
+/* Compresses the piece bytes[0..s->len), 1 to FLUSH_PIECE_MAX bytes, which ends as `end` says. 
+ * `check` is the kind of check value.  Sets s->out, which stays valid until flush_end, s->out_len
+ * and s->check.  Called without the lock, after flush_begin. */
 enum pipeline_status flush_encode(struct flush *f, const uint8_t *bytes, struct slot *s,
                                   enum huff_end end, enum gz_check check);
 

@@ -16,6 +16,7 @@ void expand_free_tools(struct expand_tools *t)
         return;
     inf_close(t->raw);
     inf_symbols_free(t->symbols);
+    inf_whole_free(t->whole);
     if (t->view.in != NULL)
         free(t->view.in - INF_BACK);
     free(t->scan);
@@ -30,13 +31,15 @@ struct expand_tools *tools_make(void)
         return NULL;
     t->raw = inf_open(false);
     t->symbols = inf_symbols_new();
+    t->whole = inf_whole_new();
     t->view.in = malloc(INF_BACK + VIEW_SIZE + VIEW_PAD);
     if (t->view.in != NULL) {
         memset(t->view.in, 0, INF_BACK);
         t->view.in += INF_BACK;
     }
     t->scan = malloc(SCAN_SIZE + VIEW_PAD);
-    if (t->raw == NULL || t->symbols == NULL || t->view.in == NULL || t->scan == NULL) {
+    if (t->raw == NULL || t->symbols == NULL || t->whole == NULL || t->view.in == NULL ||
+        t->scan == NULL) {
         expand_free_tools(t);
         return NULL;
     }

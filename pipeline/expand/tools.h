@@ -10,6 +10,7 @@
 
 #include "inflate/raw.h"
 #include "inflate/symbols.h"
+#include "inflate/whole.h"
 #include "pipeline/expand/engine.h"
 
 /* Most bytes of input that a thread has in memory while it decodes.  A block that is decoded to
@@ -43,6 +44,7 @@ struct paused {
 struct expand_tools {
     struct inf_raw *raw;
     struct inf_symbols *symbols;
+    struct inf_whole *whole;
     struct view view;
     struct paused paused;
     uint8_t *scan; /* SCAN_SIZE + VIEW_PAD bytes, in which find_start looks for a start */
