@@ -7,12 +7,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum fuzz_format { FUZZ_GZIP, FUZZ_LZW, FUZZ_PACK, FUZZ_LZH, FUZZ_ZIP, FUZZ_ANY, FUZZ_FORMATS };
+enum fuzz_format {
+    FUZZ_GZIP,
+    FUZZ_LZW,
+    FUZZ_PACK,
+    FUZZ_LZH,
+    FUZZ_ZIP,
+    FUZZ_ZLIB,
+    FUZZ_RAW,
+    FUZZ_ANY,
+    FUZZ_FORMATS
+};
 
-/* The bytes of the format's magic number, which come before each input; "" for FUZZ_ANY. */
+/* The bytes of the format's magic number, which come before each input; "" if it has none. */
 const char *fuzz_magic(enum fuzz_format format);
 
-/* Decompresses the magic number and the input in two ways, and aborts if the results differ. */
+/* Decompresses the magic number and the input in three ways, and aborts if the results differ. */
 void fuzz_one(enum fuzz_format format, const uint8_t *input, size_t len);
 
 #endif

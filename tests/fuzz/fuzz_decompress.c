@@ -1,6 +1,6 @@
 /*
  * fuzz_decompress.c - every input is decompressed or refused, with the same result for large and
- * for small reads
+ * for small reads, and in one go in memory
  *
  * The format's magic number is put before the input, so that the decoder runs on every input.  A
  * sanitizer checks the use of memory.  This program checks that one read and many small reads give
@@ -18,6 +18,7 @@
 
 #include "compat/crc.h"
 #include "compat/gunzip.h"
+#include "compat/whole.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A few bytes of input can decode to gigabytes.  Stop after the buffers were written twice. */
@@ -70,9 +71,40 @@ static int write_nowhere(void *ctx, const void *buf, size_t len)
 const char *fuzz_magic(enum fuzz_format format)
 {
     static const char *const magic[FUZZ_FORMATS] = {
-        [FUZZ_GZIP] = "\x1f\x8b", [FUZZ_LZW] = "\x1f\x9d",   [FUZZ_PACK] = "\x1f\x1e",
-        [FUZZ_LZH] = "\x1f\xa0",  [FUZZ_ZIP] = "PK\x03\x04", [FUZZ_ANY] = ""};
+        [FUZZ_GZIP] = "\x1f\x8b",  [FUZZ_LZW] = "\x1f\x9d",
+        [FUZZ_PACK] = "\x1f\x1e",  [FUZZ_LZH] = "\x1f\xa0",
+        [FUZZ_ZIP] = "PK\x03\x04", [FUZZ_ZLIB] = "\x78\x9c",
+        [FUZZ_RAW] = "",           [FUZZ_ANY] = ""};
     return magic[format];
+}
+
+/* The container that the caller of a decompression gives. */
+static enum container container_of(enum fuzz_format format)
+{
+    return format == FUZZ_ZLIB  ? CONTAINER_ZLIB
+           : format == FUZZ_RAW ? CONTAINER_RAW
+                                : CONTAINER_GZIP;
+}
+
+/* Decompresses the input in one go, in memory.  If that succeeds, the result must be that of the
+ * decompression from `s`. */
+static void check_whole(enum container container, const struct source *s, enum gz_status status)
+{
+    const size_t len = s->magic_len + s->len;
+    uint8_t *in = malloc(len > 0 ? len : 1), *out = malloc(OUT_MAX);
+    struct inf_whole *w = inf_whole_new();
+    size_t made;
+
+    REQUIRE(in != NULL && out != NULL && w != NULL);
+    if (s->magic_len > 0)
+        memcpy(in, s->magic, s->magic_len);
+    if (s->len > 0)
+        memcpy(in + s->magic_len, s->data, s->len);
+    if (gz_whole(w, container, in, len, out, OUT_MAX, &made))
+        REQUIRE(status == GZ_OK && made == s->written && gz_crc32(0, out, made) == s->crc);
+    inf_whole_free(w);
+    free(out);
+    free(in);
 }
 
 void fuzz_one(enum fuzz_format format, const uint8_t *input, size_t len)
@@ -81,6 +113,7 @@ void fuzz_one(enum fuzz_format format, const uint8_t *input, size_t len)
     struct gz_info info[2];
     enum gz_status status[2];
     struct gz_complaint list[GZ_COMPLAINTS_MAX];
+    const enum container container = container_of(format);
 
     for (int i = 0; i < 2; i++) {
         struct source *s = &sources[i];
@@ -88,8 +121,11 @@ void fuzz_one(enum fuzz_format format, const uint8_t *input, size_t len)
             .magic = (const uint8_t *)fuzz_magic(format), .data = input, .len = len};
         s->magic_len = strlen(fuzz_magic(format));
         s->read_max = i == 0 ? 0 : 1 + len % 5;
-        const struct gz_io io = {
-            .read = read_source, .write = write_nowhere, .ctx = s, .copy_unknown = len % 7 == 0};
+        const struct gz_io io = {.read = read_source,
+                                 .write = write_nowhere,
+                                 .ctx = s,
+                                 .copy_unknown = len % 7 == 0 && container == CONTAINER_GZIP,
+                                 .container = container};
         status[i] = gz_decompress(&io, &info[i]);
         REQUIRE(info[i].out_bytes == s->written);
         REQUIRE(info[i].in_bytes <= info[i].read_bytes);
@@ -101,6 +137,7 @@ void fuzz_one(enum fuzz_format format, const uint8_t *input, size_t len)
     REQUIRE(sources[0].written == sources[1].written && sources[0].crc == sources[1].crc);
     REQUIRE(info[0].members == info[1].members);
     REQUIRE(wrong || info[0].in_bytes == info[1].in_bytes);
+    check_whole(container, &sources[0], status[0]);
 }
 
 #ifdef FUZZ_FORMAT

@@ -17,7 +17,8 @@
 
 enum { DEFAULT_RUNS = 6000, VARIANTS = 8, GENERATIONS = 4 };
 
-static const char *const names[FUZZ_FORMATS] = {"gzip", "lzw", "pack", "lzh", "zip", "any"};
+static const char *const names[FUZZ_FORMATS] = {"gzip", "lzw",  "pack", "lzh",
+                                                "zip",  "zlib", "raw",  "any"};
 
 static void add_data(struct bytes *b, unsigned kind)
 {
@@ -65,6 +66,15 @@ static void encode_variant(struct bytes *file, enum fuzz_format format, unsigned
         break;
     case FUZZ_ZIP:
         encode_zip(file, data.data, data.len, variant % 3 == 0 ? 0 : 8, variant % 2 * 8);
+        break;
+    case FUZZ_ZLIB:
+        add(file, "\x78\x9c", 2);
+        add_deflate(file, data.data, data.len, (int)(variant % 9) + 1, Z_DEFAULT_STRATEGY);
+        for (int shift = 24; shift >= 0; shift -= 8)
+            add_byte(file, (uint8_t)(adler32(1, data.data, (uInt)data.len) >> shift));
+        break;
+    case FUZZ_RAW:
+        add_deflate(file, data.data, data.len, (int)(variant % 9) + 1, Z_DEFAULT_STRATEGY);
         break;
     case FUZZ_FORMATS:
         break;
@@ -131,6 +141,8 @@ FORMAT(lzw, FUZZ_LZW)
 FORMAT(pack, FUZZ_PACK)
 FORMAT(lzh, FUZZ_LZH)
 FORMAT(zip, FUZZ_ZIP)
+FORMAT(zlib, FUZZ_ZLIB)
+FORMAT(raw, FUZZ_RAW)
 FORMAT(any, FUZZ_ANY)
 
 int main(void)
@@ -140,6 +152,8 @@ int main(void)
     RUN(pack);
     RUN(lzh);
     RUN(zip);
+    RUN(zlib);
+    RUN(raw);
     RUN(any);
     return unit_done();
 }
