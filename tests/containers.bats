@@ -20,9 +20,11 @@ inputs="plain empty one whole longer"
 # read_back FORMAT: the command decompresses what it writes in that format, from files and from
 # pipes, with one thread and with several; and what it writes does not depend on these.
 read_back() {
-    local f level
+    local f level levels
     for f in $inputs; do
-        for level in 0 1 6 10; do
+        levels=6
+        [ "$f" != plain ] || levels="0 1 6 10"
+        for level in $levels; do
             "$GZLZSS" --format="$1" -n -"$level" -p3 -c "$f" >packed
             "$GZLZSS" --format="$1" -n -"$level" -p1 <"$f" | cmp - packed
             "$GZLZSS" --format="$1" -dc -p3 packed | cmp - "$f"
