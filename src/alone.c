@@ -47,8 +47,12 @@ int alone_do(struct run *r, const char *operand, struct directory *directory)
         .m = {.program = r->m->program, .quiet = r->m->quiet, .progress = &r->progress},
         .list = &r->list,
         .progress = &r->progress};
-    const bool is_open = file_open(&f), minor = is_open && run_is_minor(r, &f);
+    bool is_open = file_open(&f), minor = is_open && run_is_minor(r, &f);
 
+    if (is_open && !destination_find(&f.destination, &r->outputs, r->o, operand, directory)) {
+        file_out_of_memory(&f);
+        is_open = false;
+    }
     if (is_open && (minor || run_need_limits(r)) &&
         (!needs_crew(r, &f, minor) || run_need_pipeline(r, file_regular_size(&f)))) {
         process_alone(r, &f);

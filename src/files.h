@@ -24,6 +24,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "src/destination.h"
 #include "src/directories.h"
 #include "src/messages.h"
 #include "src/options.h"
@@ -58,6 +59,7 @@ struct file {
     const struct options *o;
     const char *operand;              /* the name as the user gave it; "-" is standard input */
     struct directory *directory;      /* the directory that contains the file */
+    struct destination destination;   /* for the output; may be set after file_open */
     struct messages m;                /* collects the messages and the status of all steps */
     struct list *list;                /* for ACTION_LIST */
     const _Atomic bool *is_cancelled; /* becomes true when the work should stop; or NULL */
@@ -77,6 +79,7 @@ struct file {
     const char *name;     /* the input's name in messages */
     char *found_name;     /* the input's name if it is not the operand; to be freed */
     char *output_name;    /* the output's name, to be freed; NULL: standard output, or no output */
+    size_t output_base;   /* output_name + output_base is its name in destination.directory */
     bool is_stdin;        /* the input is standard input */
     bool is_shortened;    /* output_name was shortened, as it was too long */
     bool to_stdout;       /* the output is standard output, or there is no output */

@@ -16,6 +16,7 @@
 #include "base/thread.h"
 #include "gpu/gpu.h"
 #include "src/cleanup.h"
+#include "src/destination.h"
 #include "src/leave.h"
 #include "src/messages.h"
 #include "src/operands.h"
@@ -113,7 +114,8 @@ static int run(int argc, char **argv)
         choose_queues(pipeline_level(&o.pipeline));
         testing_configure(&o.pipeline);
         cleanup_init();
-        may_exit = operands_process(&o, &m);
+        if (destination_prepare(&o, &m))
+            may_exit = operands_process(&o, &m);
         break;
     }
     if (!m.stop)

@@ -7,12 +7,14 @@
  */
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/isal.h"
 #include "base/limits.h"
@@ -28,11 +30,23 @@ enum {
     OPTION_BACKEND,
     OPTION_BITS,
     OPTION_DEVICE,
+    OPTION_EXCLUDE_COMPRESSED,
+    OPTION_FILES0,
+    OPTION_FILES_FROM,
+    OPTION_JSON,
     OPTION_LEVEL,
     OPTION_LIST_DEVICES,
     OPTION_MATCHER,
+    OPTION_MEMORY,
+    OPTION_MIRROR,
+    OPTION_NO_PROGRESS,
+    OPTION_NO_SPARSE,
+    OPTION_NULL,
+    OPTION_OUTPUT_DIR,
     OPTION_PRESUME_INPUT_TTY,
     OPTION_PROGRESS,
+    OPTION_RM,
+    OPTION_SPARSE,
     OPTION_SYNCHRONOUS,
     /* OPTION_OF_PEER + i: long option i of the program by whose name gzlzss is called (peers.h). */
     OPTION_OF_PEER = 1024,
@@ -47,6 +61,7 @@ enum {
  * does. */
 struct wishes {
     bool ascii, decompress, test, list;
+    bool remove;                /* --rm */
     int no_name, no_time;       /* -1: the default of the action */
     const char *suffix_source;  /* the source of -S (`source` in struct messages) */
     const char *matcher_source; /* the source of --matcher */
@@ -63,7 +78,7 @@ enum effect_kind {
     COUNT,    /* an int grows by one */
     NUMBER,   /* an int becomes the argument, which must be a number from `value` to `most` */
     WORD,     /* an enumeration becomes the index of the argument in `words` */
-    TEXT,     /* a const char * becomes the argument */
+    TEXT,     /* a const char * becomes the argument, or "-" if there is none */
     SOURCE,   /* a const char * becomes the option's source, as `source` in struct messages */
     ODD,      /* apply_odd has a case for the option */
 };
@@ -71,6 +86,7 @@ enum effect_kind {
 /* SET_INT and WORD set an enumeration as an int. */
 _Static_assert(sizeof(enum action) == sizeof(int), "the same size");
 _Static_assert(sizeof(enum backend) == sizeof(int), "the same size");
+_Static_assert(sizeof(enum sparse) == sizeof(int), "the same size");
 
 /* What an option does to one member of one struct. */
 struct effect {
@@ -92,10 +108,12 @@ enum in_gzip { NOT_IN_GZIP, IN_GZIP, IN_GZIP_BY_NAME };
 struct option_row {
     /* The option's letter, or an OPTION_ or PEER_ number; 0: the row is a heading of --help. */
     int id;
-    const char *name;         /* the long name; NULL: there is only a letter */
-    const char *argument;     /* the argument's name in --help; NULL: no argument */
+    const char *name; /* the long name; NULL: there is only a letter */
+    /* The argument's name in --help, in brackets if the argument may be missing; NULL: no
+     * argument. */
+    const char *argument;
     const char *help;         /* text in --help; NULL: not listed */
-    struct effect effects[2]; /* if several rows have the same id, the first one's count */
+    struct effect effects[3]; /* if several rows have the same id, the first one's count */
     enum in_gzip in_gzip;     /* the same */
     const char *in_mpi;       /* text in gzlzss-mpi's --help, SAME for `help`; NULL: not listed */
 };
@@ -128,6 +146,7 @@ struct option_row {
 
 /* Effects of several rows: */
 #define ACTS(as) {.kind = SET_INT, MEMBER(enum action, options, action), .value = (as)}
+#define SPARSE(as) {.kind = SET_INT, MEMBER(enum sparse, options, sparse), .value = (as)}
 #define LEVEL(n) SETS_INT(options, pipeline.level, n)
 #define THREADS \
     TAKES_NUMBER(options, pipeline.threads, 0, PIPELINE_THREADS_MAX, "number of threads", \
@@ -135,6 +154,7 @@ struct option_row {
 
 /* Complete rows: */
 #define SYNONYM(of, also) {.id = (of), .name = (also)}
+#define SYNONYM_WITH(of, also, takes) {.id = (of), .name = (also), .argument = (takes)}
 #define DIGIT(n) {.id = '0' + (n), DOES(LEVEL(n)), .in_gzip = IN_GZIP}
 
 /* The value of a macro that is a number, as a string. */
@@ -151,12 +171,27 @@ static const struct option_row rows[] = {
      DOES(SETS(wishes, test)), .in_mpi = SAME},
     {'c', "stdout", NULL, "write to standard output, keep input files",
      DOES(SETS(options, to_stdout))},
+    {'o', "output", "FILE", "write to FILE, keep input file",
+     DOES(TAKES_TEXT(options, output), CLEARS(options, to_stdout))},
+    {OPTION_OUTPUT_DIR, "output-dir", "DIR", "put all outputs into DIR, keep input files",
+     DOES(TAKES_TEXT(options, output_dir), CLEARS(options, mirror), CLEARS(options, to_stdout))},
+    {OPTION_MIRROR, "output-dir-mirror", "DIR", "the same, in directories as the inputs'",
+     DOES(TAKES_TEXT(options, output_dir), SETS(options, mirror), CLEARS(options, to_stdout))},
 
     {.help = "Which files:"},
     {'f', "force", NULL, "overwrite output; allow links and terminals", DOES(SETS(options, force)),
      .in_mpi = "overwrite output; allow links"},
-    {'k', "keep", NULL, "keep input files", DOES(SETS(options, keep)), .in_mpi = SAME},
+    {'k', "keep", NULL, "keep input files", DOES(SETS(options, keep), CLEARS(wishes, remove)),
+     .in_mpi = SAME},
+    {OPTION_RM, "rm", NULL, "remove input files, as without -c, -k and --output...",
+     DOES(CLEARS(options, keep), SETS(wishes, remove))},
     {'r', "recursive", NULL, "go through directories", DOES(SETS(options, recursive))},
+    {OPTION_FILES_FROM, "files-from", "FILE", "take more names from FILE, one a line; -: stdin",
+     DOES(TAKES_TEXT(options, files_from))},
+    {OPTION_NULL, "null", NULL, "these names end with zero bytes, not with lines",
+     DOES(SETS(options, null_names))},
+    {OPTION_EXCLUDE_COMPRESSED, "exclude-compressed", NULL,
+     "leave alone what is compressed, by its first bytes", DOES(SETS(options, exclude_compressed))},
     {'S', "suffix", "SUF", "use suffix SUF in place of .gz",
      DOES(TAKES_TEXT(options, suffix), NOTES_SOURCE(wishes, suffix_source)), .in_mpi = SAME},
     {'n', "no-name", NULL, "do not store or restore name and time",
@@ -169,6 +204,10 @@ static const struct option_row rows[] = {
      DOES(SETS(options, atomic))},
     {OPTION_SYNCHRONOUS, "synchronous", NULL, "sync output to disk before removing input",
      DOES(SETS(options, synchronous)), .in_mpi = "sync output to disk, also with -k"},
+    {OPTION_SPARSE, "sparse", NULL, "let zeros be holes in decompressed stdout, too",
+     DOES(SPARSE(SPARSE_ALWAYS))},
+    {OPTION_NO_SPARSE, "no-sparse", NULL, "write all zeros to the disk",
+     DOES(SPARSE(SPARSE_NEVER))},
 
     {.help = "How to compress:"},
     {'0', NULL, NULL, "store, do not compress", DOES(LEVEL(0)), .in_mpi = SAME},
@@ -183,6 +222,7 @@ static const struct option_row rows[] = {
     {'p', "processes", "N", "use N threads, 1 to 1024; default, and 0: all cores", DOES(THREADS),
      .in_mpi = "threads of a rank; default: its share of the machine"},
     {'T', "threads", "N", "the same", DOES(THREADS)},
+    {OPTION_MEMORY, "memory", "LIMIT", "use at most LIMIT bytes, as 500M or 4GiB", DOES(IS_ODD)},
     {'b', "blocksize", "KiB",
      "segments of KiB, 32 to 32768 (or as 512k, 4M);\n"
      "                           default: 2048, and 4096 from level 10 on",
@@ -213,7 +253,11 @@ static const struct option_row rows[] = {
      DOES(SETS_INT(options, verbose, 0), SETS(messages, quiet)),
      .in_gzip = IN_GZIP, .in_mpi = SAME},
     {OPTION_PROGRESS, "progress", NULL, "show progress, even if not on a terminal",
-     DOES(SETS(options, progress))},
+     DOES(SETS(options, progress), CLEARS(options, no_progress))},
+    {OPTION_NO_PROGRESS, "no-progress", NULL, "do not show progress, on a terminal either",
+     DOES(SETS(options, no_progress), CLEARS(options, progress))},
+    {OPTION_JSON, "json", NULL, "report, list and test as JSON, one object a line",
+     DOES(SETS(options, json))},
     {'h', "help", NULL, "give this help", DOES(ACTS(ACTION_HELP)), .in_mpi = SAME},
     {'L', "license", NULL, "display the license", DOES(ACTS(ACTION_LICENSE))},
     {'V', "version", NULL, "display the version number", DOES(ACTS(ACTION_VERSION)),
@@ -228,6 +272,8 @@ static const struct option_row rows[] = {
     SYNONYM('d', "d"), /* not --device */
     SYNONYM('d', "de"),
     SYNONYM('l', "lis"), /* not --list-devices */
+    SYNONYM('n', "no"),  /* not --no-progress */
+    SYNONYM('n', "no-"),
     /* An option of compress, which gzip accepts and ignores. */
     {OPTION_BITS, "bits", "N", NULL, DOES(IS_ODD)},
     SYNONYM('q', "silent"),
@@ -246,9 +292,14 @@ static const struct option_row rows[] = {
     DIGIT(6),
     DIGIT(7),
     DIGIT(8),
+    /* Names that xz and zstd have: */
+    SYNONYM_WITH(OPTION_FILES_FROM, "files", "[FILE]"),
+    {OPTION_FILES0, "files0", "[FILE]", NULL,
+     DOES(TAKES_TEXT(options, files_from), SETS(options, null_names))},
+    SYNONYM_WITH(OPTION_MEMORY, "memlimit", "LIMIT"),
+    SYNONYM_WITH(OPTION_OUTPUT_DIR, "output-dir-flat", "DIR"),
     /* Options that only other programs have (peers.h): */
     {PEER_COMPRESS, NULL, NULL, NULL, DOES(CLEARS(wishes, decompress))},
-    {PEER_REMOVE, NULL, NULL, NULL, DOES(CLEARS(options, keep))},
     {PEER_SYNCHRONOUS, NULL, NULL, NULL, DOES(SETS(options, synchronous))},
 };
 
@@ -325,6 +376,31 @@ static bool parse_kib(const char *text, long min, long max, long *kib)
         return false;
     *kib *= scale;
     return *kib >= min && *kib <= max;
+}
+
+/* Reads a number of bytes, 1 or more.  The text may also give it in KiB, MiB, GiB or TiB, in all
+ * ways in which xz and zstd write these units: k, K, Ki, KiB, kB, KB. */
+static bool parse_bytes(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "kmgt";
+    const char *unit;
+    char *end;
+
+    errno = 0;
+    *bytes = strtoull(text, &end, 10);
+    if (errno != 0 || *text < '0' || *text > '9' || *bytes == 0)
+        return false;
+    unit = *end != '\0' ? strchr(units, tolower((unsigned char)*end)) : NULL;
+    if (unit != NULL) {
+        const int shift = 10 * (int)(unit - units + 1);
+
+        if (*bytes > UINT64_MAX >> shift)
+            return false;
+        *bytes <<= shift;
+        end += end[1] == 'i' ? 2 : 1;
+    }
+    end += *end == 'B';
+    return *end == '\0';
 }
 
 /* Whether the program is called by its own name.  Under one of gzip's names, it prints gzip's
@@ -408,6 +484,11 @@ static bool apply_odd(struct options *o, struct wishes *w, int id, const char *a
         else
             o->matcher = argument;
         return true;
+    case OPTION_MEMORY:
+        if (parse_bytes(argument, &o->memory))
+            return true;
+        msg_error(m, "invalid limit on memory '%s': give bytes, or as 500M, 4GiB", argument);
+        return false;
     default: /* 'Z' */
         msg_error(m, "-Z not supported in this version");
         return try_help(m);
@@ -444,7 +525,7 @@ static bool apply(struct options *o, struct wishes *w, const struct option_row *
             ok = apply_word(e, argument, to, m);
             break;
         case TEXT:
-            *(const char **)to = argument;
+            *(const char **)to = argument != NULL ? argument : "-";
             break;
         case SOURCE:
             *(const char **)to = m->source;
@@ -477,14 +558,29 @@ static int default_threads(void)
 
 _Static_assert(LZ_LEVEL_MAX >= 10 && LZ_LEVEL_MAX < 20, "parse knows a 1 and one more digit");
 
+/* Whether an option has an argument, as getopt_long wants to know it. */
+static int argument_of(const struct option_row *row)
+{
+    if (row->argument == NULL)
+        return no_argument;
+    return row->argument[0] == '[' ? optional_argument : required_argument;
+}
+
 #define LONG_OPTIONS (ROWS + PEER_OPTIONS_MAX)
 #define LETTERS (3 * ROWS + PEER_OPTIONS_MAX + 32)
 
-/* Makes getopt_long's tables from the peer's options and from `rows`.  peer may be NULL. */
-static void make_tables(const struct peer *peer, struct option long_options[LONG_OPTIONS + 1],
-                        char letters[LETTERS])
+/* getopt_long's tables. */
+struct tables {
+    struct option long_options[LONG_OPTIONS + 1];
+    char letters[LETTERS];
+};
+
+/* Makes the tables, which are all zeros, from the peer's options and from `rows`.  peer may be
+ * NULL. */
+static void make_tables(const struct peer *peer, struct tables *t)
 {
-    char *end = letters;
+    struct option *const long_options = t->long_options;
+    char *end = t->letters;
     int n = 0;
 
     /* With '-', getopt_long returns operands where they stand, and does not reorder argv.  Then
@@ -509,7 +605,7 @@ static void make_tables(const struct peer *peer, struct option long_options[LONG
             continue;
         if (rows[i].name != NULL) {
             long_options[n].name = rows[i].name;
-            long_options[n].has_arg = rows[i].argument != NULL ? required_argument : no_argument;
+            long_options[n].has_arg = argument_of(&rows[i]);
             long_options[n++].val = rows[i].id;
         }
         if (rows[i].id < 256) {
@@ -618,20 +714,33 @@ static bool apply_found(struct options *o, struct wishes *w, const struct source
     return try_help(m);
 }
 
-/* Reads one source of options.  Moves its operands to argv[1] and after, and sets argc to their
- * number plus 1.  False, with a message printed, if an argument is wrong. */
-static bool parse(struct options *o, struct wishes *w, struct source_of_options *from,
-                  struct messages *m)
+/* In gzip, -M stores the time and takes no operand; in xz and zstd, it limits the memory.  Whether
+ * `operand`, which follows -M, is such a limit, and not a file.  Then prints what to write instead:
+ * without the error, the command would look for a file of that name, and then work on the other
+ * files without a limit.  Called by one of gzip's names, the command does what gzip does. */
+static bool is_limit(const char *operand, struct messages *m)
+{
+    uint64_t bytes;
+
+    if (!has_own_name(m) || !parse_bytes(operand, &bytes) || access(operand, F_OK) == 0)
+        return false;
+    msg_error(m, "-M %s: -M stores the time, as in gzip; for a limit on memory, give --memory=%s",
+              operand, operand);
+    return true;
+}
+
+/* Reads one source of options, by these tables (see parse). */
+static bool parse_by(const struct tables *t, struct options *o, struct wishes *w,
+                     struct source_of_options *from, struct messages *m)
 {
     const bool operands_last = getenv("POSIXLY_CORRECT") != NULL;
-    struct option long_options[LONG_OPTIONS + 1] = {{0}};
-    char letters[LETTERS];
+    const struct option *const long_options = t->long_options;
+    const char *const letters = t->letters;
     bool after_one = false; /* the last letter of this argument was 1 */
     /* The first operand in an environment variable, where an operand is an error. */
     const char *operand = NULL;
-    int names = 0;
+    int names = 0, before = 0; /* the id of the argument before this one */
 
-    make_tables(from->peer, long_options, letters);
     opterr = 0; /* say_wrong_option prints errors */
     optind = 0; /* makes getopt_long start from the beginning */
     for (;;) {
@@ -646,6 +755,9 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
         }
         if (id == -1)
             break;
+        if (id == OPERAND && before == 'M' && is_limit(optarg, m))
+            return try_help(m);
+        before = id;
         if (id == OPERAND && from->variable == NULL) {
             from->argv[++names] = optarg;
             if (operands_last)
@@ -668,7 +780,7 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
         after_one = id == '1' && row < 0 && optind == argument;
         if (!apply_found(o, w, from, id, row >= 0 ? long_options[row].name : NULL, m))
             return false;
-        if (o->action != ACTION_COMPRESS)
+        if (o->action > ACTION_LIST_DEVICES)
             return true; /* --help and similar options act at once, whatever follows */
     }
     /* Arguments after "--" are operands, too.  (GZIP must not contain "--"; see below.) */
@@ -687,6 +799,24 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
         from->argv[++names] = from->argv[optind++];
     from->argc = 1 + names;
     return true;
+}
+
+/* Reads one source of options.  Moves its operands to argv[1] and after, and sets argc to their
+ * number plus 1.  False, with a message printed, if an argument is wrong or memory is short. */
+static bool parse(struct options *o, struct wishes *w, struct source_of_options *from,
+                  struct messages *m)
+{
+    struct tables *t = calloc(1, sizeof(*t)); /* the stack may be small */
+    bool ok = t != NULL;
+
+    if (ok) {
+        make_tables(from->peer, t);
+        ok = parse_by(t, o, w, from, m);
+    } else {
+        msg_error(m, "memory exhausted");
+    }
+    free(t);
+    return ok;
 }
 
 /* Splits the text of an environment variable into words, as argv[1] and so on.  The words are in
@@ -764,6 +894,48 @@ static bool choose_matcher(struct options *o, const char *source, struct message
     return true;
 }
 
+/* Whether standard input would be read both for names and for data.  Then prints an error. */
+static bool reads_stdin_twice(const struct options *o, struct messages *m)
+{
+    if (o->files_from == NULL || strcmp(o->files_from, "-") != 0)
+        return false;
+    for (int i = 0; i < o->name_count; i++) {
+        if (strcmp(o->names[i], "-") == 0) {
+            msg_error(m, "standard input cannot be both the list of files and a file");
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Concludes where outputs go, and which inputs stay.  False, with a message printed, if the options
+ * contradict each other. */
+static bool conclude_files(struct options *o, const struct wishes *w, struct messages *m)
+{
+    if (o->to_stdout || o->action == ACTION_TEST || o->action == ACTION_LIST)
+        o->output = o->output_dir = NULL;
+    if (o->output != NULL && o->output_dir != NULL) {
+        msg_error(m, "--output does not go with --output-dir");
+        return false;
+    }
+    if (reads_stdin_twice(o, m))
+        return false;
+    if (o->output != NULL && strcmp(o->output, "-") == 0) {
+        o->to_stdout = true;
+        o->output = NULL;
+    }
+    if (o->output != NULL && !options_name_one(o)) {
+        msg_error(m, "--output takes one input; for several, give --output-dir");
+        return false;
+    }
+    /* The user has said what to make, and not that it replaces the input. */
+    if ((o->output != NULL || o->output_dir != NULL) && !w->remove)
+        o->keep = true;
+    if (o->output != NULL && o->action == ACTION_DECOMPRESS)
+        o->no_name = true;
+    return true;
+}
+
 /* Sets the fields that depend on several options.  False, with a message printed, if the options
  * contradict each other. */
 static bool conclude(struct options *o, const struct wishes *w, struct messages *m)
@@ -783,7 +955,7 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
         msg_error(m, "--rsyncable does not go with --backend=gpu");
         return false;
     }
-    if (!choose_matcher(o, w->matcher_source, m))
+    if (!choose_matcher(o, w->matcher_source, m) || !conclude_files(o, w, m))
         return false;
     if (w->ascii && !m->quiet)
         msg_note(m, "option --ascii ignored on this system");
@@ -841,7 +1013,7 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
         .pipeline = {.level = LZ_LEVEL_DEFAULT, .backend = BACKEND_AUTO},
     };
     if (!apply_program_name(o, &w, peer, m) || !parse_variables(o, &w, peer, m) ||
-        (o->action == ACTION_COMPRESS && !parse(o, &w, &command, m)))
+        (o->action <= ACTION_LIST_DEVICES && !parse(o, &w, &command, m)))
         return false;
     o->names = argv + 1;
     o->name_count = command.argc - 1;
@@ -852,7 +1024,7 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
 
 bool options_name_one(const struct options *o)
 {
-    return o->name_count <= 1 && !o->recursive;
+    return o->name_count <= 1 && !o->recursive && o->files_from == NULL;
 }
 
 void options_free(struct options *o)

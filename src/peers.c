@@ -47,8 +47,6 @@ static const char *const igzip_names[] = {"igzip", NULL};
 static const struct peer_option igzip_options[] = {
     {'0', NULL, '1', "compress fastest, as -1"},
     {'z', "compress", PEER_COMPRESS, "compress, which is the default"},
-    {0, "rm", PEER_REMOVE, "remove input files"},
-    {'o', NULL, PEER_REFUSED, "a name for the output"},
 };
 
 /* --- Programs that write, or do, something else --------------------------------------------- */

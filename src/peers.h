@@ -15,7 +15,6 @@ enum {
     PEER_REFUSED = 512, /* an error: gzlzss does not do this */
     PEER_NONE,          /* an error: the program has no such option */
     PEER_COMPRESS,      /* do not decompress */
-    PEER_REMOVE,        /* do not keep the input */
     PEER_SYNCHRONOUS,   /* sync output to disk before removing the input */
 };
 

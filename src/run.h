@@ -19,6 +19,7 @@ struct run {
     struct messages *m;
     struct list list;
     struct progress progress;
+    struct last_directory outputs; /* for destination_find */
     struct pipeline *pipeline;     /* NULL until run_need_pipeline */
     struct pipeline_config config; /* o->pipeline, with the system's limits */
     bool knows_limits;             /* run_need_limits was called */
