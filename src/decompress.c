@@ -10,6 +10,7 @@
 
 #include "base/io.h"
 #include "base/isal.h"
+#include "base/sparse.h"
 #include "compat/gunzip.h"
 #include "inflate/raw.h"
 #include "src/cleanup.h"
@@ -26,6 +27,8 @@ struct file_reader {
     bool is_announced;           /* file_announce was called */
     bool has_told_extra;         /* note_extra has printed its message */
     uint64_t in, out;            /* bytes read and written so far */
+    struct sparse_output sparse; /* writes the output if has_holes is true */
+    bool has_holes;              /* the output may have holes */
     off_t start;                 /* where the input starts, in a regular file; -1: it is none */
 };
 
@@ -74,6 +77,8 @@ static int write_output(void *ctx, const void *buf, size_t len)
         show_progress(r);
     if (r->f->out_fd < 0) /* -t and -l write nothing */
         return 0;
+    if (r->has_holes)
+        return sparse_write(&r->sparse, buf, len) ? 0 : -1;
     return io_write(r->f->out_fd, buf, len) ? 0 : -1;
 }
 
@@ -265,6 +270,29 @@ static struct gz_stream *open_stream(struct file_reader *r, struct gz_io *io, st
     return s;
 }
 
+/* Begins the output, which file_open_output has opened. */
+static void begin_output(struct file_reader *r)
+{
+    const struct file *f = r->f;
+    const enum sparse sparse = f->o->sparse;
+
+    r->sparse = (struct sparse_output){.fd = f->out_fd};
+    if (f->out_fd < 0 || sparse == SPARSE_NEVER)
+        return;
+    r->has_holes = f->to_stdout ? sparse == SPARSE_ALWAYS && sparse_is_possible(f->out_fd) : true;
+}
+
+/* Ends the output.  Returns the decompression's status, or GZ_WRITE_ERROR with errno set. */
+static enum gz_status end_output(struct file_reader *r, enum gz_status status)
+{
+    const int error = errno;
+
+    if (r->has_holes && status != GZ_WRITE_ERROR && !sparse_end(&r->sparse))
+        return GZ_WRITE_ERROR;
+    errno = error;
+    return status;
+}
+
 /* Lets other threads, and perhaps a GPU, take part in the decompression of a .gz. */
 static void begin_expansion(const struct file_reader *r)
 {
@@ -290,6 +318,7 @@ static bool rewind_files(struct file_reader *r)
         lseek(r->f->in_fd, r->start, SEEK_SET) != r->start)
         return false;
     r->in = r->out = 0;
+    r->sparse = (struct sparse_output){.fd = out};
     return true;
 }
 
@@ -361,12 +390,14 @@ static bool decompress(struct file *f, struct pipeline *p)
     } else {
         file_announce(f);
         reader.is_announced = true;
+        begin_output(&reader);
         if (reader.expansion != NULL && info.format == GZ_FORMAT_GZIP) {
             begin_expansion(&reader);
         }
         status = gz_run(s);
         if (is_doubtful(status) && reader.expansion != NULL)
             status = decompress_again(&reader, &io, &info, &s, p, status);
+        status = end_output(&reader, status);
         /* The failed write may have been on a worker thread, which blocks SIGPIPE. */
         if (status == GZ_WRITE_ERROR && !f->m.collect)
             cleanup_signal_for(errno);
