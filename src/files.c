@@ -22,6 +22,7 @@
 #include "src/list.h"
 #include "src/names.h"
 #include "src/progress.h"
+#include "src/signatures.h"
 
 /* Notes whether the error may go away when no other file is under way. */
 static void note_retry(struct file *f, int error)
@@ -297,6 +298,18 @@ static bool name_output(struct file *f)
     return false;
 }
 
+/* Whether --exclude-compressed leaves the input alone, since it is compressed already. */
+static bool is_excluded(struct file *f)
+{
+    const char *format = NULL;
+
+    if (f->o->exclude_compressed && f->o->action == ACTION_COMPRESS && S_ISREG(f->in_stat.st_mode))
+        format = signatures_find(f->in_fd);
+    if (format != NULL && f->o->verbose > 0)
+        msg_note(&f->m, "%s: starts as %s data does -- unchanged", f->name, format);
+    return format != NULL;
+}
+
 bool file_open(struct file *f)
 {
     const enum action action = f->o->action;
@@ -314,7 +327,7 @@ bool file_open(struct file *f)
             msg_warning(&f->m, "%s is a directory -- ignored", f->name);
         return false;
     }
-    if (!is_only_read(f) && !may_be_replaced(f))
+    if ((!is_only_read(f) && !may_be_replaced(f)) || is_excluded(f))
         return false;
     /* With -c, the suffix does not matter.  With -t and -l, it matters only if --recursive is given
      * (name_output). */

@@ -39,7 +39,7 @@ bool run_is_minor(const struct run *r, const struct file *f)
     struct pollfd p = {.fd = f->in_fd, .events = POLLIN};
     int ready;
 
-    if (!options_name_one(r->o) || limits_mapped() != UINT64_MAX)
+    if (!options_name_one(r->o) || limits_mapped() != UINT64_MAX || r->o->memory > 0)
         return false;
     if (S_ISFIFO(f->in_stat.st_mode))
         return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0 &&
@@ -109,6 +109,8 @@ bool run_need_limits(struct run *r)
     if (!r->o->threads_given)
         r->config.threads = 0;
     pipeline_limit(&r->config);
+    if (r->o->memory > 0 && r->o->memory < r->config.memory)
+        r->config.memory = r->o->memory;
     r->descriptors = most_descriptors();
     r->config.open_jobs = (unsigned)(r->descriptors / RUN_DESCRIPTORS_SHARE / 2 + 1);
     if (r->config.address_space != UINT64_MAX)
