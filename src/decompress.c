@@ -358,6 +358,42 @@ static enum gz_status decompress_again(struct file_reader *r, struct gz_io *io,
     return status == GZ_OK ? gz_run(*s) : status;
 }
 
+/* Prints what -l and -v say about the file.  ok: the work succeeded; status: how it ended. */
+static void conclude(struct file *f, bool ok, enum gz_status status, const struct gz_info *info)
+{
+    /* Nothing follows the data.  If something does, gzip prints the totals so far in place of the
+     * file's list line; for standard input, it prints neither totals nor the -v report. */
+    const bool ends = status != GZ_TRAILING_GARBAGE && !info->zeros_follow;
+
+    if (f->o->json)
+        return; /* report.c prints it */
+    if (f->o->action != ACTION_LIST) {
+        if (ok && (ends || !f->is_stdin))
+            file_report(f, info->read_bytes - info->header_bytes, info->member_bytes);
+    } else if (ok && ends) {
+        list(f, info);
+    } else if (!f->is_stdin && (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH)) {
+        list_print_totals(f->list);
+    } else if (!f->is_stdin && (ok || is_next_member_bad(status, info))) {
+        list_break_off(f->list);
+    }
+}
+
+/* Notes the results for the report.  gpu_bytes: bytes of output that a GPU has decoded. */
+static void note_result(struct file *f, const struct gz_info *info, uint64_t gpu_bytes)
+{
+    f->result = (struct file_result){.is_known = true,
+                                     .format = info->format,
+                                     .compressed = info->in_bytes,
+                                     .uncompressed = f->out_bytes,
+                                     .members = info->members,
+                                     .has_crc = info->has_crc && info->members == 1,
+                                     .crc = info->crc,
+                                     .engine = gpu_bytes == 0              ? "cpu"
+                                               : gpu_bytes == f->out_bytes ? "gpu"
+                                                                           : "cpu+gpu"};
+}
+
 static bool decompress(struct file *f, struct pipeline *p)
 {
     struct file_reader reader = {.f = f, .start = -1};
@@ -367,11 +403,11 @@ static bool decompress(struct file *f, struct pipeline *p)
                        .copy_unknown = f->o->force && f->to_stdout && f->o->action != ACTION_LIST,
                        .extra = note_extra,
                        .is_small = is_small(f)};
-    struct pipeline_expansion_stats stats;
+    struct pipeline_expansion_stats stats = {0};
     struct gz_info info;
     struct gz_stream *s;
     enum gz_status status;
-    bool ok, ends;
+    bool ok;
 
     if (S_ISREG(f->in_stat.st_mode))
         reader.start = lseek(f->in_fd, 0, SEEK_CUR);
@@ -405,19 +441,7 @@ static bool decompress(struct file *f, struct pipeline *p)
         f->in_bytes = reader.in;
         f->out_bytes = reader.out;
         ok = judge(f, status, &info) && file_is_unchanged(f);
-        /* Nothing follows the data.  If something does, gzip prints the totals so far in place of
-         * the file's list line; for standard input, it prints neither totals nor the -v report. */
-        ends = status != GZ_TRAILING_GARBAGE && !info.zeros_follow;
-        if (ok && f->o->action == ACTION_LIST && ends)
-            list(f, &info);
-        else if (f->o->action == ACTION_LIST && !f->is_stdin &&
-                 (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH))
-            list_print_totals(f->list);
-        else if (f->o->action == ACTION_LIST && !f->is_stdin &&
-                 (ok || is_next_member_bad(status, &info)))
-            list_break_off(f->list);
-        else if (ok && f->o->action != ACTION_LIST && (ends || !f->is_stdin))
-            file_report(f, info.read_bytes - info.header_bytes, info.member_bytes);
+        conclude(f, ok, status, &info);
     }
     gz_close(s);
     if (reader.expansion != NULL) {
@@ -425,8 +449,10 @@ static bool decompress(struct file *f, struct pipeline *p)
         if (ok)
             report_expansion(f, p, &stats);
     }
-    if (ok)
+    if (ok) {
+        note_result(f, &info, stats.gpu_bytes);
         report_inflate(f, info.format);
+    }
     return ok;
 }
 

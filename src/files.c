@@ -18,10 +18,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "src/files.h"
 #include "src/list.h"
 #include "src/names.h"
 #include "src/progress.h"
+#include "src/report.h"
 #include "src/signatures.h"
 
 /* Notes whether the error may go away when no other file is under way. */
@@ -314,6 +316,7 @@ bool file_open(struct file *f)
 {
     const enum action action = f->o->action;
 
+    f->began = clock_seconds();
     f->name = f->operand;
     f->in_fd = f->out_fd = f->output.fd = -1;
     f->to_stdout = f->o->to_stdout || action == ACTION_TEST || action == ACTION_LIST;
@@ -624,7 +627,7 @@ void file_report(struct file *f, uint64_t deflated, uint64_t original)
 {
     char ratio[LIST_RATIO_SIZE];
 
-    if (f->o->verbose == 0 || (f->is_stdin && f->o->action == ACTION_DECOMPRESS))
+    if (f->o->verbose == 0 || f->o->json || (f->is_stdin && f->o->action == ACTION_DECOMPRESS))
         return;
     if (f->o->action == ACTION_TEST) {
         msg_print(&f->m, " OK\n");
@@ -642,11 +645,11 @@ void file_report(struct file *f, uint64_t deflated, uint64_t original)
                   file_output_in_messages(f));
 }
 
-/* Whether -v prints a line that begins with the file's name (file_announce) and ends with
+/* Whether -v prints a line, not JSON, that begins with the file's name (file_announce) and ends with
  * file_report. */
 static bool is_reported(const struct file *f)
 {
-    return f->o->verbose > 0 && !f->is_stdin && f->o->action != ACTION_LIST;
+    return f->o->verbose > 0 && !f->o->json && !f->is_stdin && f->o->action != ACTION_LIST;
 }
 
 uint64_t file_regular_size(const struct file *f)
@@ -682,8 +685,11 @@ static void close_input(struct file *f)
 
 void file_finish(struct file *f, bool ok)
 {
-    if (!ok || !finish_output(f))
+    if (!ok || !finish_output(f)) {
         output_discard(&f->output);
+        f->result.is_known = false;
+    }
+    report_make(f);
     /* An input that will be removed stays open, so that no other file gets its inode number.  If
      * its id is known, that is not needed, and closing it saves time: removing files that are open
      * made a run a quarter longer (16 cores, tmpfs, 20,000 files of 4 KiB). */
@@ -798,4 +804,6 @@ bool file_try_commit(struct file *f)
 void file_discard(struct file *f)
 {
     end(f);
+    free(f->report);
+    f->report = NULL;
 }

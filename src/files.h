@@ -24,6 +24,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "compat/status.h"
 #include "src/destination.h"
 #include "src/directories.h"
 #include "src/messages.h"
@@ -53,6 +54,18 @@ enum file_retry {
     RETRY_MEMORY,  /* memory or descriptors were short */
 };
 
+/* What the work on a file resulted in. */
+struct file_result {
+    bool is_known;         /* the work succeeded; if not, the other fields are not valid */
+    enum gz_format format; /* of the compressed data; of its last member if there are several */
+    uint64_t compressed,   /* bytes of all compressed data */
+        uncompressed;      /* bytes of all data that it was made of, or decompresses to */
+    uint64_t members;
+    bool has_crc;       /* there is one member, and its format stores a CRC-32 */
+    uint32_t crc;       /* see has_crc */
+    const char *engine; /* "cpu", "gpu" or "cpu+gpu" */
+};
+
 struct file {
     /* The caller sets these fields and zeros all others.  The objects that they point to must
      * stay. */
@@ -72,7 +85,9 @@ struct file {
     /* After the work: */
     uint64_t in_bytes, out_bytes; /* bytes read and written; 0 if the work failed */
     enum file_retry retry;        /* whether a file that failed may be tried again, and why */
-    struct progress_part shown;   /* the share of this file in `progress` so far */
+    struct file_result result;    /* for `report` */
+    char *report;               /* what --json says, without the status; NULL: nothing (report.h) */
+    struct progress_part shown; /* the share of this file in `progress` so far */
 
     /* Only files.c, compress.c and decompress.c (and mpi/) use the rest; others may read in_stat
      * after file_open. */
@@ -85,6 +100,7 @@ struct file {
     bool to_stdout;       /* the output is standard output, or there is no output */
     int out_fd;           /* a descriptor to write to, or -1 */
     bool made_temporary;  /* after the work: the output had a temporary name (output.h) */
+    double began;         /* clock_seconds at file_open */
     uint32_t stored_time; /* the time from the header, for the output; 0: none */
     struct stat in_stat;  /* the input's attributes before anything was read */
     /* The input's id; known only if the file waits for its commit and may be removed. */
@@ -100,11 +116,11 @@ struct file {
 bool file_open(struct file *f);
 
 /* Makes the output final and removes the input; if that fails, a message says so.  Frees everything
- * that f holds, except the messages in f->m.  Call this or file_discard once for every file, even
+ * that f holds, except the messages in f->m and f->report.  Call this or file_discard once for every file, even
  * if an earlier step failed. */
 void file_commit(struct file *f);
 
-/* Removes the output, keeps the input, and frees what file_commit frees. */
+/* Removes the output, keeps the input, and frees what file_commit frees, and f->report. */
 void file_discard(struct file *f);
 
 /* Like file_commit; but if the input has changed since it was read, does nothing and returns false.

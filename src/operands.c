@@ -290,18 +290,12 @@ static void do_list(struct operands *w)
     filelist_close(&names);
 }
 
-/* Whether there are no operands, so that standard input is the input. */
-static bool reads_stdin_alone(const struct options *o)
-{
-    return o->name_count == 0 && o->files_from == NULL;
-}
-
 /* Works on all operands. */
 static void do_all(struct operands *w)
 {
     const struct options *o = w->run.o;
 
-    if (reads_stdin_alone(o))
+    if (o->name_count == 0 && o->files_from == NULL)
         do_operand(w, "-");
     for (int i = 0; i < o->name_count && !w->run.m->stop; i++)
         do_operand(w, o->names[i]);
@@ -319,7 +313,7 @@ static void begin_progress(struct progress *p, const struct options *o)
                .asked = o->progress,
                .verbose = o->verbose > 0,
                .to_stdout = o->to_stdout || o->action == ACTION_LIST || o->json ||
-                            (reads_stdin_alone(o) && o->output == NULL && o->action != ACTION_TEST),
+                            (o->name_count == 0 && o->output == NULL && o->action != ACTION_TEST),
                .expanding = o->action != ACTION_COMPRESS,
                .recursive = o->recursive || o->files_from != NULL,
                .names = o->names,

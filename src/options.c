@@ -894,20 +894,6 @@ static bool choose_matcher(struct options *o, const char *source, struct message
     return true;
 }
 
-/* Whether standard input would be read both for names and for data.  Then prints an error. */
-static bool reads_stdin_twice(const struct options *o, struct messages *m)
-{
-    if (o->files_from == NULL || strcmp(o->files_from, "-") != 0)
-        return false;
-    for (int i = 0; i < o->name_count; i++) {
-        if (strcmp(o->names[i], "-") == 0) {
-            msg_error(m, "standard input cannot be both the list of files and a file");
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Concludes where outputs go, and which inputs stay.  False, with a message printed, if the options
  * contradict each other. */
 static bool conclude_files(struct options *o, const struct wishes *w, struct messages *m)
@@ -918,8 +904,10 @@ static bool conclude_files(struct options *o, const struct wishes *w, struct mes
         msg_error(m, "--output does not go with --output-dir");
         return false;
     }
-    if (reads_stdin_twice(o, m))
+    if (o->files_from != NULL && strcmp(o->files_from, "-") == 0 && options_read_stdin(o)) {
+        msg_error(m, "standard input cannot be both a list of files and a file");
         return false;
+    }
     if (o->output != NULL && strcmp(o->output, "-") == 0) {
         o->to_stdout = true;
         o->output = NULL;
@@ -1025,6 +1013,14 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
 bool options_name_one(const struct options *o)
 {
     return o->name_count <= 1 && !o->recursive && o->files_from == NULL;
+}
+
+bool options_read_stdin(const struct options *o)
+{
+    for (int i = 0; i < o->name_count; i++)
+        if (strcmp(o->names[i], "-") == 0)
+            return true;
+    return o->name_count == 0 && o->files_from == NULL;
 }
 
 void options_free(struct options *o)

@@ -94,6 +94,9 @@ void options_free(struct options *o);
  * file with more names. */
 bool options_name_one(const struct options *o);
 
+/* Whether standard input is an input: there is no operand at all, or one is "-". */
+bool options_read_stdin(const struct options *o);
+
 /* Prints what --help prints, for a program called by this name. */
 void options_help(const char *program);
 

@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "compat/crc.h"
+#include "src/report.h"
 #include "src/run.h"
 
 /* --- Limits --------------------------------------------------------------------------------- */
@@ -124,12 +125,13 @@ bool run_need_limits(struct run *r)
 
 /* --- The pipeline --------------------------------------------------------------------------- */
 
-void run_account(struct run *r, const struct file *f)
+void run_account(struct run *r, struct file *f)
 {
     if (f->made_temporary && !r->told_temporary && !r->m->quiet) {
         r->told_temporary = true;
         msg_note(r->m, "%s: --atomic uses a temporary name here", f->operand);
     }
+    report_print(r->m, f);
     msg_merge_status(r->m, &f->m);
     r->m->stop |= f->m.stop;
     progress_file_done(&r->progress, &f->shown, file_regular_size(f), f->in_bytes, f->out_bytes);

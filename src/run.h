@@ -44,7 +44,7 @@ bool run_need_limits(struct run *r);
  * the regular file for which the pipeline is needed; 0 if it is needed for something else. */
 bool run_need_pipeline(struct run *r, uint64_t size);
 
-/* Adds a finished file's status to the run's, and its bytes to the progress. */
-void run_account(struct run *r, const struct file *f);
+/* Adds a finished file's status to the run's, and its bytes to the progress; prints its report. */
+void run_account(struct run *r, struct file *f);
 
 #endif
