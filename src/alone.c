@@ -6,6 +6,7 @@
 #include "src/alone.h"
 #include "src/compress.h"
 #include "src/decompress.h"
+#include "src/report.h"
 #include "src/testing.h"
 
 /* The job's `wrote` callback. */
@@ -56,6 +57,7 @@ int alone_do(struct run *r, const char *operand, struct directory *directory)
     if (is_open && (minor || run_need_limits(r)) &&
         (!needs_crew(r, &f, minor) || run_need_pipeline(r, file_regular_size(&f)))) {
         process_alone(r, &f);
+        report_make(&f);
     } else if (f.is_directory && r->o->recursive) {
         const int fd = f.in_fd;
 

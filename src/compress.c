@@ -77,6 +77,23 @@ static uint32_t time_to_store(struct file *f)
     return 0;
 }
 
+/* Notes the results of a job that succeeded. */
+static void note_result(struct file *f, const struct pipeline_job *job)
+{
+    const struct pipeline_stats *stats = &job->stats;
+
+    f->result = (struct file_result){.is_known = true,
+                                     .format = GZ_FORMAT_GZIP,
+                                     .compressed = stats->out_bytes,
+                                     .uncompressed = stats->in_bytes,
+                                     .members = 1,
+                                     .has_crc = true,
+                                     .crc = job->crc,
+                                     .engine = stats->gpu_segments == 0   ? "cpu"
+                                               : stats->cpu_segments == 0 ? "gpu"
+                                                                          : "cpu+gpu"};
+}
+
 /* Prints how the job ended.  True if it succeeded. */
 static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job *job)
 {
@@ -108,16 +125,7 @@ static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job 
         return false;
     f->in_bytes = stats->in_bytes;
     f->out_bytes = stats->out_bytes;
-    f->result = (struct file_result){.is_known = true,
-                                     .format = GZ_FORMAT_GZIP,
-                                     .compressed = stats->out_bytes,
-                                     .uncompressed = stats->in_bytes,
-                                     .members = 1,
-                                     .has_crc = true,
-                                     .crc = job->crc,
-                                     .engine = stats->gpu_segments == 0   ? "cpu"
-                                               : stats->cpu_segments == 0 ? "gpu"
-                                                                          : "cpu+gpu"};
+    note_result(f, job);
     if (S_ISREG(f->in_stat.st_mode) && stats->in_bytes != (uint64_t)f->in_stat.st_size)
         msg_note(&f->m, "%s: file size changed while zipping", f->name);
     file_report(f, stats->out_bytes - f->header_len - GZ_TRAILER_SIZE, stats->in_bytes);

@@ -12,6 +12,7 @@
 #include "src/decompress.h"
 #include "src/line.h"
 #include "src/names.h"
+#include "src/report.h"
 
 /* At most this many files are under way for each thread; FILES_PER_THREAD_SLOW at the slow levels,
  * where a GPU takes at least 10 ms for a batch, even for a small one.  With more, one large file
@@ -118,6 +119,13 @@ static unsigned *count_of_directory(const struct line *l, const struct directory
     return &l->counts->directories[(d->inode ^ d->device) % DIRECTORIES];
 }
 
+/* Makes the file final, unless its input has changed. */
+static bool try_commit(struct entry *e)
+{
+    report_make(&e->file);
+    return file_try_commit(&e->file);
+}
+
 /* Waits for the first file under way, and makes it final. */
 static void finish_first(struct line *l)
 {
@@ -131,7 +139,7 @@ static void finish_first(struct line *l)
     --*count_of_directory(l, e->file.destination.directory);
     if (l->run->m->stop) {
         undo(e);
-    } else if (l->again != NULL || e->file.retry != RETRY_NO || !file_try_commit(&e->file)) {
+    } else if (l->again != NULL || e->file.retry != RETRY_NO || !try_commit(e)) {
         put_in_line(l, e);
         return;
     } else {

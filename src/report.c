@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "src/json.h"
-#include "src/progress.h"
 #include "src/report.h"
 
 /* The format's name; NULL if it is not known. */
@@ -55,14 +53,14 @@ void report_make(struct file *f)
     const bool has_output = f->output.kind != OUTPUT_NONE || f->o->action == ACTION_LIST;
     struct json j = {0};
 
-    if (!f->o->json)
+    if (!f->o->json || f->result.seconds == 0)
         return;
     json_string(&j, "name", f->is_stdin ? "-" : f->name);
     if (has_output)
         json_string(&j, "output", f->output_name);
     if (f->result.is_known)
         add_result(&j, &f->result);
-    json_decimal(&j, "seconds", clock_seconds() - f->began, 6);
+    json_decimal(&j, "seconds", f->result.seconds, 6);
     f->report = json_end(&j);
     if (f->report == NULL)
         file_out_of_memory(f);

@@ -6,8 +6,8 @@
 
 #include "src/files.h"
 
-/* Makes f->report of the results of the work, once the output is finished.  Without --json, does
- * nothing. */
+/* Makes f->report, once file_finish was called and before the file is made final.  Without --json,
+ * or if there was no work to do on the file, does nothing. */
 void report_make(struct file *f);
 
 /* Prints the report on a file that is final, or that could not be worked on, and frees f->report.

@@ -119,6 +119,7 @@ keeps() {
 }
 
 @test "options that gzip does not have" {
+    only_ours -o -
     only_ours -p 1
     only_ours -p1
     only_ours -T 2
