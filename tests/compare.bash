@@ -37,6 +37,7 @@
 #     equal.)
 #   - The texts of -h, -L and -V.
 #   - gzlzss restores the first member's time.
+#   - With -d, long runs of zeros become holes.
 #   - -b is the size of segments in KiB, not a number of bits.
 #   - -10, -11 and so on are levels.
 #   - gzlzss has more options: -i, -o, -p, -R, -T and long ones.  The message about an ambiguous long

@@ -168,6 +168,18 @@ keeps() {
     done
 }
 
+@test "long runs of zeros become holes" {
+    truncate -s 1M holes
+    [ "$(du -k holes | cut -f 1)" -eq 0 ] || skip "this file system has no holes"
+    theirs holes
+    cp holes.gz zeros.gz
+    theirs -d holes.gz
+    ours -d zeros.gz
+    cmp holes zeros
+    [ "$(du -k zeros | cut -f 1)" -eq 0 ]
+    [ "$(du -k holes | cut -f 1)" -ge 1024 ]
+}
+
 # compare_made SCRIPT COMMAND: true if the comparison finds no difference between gzip and this
 # script in gzip's place.
 compare_made() {
