@@ -92,13 +92,15 @@ bool destination_goes_up(const struct options *o, const char *operand)
 
 char *destination_path(const struct options *o, const char *name)
 {
+    const size_t length = o->output_dir != NULL ? strlen(o->output_dir) : 0;
     char *beginning, *path;
 
     if (o->output != NULL)
         return strdup(o->output);
     if (o->output_dir == NULL)
         return strdup(name);
-    beginning = names_join(o->output_dir, strlen(o->output_dir), "/");
+    beginning = names_join(o->output_dir, length,
+                           length > 0 && o->output_dir[length - 1] == '/' ? "" : "/");
     path = beginning == NULL ? NULL
                              : names_join(beginning, strlen(beginning),
                                           o->mirror ? name + strspn(name, "/") : names_base(name));
@@ -133,7 +135,7 @@ bool destination_find(struct destination *d, struct last_directory *last, const 
     path = destination_path(o, operand);
     d->directory = path == NULL ? NULL : directory_of(last, path);
     if (d->directory != NULL && !d->directory->is_open && o->output_dir != NULL && o->mirror) {
-        d->error = make_directories(path, strlen(o->output_dir) + 1);
+        d->error = make_directories(path, strlen(o->output_dir));
         d->directory = directory_of(last, path);
     }
     free(path);

@@ -553,7 +553,7 @@ static bool finish_output(struct file *f)
 /* Whether the commit removes the input. */
 static bool removes_input(const struct file *f)
 {
-    return f->output.kind != OUTPUT_NONE && !f->o->keep;
+    return f->output.kind != OUTPUT_NONE && !f->o->keep && !f->is_stdin;
 }
 
 static bool same_time(const struct timespec *a, const struct timespec *b)
@@ -688,6 +688,7 @@ void file_finish(struct file *f, bool ok)
         output_discard(&f->output);
         f->result.is_known = false;
     }
+    f->result.has_ended = true;
     f->result.seconds = clock_seconds() - f->began;
     /* An input that will be removed stays open, so that no other file gets its inode number.  If
      * its id is known, that is not needed, and closing it saves time: removing files that are open
@@ -755,7 +756,7 @@ static bool commit_output(struct file *f)
  * false, commit does nothing and returns false. */
 static bool commit(struct file *f, bool may_change)
 {
-    const bool collect = f->m.collect;
+    const bool collect = f->m.collect, removes = removes_input(f);
     enum input input = INPUT_AS_READ;
     sigset_t before;
     int error = 0;
@@ -766,13 +767,13 @@ static bool commit(struct file *f, bool may_change)
     /* Collect messages here, and print them after cleanup_release.  Printing to a stopped terminal
      * waits, and the program must not wait where it takes no signals. */
     f->m.collect = true;
-    if (!f->o->keep)
+    if (removes)
         input = look_at_input(f, &error);
     if (may_change || input == INPUT_AS_READ) {
         const bool takes_time = f->output.kind != OUTPUT_NAMED;
 
         may_change = true;
-        if (commit_output(f) && !f->o->keep) {
+        if (commit_output(f) && removes) {
             if (takes_time)
                 input = look_at_input(f, &error);
             remove_input(f, input, error);

@@ -56,7 +56,8 @@ enum file_retry {
 
 /* What the work on a file resulted in. */
 struct file_result {
-    double seconds;        /* from file_open to file_finish; 0: file_finish was not called */
+    bool has_ended;        /* file_finish was called; if not, the other fields are not valid */
+    double seconds;        /* from file_open to file_finish */
     bool is_known;         /* the work succeeded; if not, the fields below are not valid */
     enum gz_format format; /* of the compressed data; of its last member if there are several */
     uint64_t compressed,   /* bytes of all compressed data */

@@ -222,7 +222,7 @@ static const struct option_row rows[] = {
     {'p', "processes", "N", "use N threads, 1 to 1024; default, and 0: all cores", DOES(THREADS),
      .in_mpi = "threads of a rank; default: its share of the machine"},
     {'T', "threads", "N", "the same", DOES(THREADS)},
-    {OPTION_MEMORY, "memory", "LIMIT", "use at most LIMIT bytes, as 500M or 4GiB", DOES(IS_ODD)},
+    {OPTION_MEMORY, "memory", "LIMIT", "use at most LIMIT bytes, as 500M, 4GiB, 80%", DOES(IS_ODD)},
     {'b', "blocksize", "KiB",
      "segments of KiB, 32 to 32768 (or as 512k, 4M);\n"
      "                           default: 2048, and 4096 from level 10 on",
@@ -378,18 +378,25 @@ static bool parse_kib(const char *text, long min, long max, long *kib)
     return *kib >= min && *kib <= max;
 }
 
-/* Reads a number of bytes, 1 or more.  The text may also give it in KiB, MiB, GiB or TiB, in all
- * ways in which xz and zstd write these units: k, K, Ki, KiB, kB, KB. */
-static bool parse_bytes(const char *text, uint64_t *bytes)
+/* Reads a limit on memory: 1 to 100 with a percent sign after it, or a number of bytes, 1 or more.
+ * A unit may follow the number, KiB to TiB, in all ways in which xz and zstd write it: k, K, Ki, KiB,
+ * kB, KB.  Sets one of *bytes and *percent, and the other to 0. */
+static bool parse_limit(const char *text, uint64_t *bytes, unsigned *percent)
 {
     static const char units[] = "kmgt";
     const char *unit;
     char *end;
 
     errno = 0;
+    *percent = 0;
     *bytes = strtoull(text, &end, 10);
     if (errno != 0 || *text < '0' || *text > '9' || *bytes == 0)
         return false;
+    if (strcmp(end, "%") == 0 && *bytes <= 100) {
+        *percent = (unsigned)*bytes;
+        *bytes = 0;
+        return true;
+    }
     unit = *end != '\0' ? strchr(units, tolower((unsigned char)*end)) : NULL;
     if (unit != NULL) {
         const int shift = 10 * (int)(unit - units + 1);
@@ -485,9 +492,9 @@ static bool apply_odd(struct options *o, struct wishes *w, int id, const char *a
             o->matcher = argument;
         return true;
     case OPTION_MEMORY:
-        if (parse_bytes(argument, &o->memory))
+        if (parse_limit(argument, &o->memory, &o->memory_percent))
             return true;
-        msg_error(m, "invalid limit on memory '%s': give bytes, or as 500M, 4GiB", argument);
+        msg_error(m, "invalid limit on memory '%s': give bytes, or as 500M, 4GiB, 80%%", argument);
         return false;
     default: /* 'Z' */
         msg_error(m, "-Z not supported in this version");
@@ -721,8 +728,9 @@ static bool apply_found(struct options *o, struct wishes *w, const struct source
 static bool is_limit(const char *operand, struct messages *m)
 {
     uint64_t bytes;
+    unsigned percent;
 
-    if (!has_own_name(m) || !parse_bytes(operand, &bytes) || access(operand, F_OK) == 0)
+    if (!has_own_name(m) || !parse_limit(operand, &bytes, &percent) || access(operand, F_OK) == 0)
         return false;
     msg_error(m, "-M %s: -M stores the time, as in gzip; for a limit on memory, give --memory=%s",
               operand, operand);

@@ -65,6 +65,7 @@ struct options {
     const char *files_from;
     bool null_names; /* these names end with zero bytes, not with newlines */
     uint64_t memory; /* bytes of memory that the user allows; 0: as many as the system does */
+    unsigned memory_percent; /* the same as a share of what the system allows; 0: see `memory` */
     struct pipeline_config pipeline; /* the limits on memory are not set yet (run.h) */
     /* An option gave the number of threads; if not, it is the number of cores in the affinity
      * mask. */

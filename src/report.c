@@ -53,7 +53,7 @@ void report_make(struct file *f)
     const bool has_output = f->output.kind != OUTPUT_NONE || f->o->action == ACTION_LIST;
     struct json j = {0};
 
-    if (!f->o->json || f->result.seconds == 0)
+    if (!f->o->json || !f->result.has_ended)
         return;
     json_string(&j, "name", f->is_stdin ? "-" : f->name);
     if (has_output)

@@ -40,7 +40,8 @@ bool run_is_minor(const struct run *r, const struct file *f)
     struct pollfd p = {.fd = f->in_fd, .events = POLLIN};
     int ready;
 
-    if (!options_name_one(r->o) || limits_mapped() != UINT64_MAX || r->o->memory > 0)
+    if (!options_name_one(r->o) || limits_mapped() != UINT64_MAX || r->o->memory > 0 ||
+        r->o->memory_percent > 0)
         return false;
     if (S_ISFIFO(f->in_stat.st_mode))
         return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0 &&
@@ -90,6 +91,17 @@ static long most_descriptors(void)
     return limit.rlim_cur < INT_MAX ? (long)limit.rlim_cur : INT_MAX;
 }
 
+/* Applies --memory to the system's limit. */
+static void limit_memory(struct run *r)
+{
+    const struct options *o = r->o;
+
+    if (o->memory_percent > 0)
+        r->config.memory = r->config.memory / 100 * o->memory_percent;
+    else if (o->memory > 0 && o->memory < r->config.memory)
+        r->config.memory = o->memory;
+}
+
 /* Whether there is enough memory for compression.  If not, prints an error. */
 static bool has_memory(const struct run *r)
 {
@@ -110,8 +122,7 @@ bool run_need_limits(struct run *r)
     if (!r->o->threads_given)
         r->config.threads = 0;
     pipeline_limit(&r->config);
-    if (r->o->memory > 0 && r->o->memory < r->config.memory)
-        r->config.memory = r->o->memory;
+    limit_memory(r);
     r->descriptors = most_descriptors();
     r->config.open_jobs = (unsigned)(r->descriptors / RUN_DESCRIPTORS_SHARE / 2 + 1);
     if (r->config.address_space != UINT64_MAX)

@@ -266,6 +266,12 @@ holds() {
     absent b
     "$GZLZSS" -d --rm -o b d/b.gz
     absent d/b.gz
+    # Standard input is never removed, not even if a file has the name that messages give it.
+    cp a stdin
+    ends_with 0 "$GZLZSS" --rm -o out <stdin
+    stderr_is
+    "$GZLZSS" --rm -fo out <stdin
+    cmp stdin a
     # With -c, nothing is removed.
     "$GZLZSS" --rm -c a >/dev/null
     [ -e a ]
@@ -297,6 +303,9 @@ holds() {
         esac
     done
     mkdir back
+    ends_with 0 "$GZLZSS" -vd --output-dir back/ out/y.gz
+    grep -q -- '-- created back/y$' stderr
+    rm back/y
     "$GZLZSS" -d --output-dir back out/*.gz
     cmp back/y in/3/y
 }

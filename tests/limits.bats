@@ -307,12 +307,12 @@ sys.exit(status)' "$@"
             fail "$(cat stderr)"
         absent f.gz
     done
-    for limit in '' 0 x 1X 1GG -1 1.5G '1 G' 99999999999999999999 16777216T 1iB %; do
+    for limit in '' 0 x 1X 1GG -1 1.5G '1 G' 99999999999999999999 16777216T 1iB % 0% 101% 5%%; do
         ends_with 1 "$GZLZSS" --memory="$limit" f
-        stderr_is "$NAME: invalid limit on memory '$limit': give bytes, or as 500M, 4GiB"
+        stderr_is "$NAME: invalid limit on memory '$limit': give bytes, or as 500M, 4GiB, 80%"
         absent f.gz
     done
-    for limit in 8388608 8192k 8192K 8192Ki 8192KiB 8192kB 8M 1g 1T 1TiB 9000000B 16777215T; do
+    for limit in 8388608 8192k 8192K 8192Ki 8192KiB 8192kB 8M 1g 1T 1TiB 9000000B 16777215T 100% 80%; do
         "$GZLZSS" --memory=$limit f
         "$GZLZSS" -d --memory=$limit f.gz
     done

@@ -333,7 +333,7 @@ with commas between them"
 
 @test "-M before a limit on memory is refused; else it is gzip's -M" {
     local limit
-    for limit in 1G 500MiB 64k 1000000 2KB; do
+    for limit in 1G 500MiB 64k 1000000 2KB 80%; do
         for options in -M -kM '-9 -M' '-M -M'; do
             # shellcheck disable=SC2086 # The command's words.
             ends_with 1 "$GZLZSS" $options $limit plain

@@ -407,10 +407,12 @@ static void memory(void)
     CHECK_EQ(good("p --memory=3k")->memory, 3 << 10);
     CHECK_EQ(good("p --memlimit=3KiB")->memory, 3 << 10);
     CHECK_EQ(good("p --memory 5MB")->memory, 5 << 20);
+    CHECK_EQ(good("p --memory=100%")->memory_percent, 100);
+    CHECK_EQ(good("p --memory=100% --memory=5")->memory_percent, 0);
     CHECK_EQ(good("p --memory=16777215T")->memory, (uint64_t)16777215 << 40);
     bad("p --memory=16777216T",
-        "p: invalid limit on memory '16777216T': give bytes, or as 500M, 4GiB\n");
-    bad("p --memory=0", "p: invalid limit on memory '0': give bytes, or as 500M, 4GiB\n");
+        "p: invalid limit on memory '16777216T': give bytes, or as 500M, 4GiB, 80%\n");
+    bad("p --memory=0", "p: invalid limit on memory '0': give bytes, or as 500M, 4GiB, 80%\n");
     bad("gzlzss -M 2G f", "gzlzss: -M 2G: -M stores the time, as in gzip; for a limit on memory, "
                           "give --memory=2G\nTry `gzlzss --help' for more information.\n");
     CHECK(!good("gzlzss -M f 2G")->no_time);
