@@ -18,16 +18,16 @@ struct sparse_output {
     uint64_t zeros;    /* how many of these are zeros that are not written yet */
 };
 
-/* Whether zeros may be written to fd as holes: it is a regular file, its position is its end, and it
- * is not written at its end always (O_APPEND). */
+/* Whether zeros may be written to fd as holes: it is a regular file, its position is its end, and
+ * O_APPEND is not set, with which writes ignore the position. */
 bool sparse_is_possible(int fd);
 
 /* Writes buf[0..len) like io_write, but leaves out long runs of zeros.  Returns false, with errno
  * set, after an error.  Call sparse_end after the last write. */
 bool sparse_write(struct sparse_output *s, const void *buf, size_t len);
 
-/* Gives the file its length, and sets its position to its end.  Returns false, with errno set, after
- * an error. */
+/* Gives the file its length, and sets its position to its end.  Returns false, with errno set,
+ * after an error. */
 bool sparse_end(struct sparse_output *s);
 
 /* Whether the regular file fd, of `size` bytes, has holes. */

@@ -1,6 +1,6 @@
 /*
- * destination.h - where an input's output goes: beside the input, or where --output, --output-dir or
- * --output-dir-mirror say
+ * destination.h - where an input's output goes: beside the input, or where --output, --output-dir
+ * or --output-dir-mirror say
  */
 #ifndef GZLZSS_DESTINATION_H
 #define GZLZSS_DESTINATION_H

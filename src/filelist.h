@@ -6,13 +6,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 struct filelist {
-    FILE *file;
-    int end;    /* the byte after each name: a newline or a zero byte */
-    char *name; /* the last name, in `room` bytes */
-    size_t room;
+    int fd;
+    char end;   /* the byte after each name: a newline or a zero byte */
+    char *text; /* text[0..filled): what was read and is still needed, in `room` bytes */
+    size_t filled, room;
+    size_t next; /* text[next..filled): bytes after the last name that was returned */
+    bool no_more;
 };
 
 /* Opens the file `path`, or standard input if that is "-".  is_null: names end with zero bytes.
@@ -20,14 +21,18 @@ struct filelist {
 bool filelist_open(struct filelist *l, const char *path, bool is_null);
 
 enum filelist_step {
-    FILELIST_NAME,  /* l->name is the next name, which is not empty */
+    FILELIST_NAME,  /* *name is the next name, which is not empty */
     FILELIST_END,   /* there are no more names */
     FILELIST_ERROR, /* reading failed; errno says why */
     FILELIST_ZERO,  /* there is a zero byte in a name that should end with a newline */
 };
 
-/* Reads the next name, and leaves out empty ones.  The last name need not be ended. */
-enum filelist_step filelist_next(struct filelist *l);
+/* Reads the next name, and leaves out empty ones.  The last name need not be ended.  *name is valid
+ * until the next call. */
+enum filelist_step filelist_next(struct filelist *l, const char **name);
+
+/* Whether filelist_next would have to wait for a name, and none comes for a tenth of a second. */
+bool filelist_waits(struct filelist *l);
 
 /* Closes the file, unless it is standard input, and frees memory. */
 void filelist_close(struct filelist *l);

@@ -291,7 +291,7 @@ static bool name_output(struct file *f)
     }
     if (suffix != NULL)
         return set_output_name(f, destination_path(o, f->name), strlen(suffix),
-                               names_replaces(suffix));
+                               names_replacement(suffix));
     if (!o->recursive && o->action != ACTION_DECOMPRESS)
         return set_output_name(f, destination_path(o, f->name), 0, "");
     if (is_told)
@@ -414,7 +414,8 @@ static bool may_be_removed(struct file *f)
  * output_commit replace it.  False, with a message, if the file must stay. */
 static bool replace_old_output(struct file *f)
 {
-    /* gzip asks first.  But if the user has named the output, an answer would be in vain. */
+    /* gzip asks first.  If the user has named the output, look at it first: no answer could allow
+     * that an input is its own output. */
     if (is_redirected(f) ? !may_be_removed(f) || !may_overwrite(f)
                          : !may_overwrite(f) || !may_be_removed(f))
         return false;
@@ -478,10 +479,10 @@ static void ignore_failure(int result)
 }
 
 /*
- * Copies the input's times, group, mode and owner to the output, in this order, if it has some.  The group comes
- * before the mode, since the mode gives rights to the group.  The owner comes last: a process with
- * CAP_CHOWN, but without root's other rights, can give a file to another owner, and cannot change
- * the file after that.
+ * Copies the input's times, group, mode and owner to the output, in this order, if has_attributes.
+ * The group comes before the mode, since the mode gives rights to the group.  The owner comes last:
+ * a process with CAP_CHOWN, but without root's other rights, can give a file to another owner, and
+ * cannot change the file after that.
  */
 static void copy_attributes(struct file *f)
 {
@@ -644,8 +645,8 @@ void file_report(struct file *f, uint64_t deflated, uint64_t original)
                   file_output_in_messages(f));
 }
 
-/* Whether -v prints a line, not JSON, that begins with the file's name (file_announce) and ends with
- * file_report. */
+/* Whether -v prints a line that begins with the file's name (file_announce) and ends with
+ * file_report.  Not with --json. */
 static bool is_reported(const struct file *f)
 {
     return f->o->verbose > 0 && !f->o->json && !f->is_stdin && f->o->action != ACTION_LIST;

@@ -54,7 +54,7 @@ enum file_retry {
     RETRY_MEMORY,  /* memory or descriptors were short */
 };
 
-/* What the work on a file resulted in. */
+/* The results of the work on a file. */
 struct file_result {
     bool has_ended;        /* file_finish was called; if not, the other fields are not valid */
     double seconds;        /* from file_open to file_finish */
@@ -118,8 +118,8 @@ struct file {
 bool file_open(struct file *f);
 
 /* Makes the output final and removes the input; if that fails, a message says so.  Frees everything
- * that f holds, except the messages in f->m and f->report.  Call this or file_discard once for every file, even
- * if an earlier step failed. */
+ * that f holds, except the messages in f->m, and f->report.  Call this or file_discard once for
+ * every file, even if an earlier step failed. */
 void file_commit(struct file *f);
 
 /* Removes the output, keeps the input, and frees what file_commit frees, and f->report. */

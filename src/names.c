@@ -82,7 +82,7 @@ char *names_join(const char *first, size_t length, const char *second)
     return s;
 }
 
-const char *names_replaces(const char *suffix)
+const char *names_replacement(const char *suffix)
 {
     return strcasecmp(suffix, ".tgz") == 0 || strcasecmp(suffix, ".taz") == 0 ? ".tar" : "";
 }

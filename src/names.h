@@ -27,7 +27,7 @@ char *names_join(const char *first, size_t length, const char *second);
 
 /* Returns what takes the place of a compressed file's suffix when it is decompressed: ".tar" or
  * nothing. */
-const char *names_replaces(const char *suffix);
+const char *names_replacement(const char *suffix);
 
 /* Returns the last component of a name: all after the last slash, which may be nothing. */
 const char *names_base(const char *name);

@@ -89,7 +89,7 @@ static bool has_output(struct operands *w, const char *name, struct directory *d
     if (o->action == ACTION_COMPRESS)
         output = names_join(base, strlen(base), o->suffix);
     else if (suffix != NULL)
-        output = names_join(base, (size_t)(suffix - base), names_replaces(suffix));
+        output = names_join(base, (size_t)(suffix - base), names_replacement(suffix));
     is_there = output == NULL || fstatat(to.directory->fd, output, &st, AT_SYMLINK_NOFOLLOW) == 0;
     free(output);
     return is_there;
@@ -269,25 +269,29 @@ static void do_list(struct operands *w)
     const struct options *o = w->run.o;
     const char *path = strcmp(o->files_from, "-") == 0 ? "stdin" : o->files_from;
     struct messages *m = w->run.m;
-    struct filelist names;
+    struct filelist list;
     enum filelist_step step =
-        filelist_open(&names, o->files_from, o->null_names) ? FILELIST_NAME : FILELIST_ERROR;
+        filelist_open(&list, o->files_from, o->null_names) ? FILELIST_NAME : FILELIST_ERROR;
+    const char *name;
     int error = errno;
 
     if (o->name_count == 0)
         progress_found(&w->run.progress, -1); /* standard input, which is no input here */
     while (step == FILELIST_NAME && !m->stop) {
-        step = filelist_next(&names);
+        /* A program that writes names may wait for what becomes of them. */
+        if (filelist_waits(&list))
+            line_drain(&w->line);
+        step = filelist_next(&list, &name);
         error = errno;
         if (step == FILELIST_NAME)
-            do_listed(w, names.name);
+            do_listed(w, name);
     }
     line_drain(&w->line);
     if (step == FILELIST_ERROR)
         msg_error(m, "%s: %s", path, strerror(error));
     else if (step == FILELIST_ZERO)
         msg_error(m, "%s: a name has a zero byte; for names that end with one, give --null", path);
-    filelist_close(&names);
+    filelist_close(&list);
 }
 
 /* Works on all operands. */

@@ -379,8 +379,8 @@ static bool parse_kib(const char *text, long min, long max, long *kib)
 }
 
 /* Reads a limit on memory: 1 to 100 with a percent sign after it, or a number of bytes, 1 or more.
- * A unit may follow the number, KiB to TiB, in all ways in which xz and zstd write it: k, K, Ki, KiB,
- * kB, KB.  Sets one of *bytes and *percent, and the other to 0. */
+ * A unit may follow the number, KiB to TiB, in all ways in which xz and zstd write it: k, K, Ki,
+ * KiB, kB, KB.  Sets one of *bytes and *percent, and the other to 0. */
 static bool parse_limit(const char *text, uint64_t *bytes, unsigned *percent)
 {
     static const char units[] = "kmgt";

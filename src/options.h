@@ -91,8 +91,8 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
 /* Frees what options_parse has allocated. */
 void options_free(struct options *o);
 
-/* Whether there is one input: one operand and no --recursive, or no operand (standard input), and no
- * file with more names. */
+/* Whether there is one input: one operand and no --recursive, or no operand (standard input); and
+ * no --files-from. */
 bool options_name_one(const struct options *o);
 
 /* Whether standard input is an input: there is no operand at all, or one is "-". */

@@ -45,9 +45,9 @@ struct output {
 };
 
 /* Creates the file, with a mode that lets only its owner read it, unless o->is_public is set before
- * the call.  For `atomic`, set o->replaces and o->is_shared before it.  Returns 0 or an errno; after an error, there is no file.
- * EEXIST: a file has this name already, and `atomic` with o->replaces was not asked for.
- * ENAMETOOLONG: the name is too long. */
+ * the call.  For `atomic`, set o->replaces and o->is_shared before it.  Returns 0 or an errno;
+ * after an error, there is no file.  EEXIST: a file has this name already, and `atomic` with
+ * o->replaces was not asked for.  ENAMETOOLONG: the name is too long. */
 int output_create(struct output *o, int directory, const char *name, bool atomic);
 
 /* Closes the file for writing.  Call it when everything is written: some file systems report the

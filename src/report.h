@@ -10,8 +10,8 @@
  * or if there was no work to do on the file, does nothing. */
 void report_make(struct file *f);
 
-/* Prints the report on a file that is final, or that could not be worked on, and frees f->report.
- * The main thread calls this for one file after another, in order.  Without --json, does nothing. */
+/* Prints the report on a file that is final, or that could not be worked on; frees f->report.  The
+ * main thread calls this for one file after another, in order.  Without --json, does nothing. */
 void report_print(struct messages *m, struct file *f);
 
 #endif

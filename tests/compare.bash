@@ -40,8 +40,9 @@
 #   - With -d, long runs of zeros become holes.
 #   - -b is the size of segments in KiB, not a number of bits.
 #   - -10, -11 and so on are levels.
-#   - gzlzss has more options: -i, -o, -p, -R, -T and long ones.  The message about an ambiguous long
-#     option lists these, too.  Every name and abbreviation that gzip accepts keeps its meaning.
+#   - gzlzss has more options: -i, -o, -p, -R, -T and long ones.  The message about an ambiguous
+#     long option lists these, too.  Every name and abbreviation that gzip accepts keeps its
+#     meaning.
 #
 # shellcheck shell=bash
 # shellcheck disable=SC2094 # "$GEN" text >text reads no file.

@@ -132,18 +132,44 @@ setup() {
     seq 0 499 | sed 's,.*,d/&.gz,' | "$GZLZSS" -p4 -d --files-from=-
     [ "$(find d -name '*.gz' | wc -l)" -eq 0 ]
     cat d/* | sort -n | cmp - <(seq 0 499)
-    # Names are worked on before the last was read.
+}
+
+@test "--files-from a program that waits for the outputs: files are done before the last name" {
+    local p
     mkfifo names
-    timeout 20 "$GZLZSS" -p1 --files-from=names &
-    exec 9>names
-    echo a >&9
-    until [ -e a.gz ] && [ ! -e a ]; do
-        kill -0 $!
+    for p in 1 4; do
+        timeout 20 "$GZLZSS" -vp$p --files-from=names 2>log &
+        exec 9>names
+        printf 'a\nb' >&9
+        until [ -e a.gz ] && [ ! -e a ]; do
+            kill -0 $! || fail "$p: $(cat log; ls)"
+        done
+        [ -e b ]
+        printf '\nc\n' >&9
+        until [ ! -e b ] && [ ! -e c ]; do
+            kill -0 $! || fail "$p: $(cat log; ls)"
+        done
+        exec 9>&-
+        wait $!
+        "$GZLZSS" -d a b c
     done
-    echo b >&9
-    exec 9>&-
-    wait $!
-    absent b
+}
+
+@test "--files-from: names of all lengths, and more than fit into a buffer" {
+    local i
+    mkdir d
+    for ((i = 1; i < 700; i++)); do
+        printf 'd/%0*d\n' $((i % 240 + 1)) $i
+    done >list
+    xargs touch <list
+    "$GZLZSS" -p2 --files-from=list
+    [ "$(find d -name '*.gz' | wc -l)" -eq 699 ]
+    [ "$(find d -type f | wc -l)" -eq 699 ]
+    # A name that is longer than any file's.
+    { printf 'd/%0200000d\n' 1 && echo a; } >list
+    ends_with 1 "$GZLZSS" --files-from=list
+    grep -q 'File name too long$' stderr
+    absent a
 }
 
 @test "-l --files-from prints totals, as for operands" {

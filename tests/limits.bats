@@ -312,7 +312,8 @@ sys.exit(status)' "$@"
         stderr_is "$NAME: invalid limit on memory '$limit': give bytes, or as 500M, 4GiB, 80%"
         absent f.gz
     done
-    for limit in 8388608 8192k 8192K 8192Ki 8192KiB 8192kB 8M 1g 1T 1TiB 9000000B 16777215T 100% 80%; do
+    for limit in 8388608 8192k 8192K 8192Ki 8192KiB 8192kB 8M 1g 1T 1TiB 9000000B 16777215T 100% \
+        80%; do
         "$GZLZSS" --memory=$limit f
         "$GZLZSS" -d --memory=$limit f.gz
     done
