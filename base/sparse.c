@@ -1,10 +1,11 @@
 /*
  * sparse.c - files with holes (sparse.h)
  *
- * sparse_write looks at pieces of PIECE bytes, which start at multiples of PIECE.  A piece with a
- * byte that is not zero is written; usually its first word tells.  Zeros between two such pieces
- * become a hole if they are HOLE_MIN bytes or more.  With less, files of programs, which have pages
- * of zeros here and there, would be laid out on the disk in many small parts.
+ * sparse_write looks at pieces of PIECE bytes, which start at multiples of PIECE.  It writes each
+ * piece that has a byte other than zero; usually the first word tells.  Zeros between two such
+ * pieces become a hole if they are HOLE_MIN bytes or more.  If you make HOLE_MIN smaller, more files
+ * have holes, also programs, whose pages of zeros would then divide them into small parts on the
+ * disk.
  */
 #include "config.h"
 

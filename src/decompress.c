@@ -279,7 +279,7 @@ static void begin_output(struct file_reader *r)
     r->sparse = (struct sparse_output){.fd = f->out_fd};
     if (f->out_fd < 0 || sparse == SPARSE_NEVER)
         return;
-    r->has_holes = f->to_stdout ? sparse == SPARSE_ALWAYS && sparse_is_possible(f->out_fd) : true;
+    r->has_holes = !f->to_stdout || (sparse == SPARSE_ALWAYS && sparse_is_possible(f->out_fd));
 }
 
 /* Ends the output.  Returns the decompression's status, or GZ_WRITE_ERROR with errno set. */

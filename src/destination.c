@@ -26,8 +26,8 @@ static bool is_stdout(const struct stat *st)
     return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == st->st_dev && out.st_ino == st->st_ino;
 }
 
-/* If --output names something that exists and is written to as it is, makes it the standard output.
- * (-f would remove it, and make a file: not what anybody means by -o /dev/null.) */
+/* If --output names a device, a pipe, or the file that standard output is, makes that the standard
+ * output.  (Otherwise, -f -o /dev/null would replace the device by a file.) */
 static bool take_as_stdout(struct options *o, struct messages *m)
 {
     struct stat st;

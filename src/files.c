@@ -96,8 +96,8 @@ static const char *output_within(const struct file *f)
     return f->destination.directory->is_open ? f->output_name + f->output_base : f->output_name;
 }
 
-/* Whether the input may be anything that can be read, under any name: the input stays, and nothing
- * depends on its name. */
+/* Whether the input may be of any kind and have any name: it stays, and the output's name does not
+ * depend on its name. */
 static bool is_only_read(const struct file *f)
 {
     return f->to_stdout || (f->o->output != NULL && f->o->keep);
@@ -370,7 +370,7 @@ static bool may_overwrite(struct file *f)
     return yes;
 }
 
-/* Whether the output is where the user said, not beside the input. */
+/* Whether the user has said where the output goes.  If not, it is beside the input. */
 static bool is_redirected(const struct file *f)
 {
     return f->o->output != NULL || f->o->output_dir != NULL;

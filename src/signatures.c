@@ -3,7 +3,7 @@
  *
  * The table has formats whose data hardly gets smaller, and whose first bytes are not likely to
  * start any other file.  Formats that may also hold uncompressed data (PDF, TIFF, tar) are not in
- * it.  To add a format, add a row, and a line to tests/files_options.bats.
+ * it.  To add a format, add a row, and a line to tests/filelist.bats.
  */
 #include "config.h"
 

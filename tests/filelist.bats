@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # filelist.bats - --files-from, --null and --exclude-compressed: which files the command works on
 
+# shellcheck disable=SC2094 # Nothing here writes the file that it reads.
+
 load helpers
 
 setup() {

@@ -45,7 +45,7 @@ is() {
             is stdout $i 'o["name"], o["output"], o["format"], o["members"], o["status"]' \
                 "('$f', '$f.gz', 'gzip', 1, 0)"
             is stdout $i 'o["compressed"], o["uncompressed"]' \
-                "($(stat -c %s $f.gz), $(stat -c %s $f))"
+                "($(stat -c %s "$f.gz"), $(stat -c %s "$f"))"
             is stdout $i 'int(o["crc"], 16)' \
                 "$(python3 -c "import zlib; print(zlib.crc32(open('$f', 'rb').read()))")"
             is stdout $i 'o["seconds"] > 0, o["engine"]' "(True, 'cpu')"
@@ -180,7 +180,7 @@ END
     done
     # What is printed without --json.
     "$GZLZSS" --list-devices >text
-    [ "$(cat text | sed 's/^[0-9]*: //' | head -n 1)" != '' ]
+    [ -n "$(sed 's/^[0-9]*: //' text)" ]
     # On the emulated GPU.
     [ -x "${GEN%gen}emulated_gzlzss" ] || return 0
     "${GEN%gen}emulated_gzlzss" --list-devices --json >stdout
