@@ -23,7 +23,7 @@ make_sparse() {
 }
 
 @test "-d writes zeros in a file as holes, with the same data and size" {
-    local p options
+    local f options
     make_sparse
     cp --sparse=never in full
     "$GZLZSS" -c full >in.gz
