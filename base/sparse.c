@@ -3,9 +3,9 @@
  *
  * sparse_write looks at pieces of PIECE bytes, which start at multiples of PIECE.  It writes each
  * piece that has a byte other than zero; usually the first word tells.  Zeros between two such
- * pieces become a hole if they are HOLE_MIN bytes or more.  If you make HOLE_MIN smaller, more files
- * have holes, also programs, whose pages of zeros would then divide them into small parts on the
- * disk.
+ * pieces become a hole if they are HOLE_MIN bytes or more.  If you make HOLE_MIN smaller, more
+ * files have holes, also programs, whose pages of zeros would then divide them into small parts on
+ * the disk.
  */
 #include "config.h"
 
