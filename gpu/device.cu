@@ -1,5 +1,5 @@
 /*
- * device.cu - finds and lists CUDA devices, and says how many hardware queues a level wants
+ * device.cu - finds and describes CUDA devices, and says how many hardware queues a level wants
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -75,32 +75,22 @@ int gpu_count(char error[GPU_ERROR_SIZE])
     return 0;
 }
 
-void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
+void gpu_describe(int device, struct gpu_description *d)
 {
-    char text[GPU_ERROR_SIZE];
-    const int count = gpu_count(text);
+    cudaDeviceProp p;
+    cudaError_t status = cudaGetDeviceProperties(&p, device);
 
-    if (count == 0) {
-        line(ctx, text);
+    *d = {};
+    if (status == cudaSuccess)
+        status = cudaSetDevice(device);
+    if (status != cudaSuccess) {
+        snprintf(d->error, sizeof(d->error), "%.100s", cudaGetErrorString(status));
         return;
     }
-    for (int d = 0; d < count; d++) {
-        cudaDeviceProp p;
-        const char *remark = "";
-        cudaError_t status = cudaGetDeviceProperties(&p, d);
-
-        if (status == cudaSuccess)
-            status = cudaSetDevice(d);
-        if (status != cudaSuccess) {
-            snprintf(text, sizeof(text), "%d: %.100s", d, cudaGetErrorString(status));
-            line(ctx, text);
-            continue;
-        }
-        if (gpu_code_fits_device() != cudaSuccess)
-            remark = ", not supported by this build";
-        snprintf(text, sizeof(text),
-                 "%d: %.100s, compute capability %d.%d, %d multiprocessors, %zu MiB%s", d, p.name,
-                 p.major, p.minor, p.multiProcessorCount, p.totalGlobalMem >> 20, remark);
-        line(ctx, text);
-    }
+    snprintf(d->name, sizeof(d->name), "%.100s", p.name);
+    d->major = p.major;
+    d->minor = p.minor;
+    d->multiprocessors = p.multiProcessorCount;
+    d->memory = p.totalGlobalMem;
+    d->is_supported = gpu_code_fits_device() == cudaSuccess;
 }

@@ -78,10 +78,6 @@ struct gpu_batch {
     void *device;            /* the engine's part */
 };
 
-/* Lists devices for --list-devices: calls line(ctx, text) once for each device, or once with the
- * reason if there is none. The text has no newline, and is valid during the call only. */
-void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx);
-
 /* Returns, without starting a device, the version of the CUDA toolkit that this program was built
  * with, and the newest version that the driver supports. They are 1000 times the major number and
  * 10 times the minor one, as CUDART_VERSION is; 0 if there is no toolkit or driver. */
@@ -89,6 +85,19 @@ void gpu_versions(int *toolkit, int *driver);
 
 /* Returns the number of devices. If there are none, returns 0 with the reason in error. */
 int gpu_count(char error[GPU_ERROR_SIZE]);
+
+/* What --list-devices says about a device. */
+struct gpu_description {
+    char error[GPU_ERROR_SIZE]; /* why the rest is not known; empty if it is */
+    char name[128];
+    int major, minor; /* the compute capability */
+    int multiprocessors;
+    uint64_t memory;   /* bytes */
+    bool is_supported; /* this build has code for the device */
+};
+
+/* Describes visible device number `device`, 0 to gpu_count - 1. */
+void gpu_describe(int device, struct gpu_description *d);
 
 /* Returns how many hardware queues the driver should create on a device for `level`; 0 means the
  * driver's default. Put the number into CUDA_DEVICE_MAX_CONNECTIONS in the environment before the

@@ -11,11 +11,6 @@
 
 static const char message[] = "this gzlzss was built without CUDA";
 
-void gpu_list_devices(void (*line)(void *ctx, const char *text), void *ctx)
-{
-    line(ctx, message);
-}
-
 void gpu_versions(int *toolkit, int *driver)
 {
     *toolkit = *driver = 0;
@@ -31,6 +26,13 @@ int gpu_count(char error[GPU_ERROR_SIZE])
 {
     snprintf(error, GPU_ERROR_SIZE, "%s", message);
     return 0;
+}
+
+void gpu_describe(int device, struct gpu_description *d)
+{
+    (void)device;
+    *d = (struct gpu_description){.is_supported = false};
+    snprintf(d->error, sizeof(d->error), "%s", message);
 }
 
 struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t segment_size,

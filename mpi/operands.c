@@ -73,6 +73,7 @@ static struct file new_file(const struct mpi_run *w, const char *operand)
         .o = w->o,
         .operand = operand,
         .directory = &here,
+        .destination = {.directory = &here},
         .m = {.program = w->m->program, .quiet = w->m->quiet, .collect = true},
         .name = operand,
         .in_fd = -1,

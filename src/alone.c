@@ -6,6 +6,7 @@
 #include "src/alone.h"
 #include "src/compress.h"
 #include "src/decompress.h"
+#include "src/report.h"
 #include "src/testing.h"
 
 /* The job's `wrote` callback. */
@@ -47,11 +48,16 @@ int alone_do(struct run *r, const char *operand, struct directory *directory)
         .m = {.program = r->m->program, .quiet = r->m->quiet, .progress = &r->progress},
         .list = &r->list,
         .progress = &r->progress};
-    const bool is_open = file_open(&f), minor = is_open && run_is_minor(r, &f);
+    bool is_open = file_open(&f), minor = is_open && run_is_minor(r, &f);
 
+    if (is_open && !destination_find(&f.destination, &r->outputs, r->o, operand, directory)) {
+        file_out_of_memory(&f);
+        is_open = false;
+    }
     if (is_open && (minor || run_need_limits(r)) &&
         (!needs_crew(r, &f, minor) || run_need_pipeline(r, file_regular_size(&f)))) {
         process_alone(r, &f);
+        report_make(&f);
     } else if (f.is_directory && r->o->recursive) {
         const int fd = f.in_fd;
 

@@ -89,6 +89,35 @@ static uint64_t packed_bytes(const struct file *f, uint64_t out_bytes)
                                                       : out_bytes;
 }
 
+/* Notes the results of a job that succeeded. */
+static void note_result(struct file *f, const struct pipeline_job *job)
+{
+    static const enum gz_format formats[] = {
+        [CONTAINER_GZIP] = GZ_FORMAT_GZIP, [CONTAINER_ZLIB] = GZ_FORMAT_ZLIB,
+        [CONTAINER_RAW] = GZ_FORMAT_RAW,   [CONTAINER_BGZF] = GZ_FORMAT_GZIP,
+        [CONTAINER_ZIP] = GZ_FORMAT_ZIP,
+    };
+    const enum container container = f->o->pipeline.container;
+    const struct pipeline_stats *stats = &job->stats;
+    const bool is_bgzf = container == CONTAINER_BGZF;
+    /* In BGZF, each segment is a member, if it has data, and a member without data follows. */
+    const uint64_t members =
+        is_bgzf && stats->in_bytes > 0 ? stats->cpu_segments + stats->gpu_segments + 1 : 1;
+
+    f->result =
+        (struct file_result){.is_known = true,
+                             .format = formats[container],
+                             .is_bgzf = is_bgzf,
+                             .compressed = stats->out_bytes,
+                             .uncompressed = stats->in_bytes,
+                             .members = members,
+                             .has_crc = formats[container] == GZ_FORMAT_GZIP && members == 1,
+                             .crc = job->check,
+                             .engine = stats->gpu_segments == 0   ? "cpu"
+                                       : stats->cpu_segments == 0 ? "gpu"
+                                                                  : "cpu+gpu"};
+}
+
 /* Prints how the job ended.  True if it succeeded. */
 static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job *job)
 {
@@ -120,6 +149,7 @@ static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job 
         return false;
     f->in_bytes = stats->in_bytes;
     f->out_bytes = stats->out_bytes;
+    note_result(f, job);
     if (S_ISREG(f->in_stat.st_mode) && stats->in_bytes != (uint64_t)f->in_stat.st_size)
         msg_note(&f->m, "%s: file size changed while zipping", f->name);
     file_report(f, packed_bytes(f, stats->out_bytes), stats->in_bytes);

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/bgzf.h"
 #include "base/io.h"
 #include "base/isal.h"
+#include "base/sparse.h"
 #include "compat/gunzip.h"
 #include "inflate/raw.h"
 #include "src/cleanup.h"
@@ -26,6 +28,8 @@ struct file_reader {
     bool is_announced;           /* file_announce was called */
     bool has_told_extra;         /* note_extra has printed its message */
     uint64_t in, out;            /* bytes read and written so far */
+    struct sparse_output sparse; /* writes the output if has_holes is true */
+    bool has_holes;              /* the output may have holes */
     off_t start;                 /* where the input starts, in a regular file; -1: it is none */
 };
 
@@ -74,6 +78,8 @@ static int write_output(void *ctx, const void *buf, size_t len)
         show_progress(r);
     if (r->f->out_fd < 0) /* -t and -l write nothing */
         return 0;
+    if (r->has_holes)
+        return sparse_write(&r->sparse, buf, len) ? 0 : -1;
     return io_write(r->f->out_fd, buf, len) ? 0 : -1;
 }
 
@@ -257,6 +263,29 @@ static struct gz_stream *open_stream(struct file_reader *r, struct gz_io *io, st
     return s;
 }
 
+/* Begins the output, which file_open_output has opened. */
+static void begin_output(struct file_reader *r)
+{
+    const struct file *f = r->f;
+    const enum sparse sparse = f->o->sparse;
+
+    r->sparse = (struct sparse_output){.fd = f->out_fd};
+    if (f->out_fd < 0 || sparse == SPARSE_NEVER)
+        return;
+    r->has_holes = !f->to_stdout || (sparse == SPARSE_ALWAYS && sparse_is_possible(f->out_fd));
+}
+
+/* Ends the output.  Returns the decompression's status, or GZ_WRITE_ERROR with errno set. */
+static enum gz_status end_output(struct file_reader *r, enum gz_status status)
+{
+    const int error = errno;
+
+    if (r->has_holes && status != GZ_WRITE_ERROR && !sparse_end(&r->sparse))
+        return GZ_WRITE_ERROR;
+    errno = error;
+    return status;
+}
+
 /* Lets other threads, and perhaps a GPU, take part in the decompression. */
 static void begin_expansion(const struct file_reader *r, const struct gz_io *io)
 {
@@ -283,6 +312,7 @@ static bool rewind_files(struct file_reader *r)
         lseek(r->f->in_fd, r->start, SEEK_SET) != r->start)
         return false;
     r->in = r->out = 0;
+    r->sparse = (struct sparse_output){.fd = out};
     return true;
 }
 
@@ -332,6 +362,55 @@ static enum container container_of(const struct file *f)
     return !f->is_stdin && names_are_zlib(f->name) ? CONTAINER_ZLIB : CONTAINER_GZIP;
 }
 
+/* Prints what -l and -v say about the file.  ok: the work succeeded; status: how it ended. */
+static void conclude(struct file *f, bool ok, enum gz_status status, const struct gz_info *info)
+{
+    /* Nothing follows the data.  If something does, gzip prints the totals so far in place of the
+     * file's list line; for standard input, it prints neither totals nor the -v report. */
+    const bool ends = status != GZ_TRAILING_GARBAGE && !info->zeros_follow;
+
+    if (f->o->json)
+        return; /* report.c prints it */
+    if (f->o->action != ACTION_LIST) {
+        if (ok && (ends || !f->is_stdin))
+            file_report(f, info->read_bytes - info->header_bytes, info->member_bytes);
+    } else if (ok && ends) {
+        list(f, info);
+    } else if (!f->is_stdin && (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH)) {
+        list_print_totals(f->list);
+    } else if (!f->is_stdin && (ok || is_next_member_bad(status, info))) {
+        list_break_off(f->list);
+    }
+}
+
+/* Whether the input is a file whose first member is one of BGZF. */
+static bool is_bgzf(const struct file_reader *r)
+{
+    uint8_t start[BGZF_START];
+
+    return r->start >= 0 &&
+           io_read_at(r->f->in_fd, start, sizeof(start), (uint64_t)r->start) == sizeof(start) &&
+           bgzf_starts(start);
+}
+
+/* Notes the results for the report.  gpu_bytes: bytes of output that a GPU has decoded. */
+static void note_result(struct file_reader *r, const struct gz_info *info, uint64_t gpu_bytes)
+{
+    const uint64_t out_bytes = r->f->out_bytes;
+
+    r->f->result = (struct file_result){.is_known = true,
+                                        .format = info->format,
+                                        .is_bgzf = info->format == GZ_FORMAT_GZIP && is_bgzf(r),
+                                        .compressed = info->in_bytes,
+                                        .uncompressed = out_bytes,
+                                        .members = info->members,
+                                        .has_crc = info->has_crc && info->members == 1,
+                                        .crc = info->crc,
+                                        .engine = gpu_bytes == 0           ? "cpu"
+                                                  : gpu_bytes == out_bytes ? "gpu"
+                                                                           : "cpu+gpu"};
+}
+
 static bool decompress(struct file *f, struct pipeline *p)
 {
     struct file_reader reader = {.f = f, .start = -1};
@@ -342,11 +421,11 @@ static bool decompress(struct file *f, struct pipeline *p)
                        .extra = note_extra,
                        .container = container_of(f),
                        .is_small = is_small(f)};
-    struct pipeline_expansion_stats stats;
+    struct pipeline_expansion_stats stats = {0};
     struct gz_info info;
     struct gz_stream *s;
     enum gz_status status;
-    bool ok, ends;
+    bool ok;
 
     if (S_ISREG(f->in_stat.st_mode))
         reader.start = lseek(f->in_fd, 0, SEEK_CUR);
@@ -365,11 +444,13 @@ static bool decompress(struct file *f, struct pipeline *p)
     } else {
         file_announce(f);
         reader.is_announced = true;
+        begin_output(&reader);
         if (reader.expansion != NULL && gz_is_deflate(info.format))
             begin_expansion(&reader, &io);
         status = gz_run(s);
         if (is_doubtful(status) && reader.expansion != NULL)
             status = decompress_again(&reader, &io, &info, &s, p, status);
+        status = end_output(&reader, status);
         /* The failed write may have been on a worker thread, which blocks SIGPIPE. */
         if (status == GZ_WRITE_ERROR && !f->m.collect)
             cleanup_signal_for(errno);
@@ -377,19 +458,7 @@ static bool decompress(struct file *f, struct pipeline *p)
         f->in_bytes = reader.in;
         f->out_bytes = reader.out;
         ok = judge(f, status, &info) && file_is_unchanged(f);
-        /* Nothing follows the data.  If something does, gzip prints the totals so far in place of
-         * the file's list line; for standard input, it prints neither totals nor the -v report. */
-        ends = status != GZ_TRAILING_GARBAGE && !info.zeros_follow;
-        if (ok && f->o->action == ACTION_LIST && ends)
-            list(f, &info);
-        else if (f->o->action == ACTION_LIST && !f->is_stdin &&
-                 (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH))
-            list_print_totals(f->list);
-        else if (f->o->action == ACTION_LIST && !f->is_stdin &&
-                 (ok || is_next_member_bad(status, &info)))
-            list_break_off(f->list);
-        else if (ok && f->o->action != ACTION_LIST && (ends || !f->is_stdin))
-            file_report(f, info.read_bytes - info.header_bytes, info.member_bytes);
+        conclude(f, ok, status, &info);
     }
     gz_close(s);
     if (reader.expansion != NULL) {
@@ -397,6 +466,8 @@ static bool decompress(struct file *f, struct pipeline *p)
         if (ok)
             report_expansion(f, p, &stats);
     }
+    if (ok && f->o->json)
+        note_result(&reader, &info, stats.gpu_bytes);
     f->lacked_isal = ok && lacked_isal(f, info.format);
     return ok;
 }

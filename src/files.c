@@ -18,10 +18,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "src/files.h"
 #include "src/list.h"
 #include "src/names.h"
 #include "src/progress.h"
+#include "src/signatures.h"
 
 /* Notes whether the error may go away when no other file is under way. */
 static void note_retry(struct file *f, int error)
@@ -81,11 +83,24 @@ const char *file_output_in_messages(const struct file *f)
     return f->output_name != NULL ? f->output_name : "stdout";
 }
 
-/* A file's name relative to f's directory, for system calls.  (The result contains a slash only if
- * the user's suffix contains one.) */
+/* The input's name relative to its directory, for system calls.  (The result contains a slash only
+ * if the user's suffix contains one.) */
 static const char *name_within(const struct file *f, const char *name)
 {
     return f->directory->is_open ? name + (names_base(f->operand) - f->operand) : name;
+}
+
+/* The same for the output. */
+static const char *output_within(const struct file *f)
+{
+    return f->destination.directory->is_open ? f->output_name + f->output_base : f->output_name;
+}
+
+/* Whether the input may be of any kind and have any name: it stays, and the output's name does not
+ * depend on its name. */
+static bool is_only_read(const struct file *f)
+{
+    return f->to_stdout || (f->o->output != NULL && f->o->keep);
 }
 
 /* --- The input --- */
@@ -119,9 +134,11 @@ static bool open_stdin(struct file *f)
     const struct options *o = f->o;
     const int terminal = o->action == ACTION_COMPRESS ? STDOUT_FILENO : STDIN_FILENO;
 
-    f->is_stdin = f->to_stdout = true;
+    f->is_stdin = true;
+    f->to_stdout = o->output == NULL;
     f->name = "stdin";
-    if (!o->force && o->action != ACTION_LIST && (o->presume_input_tty || isatty(terminal))) {
+    if (!o->force && o->action != ACTION_LIST && (o->presume_input_tty || isatty(terminal)) &&
+        (f->to_stdout || o->action != ACTION_COMPRESS)) {
         if (!f->m.quiet)
             msg_error(&f->m,
                       "compressed data not %s a terminal. Use -f to force %scompression.\n"
@@ -180,8 +197,8 @@ static bool open_by_name(struct file *f)
     /* An input that will be removed must be a regular file.  O_NONBLOCK: if it is a FIFO instead,
      * opening it must not wait for the other end.  O_NOFOLLOW: only -f follows symbolic links. */
     const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC |
-                      (f->to_stdout && !o->recursive ? 0 : O_NONBLOCK) |
-                      (f->to_stdout || o->force ? 0 : O_NOFOLLOW);
+                      (is_only_read(f) && !o->recursive ? 0 : O_NONBLOCK) |
+                      (is_only_read(f) || o->force ? 0 : O_NOFOLLOW);
     const char *suffix;
     int error;
 
@@ -239,6 +256,20 @@ static bool may_be_replaced(struct file *f)
     return false;
 }
 
+/* Sets the output's name to `path` without the last `removed` bytes, a suffix, and with `added` in
+ * place of them.  False, with a message, if memory is short.  Frees `path`, which may be NULL. */
+static bool set_output_name(struct file *f, char *path, size_t removed, const char *added)
+{
+    if (path != NULL) {
+        f->output_base = (size_t)(names_base(path) - path);
+        f->output_name = names_join(path, strlen(path) - removed, added);
+        free(path);
+    }
+    if (f->output_name == NULL)
+        file_out_of_memory(f);
+    return f->output_name != NULL;
+}
+
 /* Decides the output's name.  False, with a message, if the file must be left alone. */
 static bool name_output(struct file *f)
 {
@@ -249,36 +280,48 @@ static bool name_output(struct file *f)
      * not change the exit status. */
     const bool is_told = o->verbose > 0 || (!o->recursive && !f->m.quiet);
 
+    if (o->output != NULL)
+        return set_output_name(f, destination_path(o, f->name), 0, "");
     if (o->action == ACTION_COMPRESS) {
         if (suffix != NULL && !o->force) {
             if (is_told)
                 msg_note(&f->m, "%s already has %s suffix -- unchanged", f->name, suffix);
             return false;
         }
-        f->output_name = names_join(f->name, strlen(f->name), o->suffix);
-    } else if (suffix != NULL) {
-        f->output_name = names_decompressed(f->name, suffix);
-    } else if (!o->recursive && o->action != ACTION_DECOMPRESS) {
-        f->output_name = names_join(f->name, strlen(f->name), "");
-    } else {
-        if (is_told)
-            msg_warning(&f->m, "%s: unknown suffix -- ignored", f->name);
-        return false;
+        return set_output_name(f, destination_path(o, f->name), 0, o->suffix);
     }
-    if (f->output_name == NULL)
-        file_out_of_memory(f);
-    return f->output_name != NULL;
+    if (suffix != NULL)
+        return set_output_name(f, destination_path(o, f->name), strlen(suffix),
+                               names_replacement(suffix));
+    if (!o->recursive && o->action != ACTION_DECOMPRESS)
+        return set_output_name(f, destination_path(o, f->name), 0, "");
+    if (is_told)
+        msg_warning(&f->m, "%s: unknown suffix -- ignored", f->name);
+    return false;
+}
+
+/* Whether --exclude-compressed leaves the input alone, since it is compressed already. */
+static bool is_excluded(struct file *f)
+{
+    const char *format = NULL;
+
+    if (f->o->exclude_compressed && f->o->action == ACTION_COMPRESS && S_ISREG(f->in_stat.st_mode))
+        format = signatures_find(f->in_fd);
+    if (format != NULL && f->o->verbose > 0)
+        msg_note(&f->m, "%s: starts as %s data does -- unchanged", f->name, format);
+    return format != NULL;
 }
 
 bool file_open(struct file *f)
 {
     const enum action action = f->o->action;
 
+    f->began = clock_seconds();
     f->name = f->operand;
     f->in_fd = f->out_fd = f->output.fd = -1;
     f->to_stdout = f->o->to_stdout || action == ACTION_TEST || action == ACTION_LIST;
     if (strcmp(f->operand, "-") == 0)
-        return open_stdin(f);
+        return open_stdin(f) && (f->to_stdout || name_output(f));
     if (!open_by_name(f))
         return false;
     if (S_ISDIR(f->in_stat.st_mode)) {
@@ -287,7 +330,7 @@ bool file_open(struct file *f)
             msg_warning(&f->m, "%s is a directory -- ignored", f->name);
         return false;
     }
-    if (!f->to_stdout && !may_be_replaced(f))
+    if ((!is_only_read(f) && !may_be_replaced(f)) || is_excluded(f))
         return false;
     /* With -c, the suffix does not matter.  With -t and -l, it matters only if --recursive is given
      * (name_output). */
@@ -328,42 +371,67 @@ static bool may_overwrite(struct file *f)
     return yes;
 }
 
+/* Whether the user has said where the output goes.  If not, it is beside the input. */
+static bool is_redirected(const struct file *f)
+{
+    return f->o->output != NULL || f->o->output_dir != NULL;
+}
+
 /* Whether the existing file `old`, which has the output's name, is the input itself.  That is so if
  * both names are equal (a header may store any name), or if the input's name is a symbolic link to
- * it. */
+ * it.  If the output is elsewhere, the names do not tell, so another name of the input counts,
+ * too. */
 static bool is_input(const struct file *f, const struct stat *old)
 {
     struct stat operand;
 
     return old->st_dev == f->in_stat.st_dev && old->st_ino == f->in_stat.st_ino &&
-           (strcmp(f->output_name, f->name) == 0 ||
+           (is_redirected(f) || strcmp(f->output_name, f->name) == 0 ||
             (fstatat(f->directory->fd, name_within(f, f->name), &operand, AT_SYMLINK_NOFOLLOW) ==
                  0 &&
              S_ISLNK(operand.st_mode)));
 }
 
-/* Removes the file that has the output's name; with --atomic, lets output_commit replace it.
- * False, with a message, if the file must stay. */
-static bool replace_old_output(struct file *f)
+/* Looks at the existing file that has the output's name.  False, with a message, if it must stay
+ * whatever the user says. */
+static bool may_be_removed(struct file *f)
 {
-    const char *output = name_within(f, f->output_name);
     struct stat old;
-    const bool is_there = fstatat(f->directory->fd, output, &old, AT_SYMLINK_NOFOLLOW) == 0;
 
-    if (is_there && is_input(f, &old)) {
+    if (fstatat(f->destination.directory->fd, output_within(f), &old, AT_SYMLINK_NOFOLLOW) != 0)
+        return true;
+    if (is_input(f, &old)) {
         msg_error(&f->m, "%s: input and output are the same file", f->output_name);
         return false;
     }
-    if (f->o->atomic && is_there && S_ISDIR(old.st_mode)) {
+    if ((f->o->atomic || is_redirected(f)) && S_ISDIR(old.st_mode)) {
         name_error(f, f->output_name, EISDIR);
         return false;
     }
+    return true;
+}
+
+/* Removes the file that has the output's name, if it may be overwritten; with --atomic, lets
+ * output_commit replace it.  False, with a message, if the file must stay. */
+static bool replace_old_output(struct file *f)
+{
+    /* gzip asks first.  If the user has named the output, look at it first: no answer could allow
+     * that an input is its own output. */
+    if (is_redirected(f) ? !may_be_removed(f) || !may_overwrite(f)
+                         : !may_overwrite(f) || !may_be_removed(f))
+        return false;
     f->output.replaces = true;
-    if (!f->o->atomic && unlinkat(f->directory->fd, output, 0) != 0) {
+    if (!f->o->atomic && unlinkat(f->destination.directory->fd, output_within(f), 0) != 0) {
         name_error(f, f->output_name, errno);
         return false;
     }
     return true;
+}
+
+/* Whether the output gets the input's attributes: the input has a name, and is a file. */
+static bool has_attributes(const struct file *f)
+{
+    return !f->is_stdin && S_ISREG(f->in_stat.st_mode);
 }
 
 bool file_open_output(struct file *f)
@@ -378,15 +446,20 @@ bool file_open_output(struct file *f)
         f->out_fd = STDOUT_FILENO;
         return true;
     }
-    while ((error = output_create(&f->output, f->directory->fd, name_within(f, f->output_name),
+    if (f->destination.error != 0) {
+        name_error(f, f->output_name, f->destination.error);
+        return false;
+    }
+    f->output.is_public = !has_attributes(f);
+    while ((error = output_create(&f->output, f->destination.directory->fd, output_within(f),
                                   f->o->atomic)) != 0) {
-        if (error == ENAMETOOLONG &&
+        if (error == ENAMETOOLONG && f->o->output == NULL &&
             names_shorten(f->output_name, compress ? f->o->suffix : NULL)) {
             shortened = true;
         } else if (error != EEXIST) {
             name_error(f, f->output_name, error);
             return false;
-        } else if (!may_overwrite(f) || !replace_old_output(f)) {
+        } else if (!replace_old_output(f)) {
             return false;
         }
     }
@@ -407,20 +480,26 @@ static void ignore_failure(int result)
 }
 
 /*
- * Copies the input's times, group, mode and owner to the output, in this order.  The group comes
- * before the mode, since the mode gives rights to the group.  The owner comes last: a process with
- * CAP_CHOWN, but without root's other rights, can give a file to another owner, and cannot change
- * the file after that.
+ * Copies the input's times, group, mode and owner to the output, in this order, if has_attributes.
+ * The group comes before the mode, since the mode gives rights to the group.  The owner comes last:
+ * a process with CAP_CHOWN, but without root's other rights, can give a file to another owner, and
+ * cannot change the file after that.
  */
 static void copy_attributes(struct file *f)
 {
-    struct timespec times[2] = {f->in_stat.st_atim, f->in_stat.st_mtim};
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_OMIT}};
     const mode_t mode = f->in_stat.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
 
+    if (has_attributes(f)) {
+        times[0] = f->in_stat.st_atim;
+        times[1] = f->in_stat.st_mtim;
+    }
     if (f->stored_time != 0)
         times[1] = (struct timespec){.tv_sec = f->stored_time};
     if (futimens(f->out_fd, times) != 0)
         msg_warning(&f->m, "%s: %s", f->output_name, strerror(errno));
+    if (!has_attributes(f))
+        return;
     /* Without the right to change the group, fchown fails.  gzip ignores that, too. */
     ignore_failure(fchown(f->out_fd, (uid_t)-1, f->in_stat.st_gid));
     if (fchmod(f->out_fd, mode) != 0)
@@ -433,7 +512,7 @@ static void copy_attributes(struct file *f)
 /* Writes the entries of the output's directory to the disk.  Returns 0 or an errno. */
 static int synchronize_directory(const struct file *f)
 {
-    const int fd = openat(f->directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = openat(f->destination.directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int error = 0;
 
     if (fd < 0)
@@ -476,7 +555,7 @@ static bool finish_output(struct file *f)
 /* Whether the commit removes the input. */
 static bool removes_input(const struct file *f)
 {
-    return f->output.kind != OUTPUT_NONE && !f->o->keep;
+    return f->output.kind != OUTPUT_NONE && !f->o->keep && !f->is_stdin;
 }
 
 static bool same_time(const struct timespec *a, const struct timespec *b)
@@ -549,7 +628,7 @@ void file_report(struct file *f, uint64_t deflated, uint64_t original)
 {
     char ratio[LIST_RATIO_SIZE];
 
-    if (f->o->verbose == 0 || (f->is_stdin && f->o->action == ACTION_DECOMPRESS))
+    if (f->o->verbose == 0 || f->o->json || (f->is_stdin && f->o->action == ACTION_DECOMPRESS))
         return;
     if (f->o->action == ACTION_TEST) {
         msg_print(&f->m, " OK\n");
@@ -568,10 +647,10 @@ void file_report(struct file *f, uint64_t deflated, uint64_t original)
 }
 
 /* Whether -v prints a line that begins with the file's name (file_announce) and ends with
- * file_report. */
+ * file_report.  Not with --json. */
 static bool is_reported(const struct file *f)
 {
-    return f->o->verbose > 0 && !f->is_stdin && f->o->action != ACTION_LIST;
+    return f->o->verbose > 0 && !f->o->json && !f->is_stdin && f->o->action != ACTION_LIST;
 }
 
 uint64_t file_regular_size(const struct file *f)
@@ -607,8 +686,12 @@ static void close_input(struct file *f)
 
 void file_finish(struct file *f, bool ok)
 {
-    if (!ok || !finish_output(f))
+    if (!ok || !finish_output(f)) {
         output_discard(&f->output);
+        f->result.is_known = false;
+    }
+    f->result.has_ended = true;
+    f->result.seconds = clock_seconds() - f->began;
     /* An input that will be removed stays open, so that no other file gets its inode number.  If
      * its id is known, that is not needed, and closing it saves time: removing files that are open
      * made a run a quarter longer (16 cores, tmpfs, 20,000 files of 4 KiB). */
@@ -675,7 +758,7 @@ static bool commit_output(struct file *f)
  * false, commit does nothing and returns false. */
 static bool commit(struct file *f, bool may_change)
 {
-    const bool collect = f->m.collect;
+    const bool collect = f->m.collect, removes = removes_input(f);
     enum input input = INPUT_AS_READ;
     sigset_t before;
     int error = 0;
@@ -686,13 +769,13 @@ static bool commit(struct file *f, bool may_change)
     /* Collect messages here, and print them after cleanup_release.  Printing to a stopped terminal
      * waits, and the program must not wait where it takes no signals. */
     f->m.collect = true;
-    if (!f->o->keep)
+    if (removes)
         input = look_at_input(f, &error);
     if (may_change || input == INPUT_AS_READ) {
         const bool takes_time = f->output.kind != OUTPUT_NAMED;
 
         may_change = true;
-        if (commit_output(f) && !f->o->keep) {
+        if (commit_output(f) && removes) {
             if (takes_time)
                 input = look_at_input(f, &error);
             remove_input(f, input, error);
@@ -723,4 +806,6 @@ bool file_try_commit(struct file *f)
 void file_discard(struct file *f)
 {
     end(f);
+    free(f->report);
+    f->report = NULL;
 }

@@ -24,6 +24,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "compat/status.h"
+#include "src/destination.h"
 #include "src/directories.h"
 #include "src/messages.h"
 #include "src/options.h"
@@ -52,12 +54,28 @@ enum file_retry {
     RETRY_MEMORY,  /* memory or descriptors were short */
 };
 
+/* The results of the work on a file. */
+struct file_result {
+    bool has_ended;        /* file_finish was called; if not, the other fields are not valid */
+    double seconds;        /* from file_open to file_finish */
+    bool is_known;         /* the work succeeded; if not, the fields below are not valid */
+    enum gz_format format; /* of the compressed data; of its last member if there are several */
+    bool is_bgzf;          /* `format` is gzip's, as BGZF (a pipe that is read does not tell) */
+    uint64_t compressed,   /* bytes of all compressed data */
+        uncompressed;      /* bytes of all data that it was made of, or decompresses to */
+    uint64_t members;
+    bool has_crc;       /* there is one member, which is gzip's */
+    uint32_t crc;       /* see has_crc */
+    const char *engine; /* "cpu", "gpu" or "cpu+gpu" */
+};
+
 struct file {
     /* The caller sets these fields and zeros all others.  The objects that they point to must
      * stay. */
     const struct options *o;
     const char *operand;              /* the name as the user gave it; "-" is standard input */
     struct directory *directory;      /* the directory that contains the file */
+    struct destination destination;   /* for the output; may be set after file_open */
     struct messages m;                /* collects the messages and the status of all steps */
     struct list *list;                /* for ACTION_LIST */
     const _Atomic bool *is_cancelled; /* becomes true when the work should stop; or NULL */
@@ -70,19 +88,23 @@ struct file {
     /* After the work: */
     uint64_t in_bytes, out_bytes; /* bytes read and written; 0 if the work failed */
     enum file_retry retry;        /* whether a file that failed may be tried again, and why */
-    struct progress_part shown;   /* the share of this file in `progress` so far */
+    struct file_result result;    /* for `report` */
+    char *report;               /* what --json says, without the status; NULL: nothing (report.h) */
+    struct progress_part shown; /* the share of this file in `progress` so far */
 
     /* Only files.c, compress.c and decompress.c (and mpi/) use the rest; others may read in_stat
      * after file_open. */
     const char *name;     /* the input's name in messages */
     char *found_name;     /* the input's name if it is not the operand; to be freed */
     char *output_name;    /* the output's name, to be freed; NULL: standard output, or no output */
+    size_t output_base;   /* output_name + output_base is its name in destination.directory */
     bool is_stdin;        /* the input is standard input */
     bool is_shortened;    /* output_name was shortened, as it was too long */
     bool to_stdout;       /* the output is standard output, or there is no output */
     int out_fd;           /* a descriptor to write to, or -1 */
     bool made_temporary;  /* after the work: the output had a temporary name (output.h) */
     bool lacked_isal;     /* after the work: ISA-L would have saved much time, but was not used */
+    double began;         /* clock_seconds at file_open */
     uint32_t stored_time; /* the time from the header, for the output; 0: none */
     struct stat in_stat;  /* the input's attributes before anything was read */
     /* The input's id; known only if the file waits for its commit and may be removed. */
@@ -98,11 +120,11 @@ struct file {
 bool file_open(struct file *f);
 
 /* Makes the output final and removes the input; if that fails, a message says so.  Frees everything
- * that f holds, except the messages in f->m.  Call this or file_discard once for every file, even
- * if an earlier step failed. */
+ * that f holds, except the messages in f->m, and f->report.  Call this or file_discard once for
+ * every file, even if an earlier step failed. */
 void file_commit(struct file *f);
 
-/* Removes the output, keeps the input, and frees what file_commit frees. */
+/* Removes the output, keeps the input, and frees what file_commit frees, and f->report. */
 void file_discard(struct file *f);
 
 /* Like file_commit; but if the input has changed since it was read, does nothing and returns false.

@@ -12,6 +12,7 @@
 #include "src/decompress.h"
 #include "src/line.h"
 #include "src/names.h"
+#include "src/report.h"
 
 /* At most this many files are under way for each thread; FILES_PER_THREAD_SLOW at the slow levels,
  * where a GPU takes at least 10 ms for a batch, even for a small one.  With more, one large file
@@ -31,7 +32,7 @@ struct counts {
 
 /* A file that is under way, or that will be worked on again. */
 struct entry {
-    struct file file; /* this entry counts as a user of file.directory */
+    struct file file; /* this entry counts as a user of the file's two directories */
     struct pipeline_job job;
     struct line *line;
     struct entry *next; /* the next in its list: files under way, or files to work on again */
@@ -81,6 +82,7 @@ static void end_beside(struct pipeline_job *job)
 static void free_entry(struct entry *e)
 {
     directory_release(e->file.directory);
+    directory_release(e->file.destination.directory);
     free(e);
 }
 
@@ -117,6 +119,13 @@ static unsigned *count_of_directory(const struct line *l, const struct directory
     return &l->counts->directories[(d->inode ^ d->device) % DIRECTORIES];
 }
 
+/* Makes the file final, unless its input has changed. */
+static bool try_commit(struct entry *e)
+{
+    report_make(&e->file);
+    return file_try_commit(&e->file);
+}
+
 /* Waits for the first file under way, and makes it final. */
 static void finish_first(struct line *l)
 {
@@ -127,9 +136,10 @@ static void finish_first(struct line *l)
     l->count--;
     --*count_of_name(l, e->hash);
     --*count_of_directory(l, e->file.directory);
+    --*count_of_directory(l, e->file.destination.directory);
     if (l->run->m->stop) {
         undo(e);
-    } else if (l->again != NULL || e->file.retry != RETRY_NO || !file_try_commit(&e->file)) {
+    } else if (l->again != NULL || e->file.retry != RETRY_NO || !try_commit(e)) {
         put_in_line(l, e);
         return;
     } else {
@@ -180,11 +190,19 @@ void line_drain(struct line *l)
     again(l);
 }
 
-/* Whether one of the two files may be the other's output: they are in one directory, and their
- * names have the same hash. */
+/* Whether the file, or its output, is in this directory. */
+static bool touches(const struct entry *e, const struct directory *d)
+{
+    return directory_is_same(e->file.directory, d) ||
+           directory_is_same(e->file.destination.directory, d);
+}
+
+/* Whether one of the two files may be the other's output, or have the same output: one directory is
+ * theirs or their outputs', and their names have the same hash. */
 static bool is_related(const struct entry *a, const struct entry *b)
 {
-    return a->hash == b->hash && directory_is_same(a->file.directory, b->file.directory);
+    return a->hash == b->hash &&
+           (touches(a, b->file.directory) || touches(a, b->file.destination.directory));
 }
 
 /* Whether any file under way is related to this one. */
@@ -203,7 +221,7 @@ bool line_is_busy(const struct line *l, const struct directory *d)
     if (l->count == 0 || *count_of_directory(l, d) == 0)
         return false;
     for (const struct entry *e = l->first; e != NULL; e = e->next)
-        if (directory_is_same(e->file.directory, d))
+        if (touches(e, d))
             return true;
     return false;
 }
@@ -271,8 +289,13 @@ bool line_submit(struct line *l, const char *name, struct directory *directory, 
     e = new_entry(l, name, directory, size, to_come);
     if (e == NULL)
         return false;
-    if (directory_is_unshared(directory))
-        l->directories++;
+    if (!destination_find(&e->file.destination, &l->run->outputs, l->run->o, name, directory)) {
+        free(e);
+        return false;
+    }
+    l->directories += directory_is_unshared(directory);
+    if (e->file.destination.directory != directory)
+        l->directories += directory_is_unshared(e->file.destination.directory);
     if (has_relative(l, e) || l->directories > l->run->descriptors / RUN_DESCRIPTORS_SHARE) {
         line_drain(l);
         l->directories = 1;
@@ -287,6 +310,7 @@ bool line_submit(struct line *l, const char *name, struct directory *directory, 
         return false;
     }
     directory_use(directory);
+    directory_use(e->file.destination.directory);
     if (l->first == NULL)
         l->first = e;
     else
@@ -295,6 +319,7 @@ bool line_submit(struct line *l, const char *name, struct directory *directory, 
     l->count++;
     ++*count_of_name(l, e->hash);
     ++*count_of_directory(l, directory);
+    ++*count_of_directory(l, e->file.destination.directory);
     while (l->first != NULL && pipeline_is_over(&l->first->job))
         finish_first(l);
     if (l->again != NULL)

@@ -16,18 +16,14 @@
 #include "base/thread.h"
 #include "gpu/gpu.h"
 #include "src/cleanup.h"
+#include "src/destination.h"
+#include "src/devices.h"
 #include "src/leave.h"
 #include "src/messages.h"
 #include "src/operands.h"
 #include "src/options.h"
 #include "src/testing.h"
 #include "src/version.h"
-
-static void print_line(void *ctx, const char *text)
-{
-    (void)ctx;
-    puts(text);
-}
 
 /* Makes sure that descriptors 0 to 2 are open.  If one were closed, the next file that is opened
  * would get its number, and messages could be written into that file.  So this opens a closed one
@@ -105,7 +101,7 @@ static int run(int argc, char **argv)
         options_matchers();
         break;
     case ACTION_LIST_DEVICES:
-        gpu_list_devices(print_line, NULL);
+        devices_list(o.json, &m);
         break;
     default:
 #ifdef HAVE_CUDA /* without CUDA, leave is never called (pipeline_leave) */
@@ -114,7 +110,8 @@ static int run(int argc, char **argv)
         choose_queues(pipeline_level(&o.pipeline));
         testing_configure(&o.pipeline);
         cleanup_init();
-        may_exit = operands_process(&o, &m);
+        if (destination_prepare(&o, &m))
+            may_exit = operands_process(&o, &m);
         break;
     }
     if (!m.stop)

@@ -98,11 +98,9 @@ char *names_join(const char *first, size_t length, const char *second)
     return s;
 }
 
-char *names_decompressed(const char *name, const char *suffix)
+const char *names_replacement(const char *suffix)
 {
-    const bool is_tar = strcasecmp(suffix, ".tgz") == 0 || strcasecmp(suffix, ".taz") == 0;
-
-    return names_join(name, (size_t)(suffix - name), is_tar ? ".tar" : "");
+    return strcasecmp(suffix, ".tgz") == 0 || strcasecmp(suffix, ".taz") == 0 ? ".tar" : "";
 }
 
 const char *names_base(const char *name)

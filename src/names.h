@@ -34,9 +34,9 @@ const char *names_guess(int i, const char *own);
  * short. */
 char *names_join(const char *first, size_t length, const char *second);
 
-/* Returns the name that `name` decompresses to, for the caller to free.  `suffix` is what
- * names_suffix found in it.  NULL if memory is short. */
-char *names_decompressed(const char *name, const char *suffix);
+/* Returns what takes the place of a compressed file's suffix when it is decompressed: ".tar" or
+ * nothing. */
+const char *names_replacement(const char *suffix);
 
 /* Returns the last component of a name: all after the last slash, which may be nothing. */
 const char *names_base(const char *name);

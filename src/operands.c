@@ -29,6 +29,7 @@
 
 #include "src/alone.h"
 #include "src/compress.h"
+#include "src/filelist.h"
 #include "src/line.h"
 #include "src/names.h"
 #include "src/operands.h"
@@ -67,26 +68,29 @@ static bool is_plain(const struct operands *w, const struct stat *st)
 /* Whether the output exists already, so that -f removes it or the user is asked.  Such a file must
  * be worked on alone.  Beside others, -f would remove the old output even if the program then ends
  * at an earlier file, and the question could come before questions about earlier files. */
-static bool has_output(const struct operands *w, const char *name,
-                       const struct directory *directory)
+static bool has_output(struct operands *w, const char *name, struct directory *directory)
 {
-    const char *base = names_base(name), *suffix = names_packed_suffix(base, w->run.o->suffix);
+    const struct options *o = w->run.o;
+    const char *base = names_base(name), *suffix = names_packed_suffix(base, o->suffix);
+    struct destination to;
     char *output = NULL;
     struct stat st;
     bool is_there;
 
-    if (w->run.o->action == ACTION_TEST)
+    if (o->action == ACTION_TEST)
         return false;
     /* The name will be shortened, and may then be equal to another output's. */
-    if (strlen(base) + strlen(w->run.o->suffix) > NAME_MAX)
+    if (strlen(base) + strlen(o->suffix) > NAME_MAX)
         return true;
-    if (!w->may_ask && (!w->run.o->force || w->run.o->atomic))
+    if (!w->may_ask && (!o->force || o->atomic))
         return false;
-    if (w->run.o->action == ACTION_COMPRESS)
-        output = names_join(base, strlen(base), w->run.o->suffix);
+    if (!destination_find(&to, &w->run.outputs, o, name, directory))
+        return true;
+    if (o->action == ACTION_COMPRESS)
+        output = names_join(base, strlen(base), o->suffix);
     else if (suffix != NULL)
-        output = names_decompressed(base, suffix);
-    is_there = output == NULL || fstatat(directory->fd, output, &st, AT_SYMLINK_NOFOLLOW) == 0;
+        output = names_join(base, (size_t)(suffix - base), names_replacement(suffix));
+    is_there = output == NULL || fstatat(to.directory->fd, output, &st, AT_SYMLINK_NOFOLLOW) == 0;
     free(output);
     return is_there;
 }
@@ -236,8 +240,14 @@ static bool may_be_side_by_side(const struct options *o)
 
 static void do_operand(struct operands *w, const char *operand)
 {
-    struct directory *directory = directory_of(&w->last, operand);
+    struct directory *directory;
 
+    if (destination_goes_up(w->run.o, operand)) {
+        line_drain(&w->line);
+        msg_warning(w->run.m, "%s: has .. in its path -- ignored", operand);
+        return;
+    }
+    directory = directory_of(&w->last, operand);
     if (directory != NULL && walk_begin(&w->walk, operand)) {
         do_file(w, w->walk.path, directory);
         do_entries(w);
@@ -246,30 +256,71 @@ static void do_operand(struct operands *w, const char *operand)
     }
 }
 
+/* Works on the operand that --files-from names.  As in xz, "-" is a file. */
+static void do_listed(struct operands *w, const char *name)
+{
+    progress_found(&w->run.progress, 1);
+    do_operand(w, strcmp(name, "-") == 0 ? "./-" : name);
+}
+
+/* Works on all operands that --files-from names. */
+static void do_list(struct operands *w)
+{
+    const struct options *o = w->run.o;
+    const char *path = strcmp(o->files_from, "-") == 0 ? "stdin" : o->files_from;
+    struct messages *m = w->run.m;
+    struct filelist list;
+    enum filelist_step step =
+        filelist_open(&list, o->files_from, o->null_names) ? FILELIST_NAME : FILELIST_ERROR;
+    const char *name;
+    int error = errno;
+
+    if (o->name_count == 0)
+        progress_found(&w->run.progress, -1); /* standard input, which is no input here */
+    while (step == FILELIST_NAME && !m->stop) {
+        /* A program that writes names may wait for what becomes of them. */
+        if (filelist_waits(&list))
+            line_drain(&w->line);
+        step = filelist_next(&list, &name);
+        error = errno;
+        if (step == FILELIST_NAME)
+            do_listed(w, name);
+    }
+    line_drain(&w->line);
+    if (step == FILELIST_ERROR)
+        msg_error(m, "%s: %s", path, strerror(error));
+    else if (step == FILELIST_ZERO)
+        msg_error(m, "%s: a name has a zero byte; for names that end with one, give --null", path);
+    filelist_close(&list);
+}
+
 /* Works on all operands. */
 static void do_all(struct operands *w)
 {
     const struct options *o = w->run.o;
 
-    if (o->name_count == 0)
+    if (o->name_count == 0 && o->files_from == NULL)
         do_operand(w, "-");
     for (int i = 0; i < o->name_count && !w->run.m->stop; i++)
         do_operand(w, o->names[i]);
+    if (o->files_from != NULL && !w->run.m->stop)
+        do_list(w);
     line_drain(&w->line);
 }
 
 static void begin_progress(struct progress *p, const struct options *o)
 {
-    progress_start(p, &(struct progress_run){
-                          .asked = o->progress,
-                          .verbose = o->verbose > 0 && !o->no_progress,
-                          .to_stdout = o->to_stdout || o->action == ACTION_LIST ||
-                                       (o->name_count == 0 && o->action != ACTION_TEST),
-                          .expanding = o->action != ACTION_COMPRESS,
-                          .recursive = o->recursive,
-                          .names = o->names,
-                          .name_count = o->name_count,
-                      });
+    progress_start(
+        p, &(struct progress_run){
+               .asked = o->progress,
+               .verbose = o->verbose > 0 && !o->no_progress,
+               .to_stdout = o->to_stdout || o->action == ACTION_LIST || o->json ||
+                            (o->name_count == 0 && o->output == NULL && o->action != ACTION_TEST),
+               .expanding = o->action != ACTION_COMPRESS,
+               .recursive = o->recursive || o->files_from != NULL,
+               .names = o->names,
+               .name_count = o->name_count,
+           });
 }
 
 bool operands_process(const struct options *o, struct messages *m)
@@ -305,9 +356,11 @@ bool operands_process(const struct options *o, struct messages *m)
     if (o->action == ACTION_COMPRESS && o->verbose > 1 && run->pipeline != NULL &&
         !options_name_one(o))
         compress_report_run(m, run->pipeline);
-    if (o->action == ACTION_LIST && o->name_count > 1 && !m->quiet && !m->stop)
+    if (o->action == ACTION_LIST && (o->name_count > 1 || o->files_from != NULL) && !o->json &&
+        !m->quiet && !m->stop)
         list_print_totals(&run->list);
     directory_forget(&w.last);
+    directory_forget(&run->outputs);
     line_free(&w.line);
     walk_free(&w.walk);
     if (run->pipeline != NULL)

@@ -7,12 +7,14 @@
  */
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bgzf.h"
 #include "base/limits.h"
@@ -28,15 +30,25 @@ enum {
     OPTION_BITS,
     OPTION_COMPRESS,
     OPTION_DEVICE,
+    OPTION_EXCLUDE_COMPRESSED,
+    OPTION_FILES0,
+    OPTION_FILES_FROM,
     OPTION_FORMAT,
     OPTION_HUFFMAN,
+    OPTION_JSON,
     OPTION_LEVEL,
     OPTION_LIST_DEVICES,
     OPTION_MATCHER,
+    OPTION_MEMORY,
+    OPTION_MIRROR,
     OPTION_NO_PROGRESS,
+    OPTION_NO_SPARSE,
+    OPTION_NULL,
+    OPTION_OUTPUT_DIR,
     OPTION_PRESUME_INPUT_TTY,
     OPTION_PROGRESS,
     OPTION_RM,
+    OPTION_SPARSE,
     /* OPTION_OF_PEER + i: long option i of the program by whose name gzlzss is called (peers.h). */
     OPTION_OF_PEER = 1024,
 };
@@ -54,6 +66,7 @@ enum strategy { STRATEGY_OF_LEVEL, STRATEGY_HUFFMAN, STRATEGY_RLE };
 struct wishes {
     bool ascii, decompress, test, list;
     const char *suffix;         /* the argument of -S; NULL: the format's suffix */
+    bool remove;                /* --rm */
     int no_name, no_time;       /* -1: the default of the action */
     const char *suffix_source;  /* the source of -S (`source` in struct messages) */
     const char *matcher_source; /* the source of --matcher */
@@ -71,7 +84,7 @@ enum effect_kind {
     COUNT,    /* an int grows by one */
     NUMBER,   /* an int becomes the argument, which must be a number from `value` to `most` */
     WORD,     /* an enumeration becomes the index of the argument in `words` */
-    TEXT,     /* a const char * becomes the argument */
+    TEXT,     /* a const char * becomes the argument, or "-" if there is none */
     SOURCE,   /* a const char * becomes the option's source, as `source` in struct messages */
     ODD,      /* apply_odd has a case for the option */
 };
@@ -81,6 +94,7 @@ _Static_assert(sizeof(enum action) == sizeof(int), "the same size");
 _Static_assert(sizeof(enum backend) == sizeof(int), "the same size");
 _Static_assert(sizeof(enum container) == sizeof(int), "the same size");
 _Static_assert(sizeof(enum strategy) == sizeof(int), "the same size");
+_Static_assert(sizeof(enum sparse) == sizeof(int), "the same size");
 
 /* What an option does to one member of one struct. */
 struct effect {
@@ -102,10 +116,12 @@ enum in_gzip { NOT_IN_GZIP, IN_GZIP, IN_GZIP_BY_NAME };
 struct option_row {
     /* The option's letter, or an OPTION_ number; 0: the row is a heading of --help. */
     int id;
-    const char *name;         /* the long name; NULL: there is only a letter */
-    const char *argument;     /* the argument's name in --help; NULL: no argument */
+    const char *name; /* the long name; NULL: there is only a letter */
+    /* The argument's name in --help, in brackets if the argument may be missing; NULL: no
+     * argument. */
+    const char *argument;
     const char *help;         /* text in --help; NULL: not listed */
-    struct effect effects[2]; /* if several rows have the same id, the first one's count */
+    struct effect effects[3]; /* if several rows have the same id, the first one's count */
     enum in_gzip in_gzip;     /* the same */
     const char *in_mpi;       /* text in gzlzss-mpi's --help, SAME for `help`; NULL: not listed */
 };
@@ -140,6 +156,7 @@ struct option_row {
 #define ACTS(as) {.kind = SET_INT, MEMBER(enum action, options, action), .value = (as)}
 #define CONTAINS(as) \
     {.kind = SET_INT, MEMBER(enum container, options, pipeline.container), .value = (as)}
+#define SPARSE(as) {.kind = SET_INT, MEMBER(enum sparse, options, sparse), .value = (as)}
 #define LEVEL(n) SETS_INT(options, pipeline.level, n)
 #define STRATEGY(as) {.kind = SET_INT, MEMBER(enum strategy, wishes, strategy), .value = (as)}
 #define THREADS \
@@ -148,6 +165,7 @@ struct option_row {
 
 /* Complete rows: */
 #define SYNONYM(of, also) {.id = (of), .name = (also)}
+#define SYNONYM_WITH(of, also, takes) {.id = (of), .name = (also), .argument = (takes)}
 #define DIGIT(n) {.id = '0' + (n), DOES(LEVEL(n)), .in_gzip = IN_GZIP}
 
 /* The value of a macro that is a number, as a string. */
@@ -169,12 +187,20 @@ static const struct option_row rows[] = {
      DOES(SETS(wishes, test)), .in_mpi = SAME},
     {'c', "stdout", NULL, "write to standard output, keep input files",
      DOES(SETS(options, to_stdout))},
+    {'o', "output", "FILE", "write to FILE, keep input file",
+     DOES(TAKES_TEXT(options, output), CLEARS(options, to_stdout))},
+    {OPTION_OUTPUT_DIR, "output-dir", "DIR", "put all outputs into DIR, keep input files",
+     DOES(TAKES_TEXT(options, output_dir), CLEARS(options, mirror), CLEARS(options, to_stdout))},
+    {OPTION_MIRROR, "output-dir-mirror", "DIR", "the same, in directories like the inputs'",
+     DOES(TAKES_TEXT(options, output_dir), SETS(options, mirror), CLEARS(options, to_stdout))},
 
     {.help = "Which files:"},
     {'f', "force", NULL, "overwrite output; allow links and terminals", DOES(SETS(options, force)),
      .in_mpi = "overwrite output; allow links"},
-    {'k', "keep", NULL, "keep input files", DOES(SETS(options, keep)), .in_mpi = SAME},
-    {OPTION_RM, "rm", NULL, "remove input files: undo -k", DOES(CLEARS(options, keep))},
+    {'k', "keep", NULL, "keep input files", DOES(SETS(options, keep), CLEARS(wishes, remove)),
+     .in_mpi = SAME},
+    {OPTION_RM, "rm", NULL, "remove input files, also with --output...",
+     DOES(CLEARS(options, keep), SETS(wishes, remove))},
     {'r', "recursive", NULL, "go through directories", DOES(SETS(options, recursive))},
     {'S', "suffix", "SUF", "use suffix SUF in place of .gz",
      DOES(TAKES_TEXT(wishes, suffix), NOTES_SOURCE(wishes, suffix_source)), .in_mpi = SAME},
@@ -188,10 +214,20 @@ static const struct option_row rows[] = {
     {'M', "time", NULL, "store or restore the time", DOES(SETS_INT(wishes, no_time, 0))},
     {'A', "alias", "NAME", "store NAME for standard input", DOES(TAKES_TEXT(options, alias))},
     {'C', "comment", "TEXT", "store TEXT as a comment", DOES(TAKES_TEXT(options, comment))},
+    {OPTION_FILES_FROM, "files-from", "FILE", "take more names from FILE, one a line; -: stdin",
+     DOES(TAKES_TEXT(options, files_from))},
+    {OPTION_NULL, "null", NULL, "names in that FILE end with zero bytes",
+     DOES(SETS(options, null_names))},
+    {OPTION_EXCLUDE_COMPRESSED, "exclude-compressed", NULL,
+     "skip files that start as compressed data", DOES(SETS(options, exclude_compressed))},
     {OPTION_ATOMIC, "atomic", NULL, "let an output have its name only when it is whole",
      DOES(SETS(options, atomic))},
     {'Y', "synchronous", NULL, "sync output to disk before removing input",
      DOES(SETS(options, synchronous)), .in_mpi = "sync output to disk, also with -k"},
+    {OPTION_SPARSE, "sparse", NULL, "with -d, make holes of zeros in stdout, too",
+     DOES(SPARSE(SPARSE_ALWAYS))},
+    {OPTION_NO_SPARSE, "no-sparse", NULL, "with -d, write zeros, make no holes",
+     DOES(SPARSE(SPARSE_NEVER))},
 
     {.help = "How to compress:"},
     {'0', NULL, NULL, "store, do not compress", DOES(LEVEL(0)), .in_mpi = SAME},
@@ -206,6 +242,7 @@ static const struct option_row rows[] = {
     {'p', "processes", "N", "use N threads, 1 to 1024; default, and 0: all cores", DOES(THREADS),
      .in_mpi = "threads of a rank; default: its share of the machine"},
     {'T', "threads", "N", "the same", DOES(THREADS)},
+    {OPTION_MEMORY, "memory", "LIMIT", "use at most LIMIT bytes, as 500M, 4GiB, 80%", DOES(IS_ODD)},
     {'b', "blocksize", "KiB",
      "segments of KiB, 32 to 32768 (or as 512k, 4M);\n"
      "                           default: 2048, and 4096 from level 10 on",
@@ -248,6 +285,8 @@ static const struct option_row rows[] = {
      DOES(SETS(options, progress), CLEARS(options, no_progress))},
     {OPTION_NO_PROGRESS, "no-progress", NULL, "show no progress, even with -v on a terminal",
      DOES(SETS(options, no_progress), CLEARS(options, progress))},
+    {OPTION_JSON, "json", NULL, "report, list and test as JSON, one object a line",
+     DOES(SETS(options, json))},
     {'h', "help", NULL, "give this help", DOES(ACTS(ACTION_HELP)), .in_mpi = SAME},
     {'L', "license", NULL, "display the license", DOES(ACTS(ACTION_LICENSE))},
     {'V', "version", NULL, "display the version number", DOES(ACTS(ACTION_VERSION)),
@@ -283,6 +322,12 @@ static const struct option_row rows[] = {
     DIGIT(6),
     DIGIT(7),
     DIGIT(8),
+    /* Names that xz and zstd have: */
+    SYNONYM_WITH(OPTION_FILES_FROM, "files", "[FILE]"),
+    {OPTION_FILES0, "files0", "[FILE]", NULL,
+     DOES(TAKES_TEXT(options, files_from), SETS(options, null_names))},
+    SYNONYM_WITH(OPTION_MEMORY, "memlimit", "LIMIT"),
+    SYNONYM_WITH(OPTION_OUTPUT_DIR, "output-dir-flat", "DIR"),
 };
 
 /* clang-format on */
@@ -358,6 +403,38 @@ static bool parse_kib(const char *text, long min, long max, long *kib)
         return false;
     *kib *= scale;
     return *kib >= min && *kib <= max;
+}
+
+/* Reads a limit on memory: 1 to 100 with a percent sign after it, or a number of bytes, 1 or more.
+ * A unit may follow the number, KiB to TiB, in all ways in which xz and zstd write it: k, K, Ki,
+ * KiB, kB, KB.  Sets one of *bytes and *percent, and the other to 0. */
+static bool parse_limit(const char *text, uint64_t *bytes, unsigned *percent)
+{
+    static const char units[] = "kmgt";
+    const char *unit;
+    char *end;
+
+    errno = 0;
+    *percent = 0;
+    *bytes = strtoull(text, &end, 10);
+    if (errno != 0 || *text < '0' || *text > '9' || *bytes == 0)
+        return false;
+    if (strcmp(end, "%") == 0 && *bytes <= 100) {
+        *percent = (unsigned)*bytes;
+        *bytes = 0;
+        return true;
+    }
+    unit = *end != '\0' ? strchr(units, tolower((unsigned char)*end)) : NULL;
+    if (unit != NULL) {
+        const int shift = 10 * (int)(unit - units + 1);
+
+        if (*bytes > UINT64_MAX >> shift)
+            return false;
+        *bytes <<= shift;
+        end += end[1] == 'i' ? 2 : 1;
+    }
+    end += *end == 'B';
+    return *end == '\0';
 }
 
 /* Whether the program is called by its own name.  Under one of gzip's names, it prints gzip's
@@ -441,6 +518,11 @@ static bool apply_odd(struct options *o, struct wishes *w, int id, const char *a
         else
             o->matcher = argument;
         return true;
+    case OPTION_MEMORY:
+        if (parse_limit(argument, &o->memory, &o->memory_percent))
+            return true;
+        msg_error(m, "invalid limit on memory '%s': give bytes, or as 500M, 4GiB, 80%%", argument);
+        return false;
     default: /* 'Z' */
         msg_error(m, "-Z not supported in this version");
         return try_help(m);
@@ -477,7 +559,7 @@ static bool apply(struct options *o, struct wishes *w, const struct option_row *
             ok = apply_word(e, argument, to, m);
             break;
         case TEXT:
-            *(const char **)to = argument;
+            *(const char **)to = argument != NULL ? argument : "-";
             break;
         case SOURCE:
             *(const char **)to = m->source;
@@ -524,6 +606,14 @@ static int default_threads(void)
 
 _Static_assert(LZ_LEVEL_MAX >= 10 && LZ_LEVEL_MAX < 20, "parse knows a 1 and one more digit");
 
+/* Whether an option has an argument, as getopt_long wants to know it. */
+static int argument_of(const struct option_row *row)
+{
+    if (row->argument == NULL)
+        return no_argument;
+    return row->argument[0] == '[' ? optional_argument : required_argument;
+}
+
 #define LONG_OPTIONS (ROWS + PEER_OPTIONS_MAX)
 #define LETTERS (3 * ROWS + 2 * PEER_OPTIONS_MAX + 32)
 
@@ -534,11 +624,18 @@ static bool needs_argument(const struct peer_option *p)
     return p->argument != NULL && p->kind != PEER_REFUSED;
 }
 
-/* Makes getopt_long's tables from the peer's options and from `rows`.  peer may be NULL. */
-static void make_tables(const struct peer *peer, struct option long_options[LONG_OPTIONS + 1],
-                        char letters[LETTERS])
+/* getopt_long's tables. */
+struct tables {
+    struct option long_options[LONG_OPTIONS + 1];
+    char letters[LETTERS];
+};
+
+/* Makes the tables, which are all zeros, from the peer's options and from `rows`.  peer may be
+ * NULL. */
+static void make_tables(const struct peer *peer, struct tables *t)
 {
-    char *end = letters;
+    struct option *const long_options = t->long_options;
+    char *end = t->letters;
     int n = 0;
 
     /* With '-', getopt_long returns operands where they stand, and does not reorder argv.  Then
@@ -567,7 +664,7 @@ static void make_tables(const struct peer *peer, struct option long_options[LONG
             continue;
         if (rows[i].name != NULL) {
             long_options[n].name = rows[i].name;
-            long_options[n].has_arg = rows[i].argument != NULL ? required_argument : no_argument;
+            long_options[n].has_arg = argument_of(&rows[i]);
             long_options[n++].val = rows[i].id;
         }
         if (rows[i].id < 256) {
@@ -703,22 +800,34 @@ static bool apply_found(struct options *o, struct wishes *w, const struct source
     }
 }
 
-/* Reads one source of options.  Moves its operands to argv[1] and after, and sets argc to their
- * number plus 1.  False, with a message printed, if an argument is wrong. */
-static bool parse(struct options *o, struct wishes *w, struct source_of_options *from,
-                  struct messages *m)
+/* In gzip, -M stores the time and takes no operand; in xz and zstd, it limits the memory.  Whether
+ * `operand`, which follows -M, is such a limit, and not a file.  Then prints what to write instead:
+ * without the error, the command would look for a file of that name, and then work on the other
+ * files without a limit.  Called by one of gzip's names, the command does what gzip does. */
+static bool is_limit(const char *operand, struct messages *m)
+{
+    uint64_t bytes;
+    unsigned percent;
+
+    if (!has_own_name(m) || !parse_limit(operand, &bytes, &percent) || access(operand, F_OK) == 0)
+        return false;
+    msg_error(m, "-M %s: -M stores the time, as in gzip; for a limit on memory, give --memory=%s",
+              operand, operand);
+    return true;
+}
+
+/* Reads one source of options, by these tables (see parse). */
+static bool parse_by(const struct tables *t, struct options *o, struct wishes *w,
+                     struct source_of_options *from, struct messages *m)
 {
     const bool operands_last = getenv("POSIXLY_CORRECT") != NULL;
-    /* Too large for the stack.  Only one thread reads options. */
-    static struct option long_options[LONG_OPTIONS + 1];
-    static char letters[LETTERS];
+    const struct option *const long_options = t->long_options;
+    const char *const letters = t->letters;
     bool after_one = false; /* the last letter of this argument was 1 */
     /* The first operand in an environment variable, where an operand is an error. */
     const char *operand = NULL;
-    int names = 0;
+    int names = 0, before = 0; /* the id of the argument before this one */
 
-    memset(long_options, 0, sizeof(long_options));
-    make_tables(from->peer, long_options, letters);
     opterr = 0; /* say_wrong_option prints errors */
     optind = 0; /* makes getopt_long start from the beginning */
     for (;;) {
@@ -733,6 +842,9 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
         }
         if (id == -1)
             break;
+        if (id == OPERAND && before == 'M' && is_limit(optarg, m))
+            return try_help(m);
+        before = id;
         if (id == OPERAND && from->variable == NULL) {
             from->argv[++names] = optarg;
             if (operands_last)
@@ -755,7 +867,7 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
         after_one = id == '1' && row < 0 && optind == argument;
         if (!apply_found(o, w, from, id, row >= 0 ? long_options[row].name : NULL, m))
             return false;
-        if (o->action != ACTION_COMPRESS)
+        if (o->action > ACTION_LIST_DEVICES)
             return true; /* --help and similar options act at once, whatever follows */
     }
     /* Arguments after "--" are operands, too.  (GZIP must not contain "--"; see below.) */
@@ -774,6 +886,24 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
         from->argv[++names] = from->argv[optind++];
     from->argc = 1 + names;
     return true;
+}
+
+/* Reads one source of options.  Moves its operands to argv[1] and after, and sets argc to their
+ * number plus 1.  False, with a message printed, if an argument is wrong or memory is short. */
+static bool parse(struct options *o, struct wishes *w, struct source_of_options *from,
+                  struct messages *m)
+{
+    struct tables *t = calloc(1, sizeof(*t)); /* the stack may be small */
+    bool ok = t != NULL;
+
+    if (ok) {
+        make_tables(from->peer, t);
+        ok = parse_by(t, o, w, from, m);
+    } else {
+        msg_error(m, "memory exhausted");
+    }
+    free(t);
+    return ok;
 }
 
 /* Splits the text of an environment variable into words, as argv[1] and so on.  The words are in
@@ -893,6 +1023,36 @@ static bool suit_bgzf(const struct options *o, struct messages *m)
     return true;
 }
 
+/* Concludes where outputs go, and which inputs stay.  False, with a message printed, if the options
+ * contradict each other. */
+static bool conclude_files(struct options *o, const struct wishes *w, struct messages *m)
+{
+    if (o->to_stdout || o->action == ACTION_TEST || o->action == ACTION_LIST)
+        o->output = o->output_dir = NULL;
+    if (o->output != NULL && o->output_dir != NULL) {
+        msg_error(m, "--output does not go with --output-dir");
+        return false;
+    }
+    if (o->files_from != NULL && strcmp(o->files_from, "-") == 0 && options_read_stdin(o)) {
+        msg_error(m, "standard input cannot be both a list of files and a file");
+        return false;
+    }
+    if (o->output != NULL && strcmp(o->output, "-") == 0) {
+        o->to_stdout = true;
+        o->output = NULL;
+    }
+    if (o->output != NULL && !options_name_one(o)) {
+        msg_error(m, "--output takes one input; for several, give --output-dir");
+        return false;
+    }
+    /* The user has said what to make, and not that it replaces the input. */
+    if ((o->output != NULL || o->output_dir != NULL) && !w->remove)
+        o->keep = true;
+    if (o->output != NULL && o->action == ACTION_DECOMPRESS)
+        o->no_name = true;
+    return true;
+}
+
 /* Sets the fields that depend on several options.  False, with a message printed, if the options
  * contradict each other. */
 static bool conclude(struct options *o, const struct wishes *w, struct messages *m)
@@ -915,6 +1075,8 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
         return false;
     }
     if (o->pipeline.container == CONTAINER_BGZF && !suit_bgzf(o, m))
+        return false;
+    if (!choose_matcher(o, w, m) || !conclude_files(o, w, m))
         return false;
     if (!choose_matcher(o, w, m))
         return false;
@@ -976,7 +1138,7 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
         .pipeline = {.level = LZ_LEVEL_DEFAULT, .backend = BACKEND_AUTO},
     };
     if (!apply_program_name(o, &w, peer, m) || !parse_variables(o, &w, peer, m) ||
-        (o->action == ACTION_COMPRESS && !parse(o, &w, &command, m)))
+        (o->action <= ACTION_LIST_DEVICES && !parse(o, &w, &command, m)))
         return false;
     o->names = argv + 1;
     o->name_count = command.argc - 1;
@@ -987,7 +1149,15 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
 
 bool options_name_one(const struct options *o)
 {
-    return o->name_count <= 1 && !o->recursive;
+    return o->name_count <= 1 && !o->recursive && o->files_from == NULL;
+}
+
+bool options_read_stdin(const struct options *o)
+{
+    for (int i = 0; i < o->name_count; i++)
+        if (strcmp(o->names[i], "-") == 0)
+            return true;
+    return o->name_count == 0 && o->files_from == NULL;
 }
 
 void options_free(struct options *o)

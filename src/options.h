@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "src/messages.h"
 #include "pipeline/pipeline.h"
@@ -23,6 +24,13 @@ enum action {
     ACTION_LICENSE,
 };
 
+/* Whether -d makes holes of zeros in its output (base/sparse.h). */
+enum sparse {
+    SPARSE_FILES,  /* in files, but not in standard output */
+    SPARSE_ALWAYS, /* in standard output, too, if it is a file that can be made longer */
+    SPARSE_NEVER,
+};
+
 /* At most this many environment variables hold options: GZIP, GZLZSS, and perhaps that of the
  * program by whose name gzlzss is called (peers.h). */
 #define OPTIONS_VARIABLES 3
@@ -38,16 +46,28 @@ struct options {
     bool no_name; /* do not store the name, or do not restore the stored name */
     bool no_time; /* do not store the time, or do not restore the stored time */
     bool synchronous;
-    bool atomic;            /* name each output only once it is complete */
-    bool progress;          /* show the progress line even if standard error is no terminal */
-    bool no_progress;       /* never show the progress line */
-    bool stdin_is_closed;   /* standard input was closed when the program started */
-    bool presume_input_tty; /* gzip's option for its tests: treat standard input as a terminal */
-    int verbose;            /* how often -v was given */
-    const char *suffix;     /* 1 to NAMES_SUFFIX_MAX bytes */
-    const char *matcher;    /* the argument of --matcher (papers/papers.h), or NULL */
-    const char *alias;      /* the name that the header has for standard input, or NULL */
-    const char *comment;    /* the comment in the header, or NULL */
+    bool atomic;             /* name each output only once it is complete */
+    bool progress;           /* show the progress line even if standard error is no terminal */
+    bool no_progress;        /* never show the progress line */
+    bool stdin_is_closed;    /* standard input was closed when the program started */
+    bool presume_input_tty;  /* gzip's option for its tests: treat standard input as a terminal */
+    int verbose;             /* how often -v was given */
+    bool exclude_compressed; /* do not compress a file that starts as compressed data does */
+    bool json;               /* print a JSON object about each file (json.h) */
+    enum sparse sparse;
+    const char *suffix;  /* 1 to NAMES_SUFFIX_MAX bytes */
+    const char *matcher; /* the argument of --matcher (papers/papers.h), or NULL */
+    const char *alias;   /* the name that the header has for standard input, or NULL */
+    const char *comment; /* the comment in the header, or NULL */
+    /* The output's name; NULL: the name is made from the input's.  There is one input then. */
+    const char *output;
+    const char *output_dir; /* a directory for all outputs; NULL: outputs are beside the inputs */
+    bool mirror;            /* in output_dir, make directories like those of the inputs */
+    /* A file with names of inputs, in addition to `names`; "-": standard input; NULL: none. */
+    const char *files_from;
+    bool null_names; /* these names end with zero bytes, not with newlines */
+    uint64_t memory; /* bytes of memory that the user allows; 0: as many as the system does */
+    unsigned memory_percent; /* the same as a share of what the system allows; 0: see `memory` */
     struct pipeline_config pipeline; /* the limits on memory are not set yet (run.h) */
     /* An option gave the number of threads; if not, it is the number of cores in the affinity
      * mask. */
@@ -73,8 +93,12 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
 /* Frees what options_parse has allocated. */
 void options_free(struct options *o);
 
-/* Whether there is one input: one operand and no --recursive, or no operand (standard input). */
+/* Whether there is one input: one operand and no --recursive, or no operand (standard input); and
+ * no --files-from. */
 bool options_name_one(const struct options *o);
+
+/* Whether standard input is an input: there is no operand at all, or one is "-". */
+bool options_read_stdin(const struct options *o);
 
 /* Prints what --help prints, for a program called by this name. */
 void options_help(const char *program);

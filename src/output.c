@@ -15,8 +15,10 @@
 #include "src/names.h"
 #include "src/output.h"
 
-/* The mode of a new output.  Until it gets the input's attributes, only its owner may read it. */
+/* The mode of a new output.  Until it gets the input's attributes, only its owner may read it.  An
+ * output that gets none is public: the umask decides. */
 #define MODE (S_IRUSR | S_IWUSR)
+#define MODE_PUBLIC (MODE | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH)
 #define FLAGS (O_WRONLY | O_CLOEXEC)
 
 /* How a temporary name begins, and the size of the whole name in bytes, including the final
@@ -63,6 +65,11 @@ static void arm(struct output *o, enum output_kind kind)
     cleanup_arm(&o->armed);
 }
 
+static mode_t mode_of(const struct output *o)
+{
+    return o->is_public ? MODE_PUBLIC : MODE;
+}
+
 /* Creates the file under a name.  Returns 0 or an errno. */
 static int create_as(struct output *o, const char *name, enum output_kind kind)
 {
@@ -70,7 +77,7 @@ static int create_as(struct output *o, const char *name, enum output_kind kind)
     int error = 0;
 
     cleanup_hold(&before);
-    o->fd = openat(o->directory, name, FLAGS | O_CREAT | O_EXCL | O_NOFOLLOW, MODE);
+    o->fd = openat(o->directory, name, FLAGS | O_CREAT | O_EXCL | O_NOFOLLOW, mode_of(o));
     if (o->fd >= 0)
         arm(o, kind);
     else
@@ -90,7 +97,7 @@ static bool create_unnamed(struct output *o)
 
     if (length > 0 && parent == NULL)
         return false;
-    o->fd = openat(o->directory, parent != NULL ? parent : ".", FLAGS | O_TMPFILE, MODE);
+    o->fd = openat(o->directory, parent != NULL ? parent : ".", FLAGS | O_TMPFILE, mode_of(o));
     free(parent);
     if (o->fd < 0)
         return false;

@@ -37,16 +37,17 @@ struct output {
     /* atomic only: other processes open the file by its name and write to it.  So it must have a
      * temporary name instead of none. */
     bool is_shared;
+    bool is_public;              /* the umask says who may read the file, not only its owner */
     int directory;               /* a descriptor that the name is relative to, or AT_FDCWD */
     const char *name;            /* the final name; the caller keeps it until the commit */
     char *temporary;             /* the temporary name, or NULL */
     struct cleanup_output armed; /* registers the file while it has a name and is not committed */
 };
 
-/* Creates the file, with a mode that lets only its owner read it.  For `atomic`, set o->replaces
- * and o->is_shared before the call.  Returns 0 or an errno; after an error, there is no file.
- * EEXIST: a file has this name already, and `atomic` with o->replaces was not asked for.
- * ENAMETOOLONG: the name is too long. */
+/* Creates the file, with a mode that lets only its owner read it, unless o->is_public is set before
+ * the call.  For `atomic`, set o->replaces and o->is_shared before it.  Returns 0 or an errno;
+ * after an error, there is no file.  EEXIST: a file has this name already, and `atomic` with
+ * o->replaces was not asked for.  ENAMETOOLONG: the name is too long. */
 int output_create(struct output *o, int directory, const char *name, bool atomic);
 
 /* Closes the file for writing.  Call it when everything is written: some file systems report the

@@ -19,7 +19,7 @@ static const struct peer_option gzip_options[] = {
     {.letter = '0', .kind = PEER_NONE}, {.letter = 'A', .kind = PEER_NONE},
     {.letter = 'C', .kind = PEER_NONE}, {.letter = 'K', .kind = PEER_NONE},
     {.letter = 'U', .kind = PEER_NONE}, {.letter = 'Y', .kind = PEER_NONE},
-    {.letter = 'z', .kind = PEER_NONE},
+    {.letter = 'o', .kind = PEER_NONE}, {.letter = 'z', .kind = PEER_NONE},
 };
 
 /* --- pigz (2.6 and 2.8) --------------------------------------------------------------------- */
@@ -46,7 +46,6 @@ static const char *const igzip_names[] = {"igzip", NULL};
 /* igzip's levels are 0 to 3, and level 0 compresses. */
 static const struct peer_option igzip_options[] = {
     {'0', NULL, NULL, "compress fastest, as -1", PEER_MEANS, "level=1"},
-    {'o', NULL, "FILE", "a name for the output", PEER_REFUSED, NULL},
     {'z', NULL, NULL, "compress, which is the default; also --compress", PEER_MEANS, "compress"},
 };
 
@@ -62,7 +61,6 @@ static const struct peer_option bgzip_options[] = {
     {'i', "index", NULL, "make an index", PEER_REFUSED, NULL},
     {'I', "index-name", "FILE", "the index's name", PEER_REFUSED, NULL},
     {'l', "compress-level", "N", "compress at level N; also --level", PEER_MEANS, "level"},
-    {'o', "output", "FILE", "a name for the output", PEER_REFUSED, NULL},
     {'r', "reindex", NULL, "make an index of a compressed file", PEER_REFUSED, NULL},
     {'s', "size", "N", "decompress N bytes", PEER_REFUSED, NULL},
 };

@@ -15,6 +15,7 @@
 #include "base/isal.h"
 #include "base/limits.h"
 #include "compat/crc.h"
+#include "src/report.h"
 #include "src/run.h"
 
 /* --- Limits --------------------------------------------------------------------------------- */
@@ -40,7 +41,8 @@ bool run_is_minor(const struct run *r, const struct file *f)
     struct pollfd p = {.fd = f->in_fd, .events = POLLIN};
     int ready;
 
-    if (!options_name_one(r->o) || limits_mapped() != UINT64_MAX)
+    if (!options_name_one(r->o) || limits_mapped() != UINT64_MAX || r->o->memory > 0 ||
+        r->o->memory_percent > 0)
         return false;
     if (S_ISFIFO(f->in_stat.st_mode))
         return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0 &&
@@ -90,6 +92,17 @@ static long most_descriptors(void)
     return limit.rlim_cur < INT_MAX ? (long)limit.rlim_cur : INT_MAX;
 }
 
+/* Applies --memory to the system's limit. */
+static void limit_memory(struct run *r)
+{
+    const struct options *o = r->o;
+
+    if (o->memory_percent > 0)
+        r->config.memory = r->config.memory / 100 * o->memory_percent;
+    else if (o->memory > 0 && o->memory < r->config.memory)
+        r->config.memory = o->memory;
+}
+
 /* Whether there is enough memory for compression.  If not, prints an error. */
 static bool has_memory(const struct run *r)
 {
@@ -110,6 +123,7 @@ bool run_need_limits(struct run *r)
     if (!r->o->threads_given)
         r->config.threads = 0;
     pipeline_limit(&r->config);
+    limit_memory(r);
     r->descriptors = most_descriptors();
     r->config.open_jobs = (unsigned)(r->descriptors / RUN_DESCRIPTORS_SHARE / 2 + 1);
     if (r->config.address_space != UINT64_MAX)
@@ -132,13 +146,14 @@ static void report_isal(struct run *r, const struct file *f)
     msg_note(r->m, "ISA-L not used, so decompression takes 2.5 times as long: %s", isal_why_not());
 }
 
-void run_account(struct run *r, const struct file *f)
+void run_account(struct run *r, struct file *f)
 {
     if (f->made_temporary && !r->told_temporary && !r->m->quiet) {
         r->told_temporary = true;
         msg_note(r->m, "%s: --atomic uses a temporary name here", f->operand);
     }
     report_isal(r, f);
+    report_print(r->m, f);
     msg_merge_status(r->m, &f->m);
     r->m->stop |= f->m.stop;
     progress_file_done(&r->progress, &f->shown, file_regular_size(f), f->in_bytes, f->out_bytes);

@@ -19,6 +19,7 @@ struct run {
     struct messages *m;
     struct list list;
     struct progress progress;
+    struct last_directory outputs; /* for destination_find */
     struct pipeline *pipeline;     /* NULL until run_need_pipeline */
     struct pipeline_config config; /* o->pipeline, with the system's limits */
     bool knows_limits;             /* run_need_limits was called */
@@ -44,7 +45,7 @@ bool run_need_limits(struct run *r);
  * the regular file for which the pipeline is needed; 0 if it is needed for something else. */
 bool run_need_pipeline(struct run *r, uint64_t size);
 
-/* Adds a finished file's status to the run's, and its bytes to the progress. */
-void run_account(struct run *r, const struct file *f);
+/* Adds a finished file's status to the run's, and its bytes to the progress; prints its report. */
+void run_account(struct run *r, struct file *f);
 
 #endif

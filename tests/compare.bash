@@ -37,10 +37,12 @@
 #     equal.)
 #   - The texts of -h, -L and -V.
 #   - gzlzss restores the first member's time.
+#   - With -d, long runs of zeros become holes.
 #   - -b is the size of segments in KiB, not a number of bits.
 #   - -10, -11 and so on are levels.
-#   - gzlzss has more options: -i, -p, -R, -T and long ones.  The message about an ambiguous long
-#     option lists these, too.  Every name and abbreviation that gzip accepts keeps its meaning.
+#   - gzlzss has more options: -i, -o, -p, -R, -T and long ones.  The message about an ambiguous
+#     long option lists these, too.  Every name and abbreviation that gzip accepts keeps its
+#     meaning.
 #
 # shellcheck shell=bash
 # shellcheck disable=SC2094 # "$GEN" text >text reads no file.
@@ -377,6 +379,7 @@ compare_is_meant() {
     *'head -c '*' | gzip -dc' | *'flip '*' | gzip -'* | 'flipped '*'; gzip -dc'*' flip-255-'*) ;;
     # gzlzss's own levels and options.
     *'-12'* | *"GZIP='-10'"* | *"GZIP='--bytes'"* | *' --p '* | *'-b ""'* | *'-dbx '*) ;;
+    "two_files; gzip '-o' text" | "two_files; gzip '-ko' text") ;;
     # Errors in writing a list, or help, to standard output.
     *'gzip -l'*'>/dev/full' | *'gzip -l'*'>&-'* | *'gzip -l'*'1</dev/null'*) ;;
     *'gzip -l big.gz)'*) ;;

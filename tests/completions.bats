@@ -88,6 +88,22 @@ offers() {
     offers
 }
 
+@test "bash: files and directories as values of options" {
+    complete_words gzlzss -o p
+    offers plain.txt packed.gz
+    complete_words gzlzss -ko p
+    offers plain.txt packed.gz
+    complete_words gzlzss --files-from = pl
+    offers plain.txt
+    complete_words gzlzss --output-dir s
+    offers sub
+    complete_words gzlzss --output-dir-mirror=s
+    offers --output-dir-mirror=sub
+    # The value of -o is not an operand's letter.
+    complete_words gzlzss -od p
+    offers plain.txt
+}
+
 @test "bash: files to compress are those that are not compressed" {
     complete_words gzlzss ''
     offers plain.txt 'with space.txt' archive.zip other.xyz sub

@@ -8,7 +8,7 @@ load helpers
 
 # Options that the command accepts and --help does not list.  The manual page must have them; the
 # completions may.
-unlisted='ascii silent to-stdout uncompress'
+unlisted='ascii files files0 memlimit output-dir-flat silent to-stdout uncompress'
 unlisted_letters='H a'
 
 setup() {

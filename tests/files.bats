@@ -556,7 +556,7 @@ on_small_disk() {
         [ "$status" -eq 1 ]
         cmp input ../copy
         [ ! -e input.gz ]
-        "$GEN" zeros 1000000 | "$GZLZSS_COMMAND" >big.gz
+        "$GEN" byte 1000000 | "$GZLZSS_COMMAND" >big.gz
         rm input
         status=0
         "$GZLZSS_COMMAND" -d big.gz 2>>../stderr || status=$?

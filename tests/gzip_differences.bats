@@ -119,6 +119,7 @@ keeps() {
 }
 
 @test "options that gzip does not have" {
+    only_ours -o -
     only_ours -p 1
     only_ours -p1
     only_ours -T 2
@@ -169,6 +170,18 @@ keeps() {
         not cmp -s a b
         [ "$(hex a 0 10)" = "$(hex b 0 10)" ]
     done
+}
+
+@test "long runs of zeros become holes" {
+    truncate -s 1M holes
+    [ "$(du -k holes | cut -f 1)" -eq 0 ] || skip "this file system has no holes"
+    theirs holes
+    cp holes.gz zeros.gz
+    theirs -d holes.gz
+    ours -d zeros.gz
+    cmp holes zeros
+    [ "$(du -k zeros | cut -f 1)" -eq 0 ]
+    [ "$(du -k holes | cut -f 1)" -ge 1024 ]
 }
 
 # compare_made SCRIPT COMMAND: true if the comparison finds no difference between gzip and this

@@ -264,3 +264,57 @@ in_group() {
     in_group 25000000 "$GZLZSS" -12 -b 1024 -k f
     in_group 4000000 "$GZLZSS" -dc -p4 f.gz | cmp - f
 }
+
+# peak COMMAND...: runs the command, and prints the most memory that it had, in KiB.
+peak() {
+    python3 -c '
+import resource, subprocess, sys
+status = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(status)' "$@"
+}
+
+@test "--memory limits what compression and decompression use" {
+    local limit kib
+    have python3 || skip "there is no python3 to ask for the memory"
+    "$GEN" mixed 30000000 >f
+    "$GZLZSS" -nc f >expected
+    [ "$(peak "$GZLZSS" -nc -p16 f)" -gt 40000 ] || skip "nothing here takes much memory"
+    # (Python itself takes 14 MB, so lower limits cannot be measured in this way.)
+    for limit in 20M 40MiB 80000k; do
+        case $limit in
+        20M) kib=20480 ;;
+        40MiB) kib=40960 ;;
+        *) kib=80000 ;;
+        esac
+        # Libraries come on top, but not much.
+        for command in "-nc -p16 --memory=$limit f" "-dc -p16 --memlimit $limit expected"; do
+            # shellcheck disable=SC2086 # The command's words.
+            used=$(peak "$GZLZSS" $command)
+            [ "$used" -lt $((kib + 3000)) ] || fail "$command: $used KiB"
+        done
+        "$GZLZSS" -nc -p16 --memory=$limit f | cmp - expected
+        "$GZLZSS" -dc -p16 --memory=$limit <expected | cmp - f
+    done
+}
+
+@test "--memory: too little is an error before anything is done, as are wrong limits" {
+    local limit
+    echo x >f
+    for limit in 1 1M 5000k; do
+        ends_with 1 "$GZLZSS" --memory=$limit f
+        grep -q "^$NAME: memory exhausted: needs 6 MiB, and the limit is [0-4] MiB$" stderr ||
+            fail "$(cat stderr)"
+        absent f.gz
+    done
+    for limit in '' 0 x 1X 1GG -1 1.5G '1 G' 99999999999999999999 16777216T 1iB % 0% 101% 5%%; do
+        ends_with 1 "$GZLZSS" --memory="$limit" f
+        stderr_is "$NAME: invalid limit on memory '$limit': give bytes, or as 500M, 4GiB, 80%"
+        absent f.gz
+    done
+    for limit in 8388608 8192k 8192K 8192Ki 8192KiB 8192kB 8M 1g 1T 1TiB 9000000B 16777215T 100% \
+        80%; do
+        "$GZLZSS" --memory=$limit f
+        "$GZLZSS" -d --memory=$limit f.gz
+    done
+}

@@ -25,6 +25,10 @@ value_of() {
     matcher) echo help ;;
     backend) echo cpu ;;
     format) echo zlib ;;
+    output) echo - ;;
+    output-dir | output-dir-mirror) echo . ;;
+    files-from) echo /dev/null ;;
+    memory) echo 1G ;;
     *) fail "no value for --$1 in options.bats" ;;
     esac
 }
@@ -327,6 +331,41 @@ with commas between them"
     ends_with 1 env 'GZLZSS=-S .x' "$GZLZSS" -S "$wrong" -k plain
     stderr_is "$name: invalid suffix '$wrong'"
     ends_with 0 env "GZLZSS=-S $wrong" "$GZLZSS" -S .x -k plain
+}
+
+@test "-M before a limit on memory is refused; else it is gzip's -M" {
+    local limit
+    for limit in 1G 500MiB 64k 1000000 2KB 80%; do
+        for options in -M -kM '-9 -M' '-M -M'; do
+            # shellcheck disable=SC2086 # The command's words.
+            ends_with 1 "$GZLZSS" $options $limit plain
+            stderr_is "$(basename "$GZLZSS"): -M $limit: -M stores the time, as in gzip; for a \
+limit on memory, give --memory=$limit" "Try \`$(basename "$GZLZSS") --help' for more information."
+            absent plain.gz
+        done
+    done
+    ends_with 1 env "GZLZSS=-M 1G" "$GZLZSS" plain
+    absent plain.gz
+    # A file of that name, another name, and what follows another option.
+    cp plain 1G
+    ends_with 0 "$GZLZSS" -kM 1G plain
+    [ -e 1G.gz ] && [ -e plain.gz ]
+    rm 1G.gz plain.gz 1G
+    ends_with 1 "$GZLZSS" -k -M none plain
+    stderr_is "$(basename "$GZLZSS"): none: No such file or directory"
+    [ -e plain.gz ]
+    ends_with 1 "$GZLZSS" -kf -M -v 1G plain
+    grep -q '1G: No such file or directory' stderr
+    # By a name of gzip's, gzip's behaviour.
+    ln -s "$GZLZSS" gzip
+    ends_with 1 ./gzip -kf -M 1G plain
+    stderr_is "gzip: 1G: No such file or directory"
+}
+
+@test "--no- and --no are still abbreviations of --no-name, as in gzip" {
+    for option in --no --no- --no-n; do
+        "$GZLZSS" -c $option plain | cmp - plain.z
+    done
 }
 
 @test "an unknown option is refused" {

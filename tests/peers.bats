@@ -172,15 +172,18 @@ refuses() {
     cmp plain copy
 }
 
-@test "igzip: -0 compresses, -z does not decompress, -o is refused" {
+@test "igzip: -0 compresses, -z does not decompress, -o names the output" {
     "$GZLZSS" -1nc plain >fast
     "$GZLZSS" -nc plain >usual
     bin/igzip -0nc plain | cmp - fast
     bin/igzip -0nc -T 2 plain | cmp - fast
     bin/igzip -d -z -nc plain | cmp - usual
     bin/igzip --decompress --compress -nc plain | cmp - usual
-    refuses igzip 'o::a_name_for_the_output' ''
-    absent 5 out
+    bin/igzip -n -o out plain
+    cmp out usual
+    bin/igzip -nkfoout -1 plain
+    cmp out fast
+    [ -e plain ]
 }
 
 @test "containers: what Docker and containerd call" {
@@ -218,6 +221,11 @@ make_bgzf() {
     bin/bgzip -cd data.gz | cmp - plain
     [ -e data.gz ]
     bin/bgzip -d <data.gz | cmp - plain
+    bin/bgzip -d -o out data.gz
+    cmp out plain
+    bin/bgzip --output=out.gz plain
+    cmp out.gz <("$GZLZSS" --format=bgzf -c plain)
+    [ -e plain ]
     bin/bgzip -c plain | cmp - <("$GZLZSS" --format=bgzf -c plain)
     bin/bgzip -c -@ 2 -l 9 plain | cmp - <("$GZLZSS" --format=bgzf -9 -c plain)
     bin/bgzip <plain | cmp - <("$GZLZSS" --format=bgzf -c plain)
@@ -226,7 +234,7 @@ make_bgzf() {
     absent copy
     ! have bgzip || bgzip -dc copy.gz | cmp - plain
     refuses bgzip 'b:offset:decompress_from_an_offset g:rebgzip:cut_as_an_index_says
-        i:index:make_an_index o:output:a_name_for_the_output s:size:decompress_N_bytes
+        i:index:make_an_index s:size:decompress_N_bytes
         r:reindex:make_an_index_of_a_compressed_file' -d
     refused bin/bgzip -d --index-name=5 plain
     stderr_is "bgzip: --index-name: not supported by gzlzss, which this is (the index's name)" \

@@ -345,3 +345,10 @@ for line in lines:
     fits 100
     drawn | grep -q '^new?line ?\[31mred??: [0-9]*%'
 }
+
+@test "--no-progress and --progress: the last counts" {
+    on_pty_slowly 1000000 80 "$GZLZSS" -kf -p1 --no-progress --progress plain >text
+    grep -q MiB/s text
+    on_pty_slowly 1000000 80 "$GZLZSS" -kf -p1 --progress --no-progress plain >text
+    [ ! -s text ] || fail "$(cat text)"
+}

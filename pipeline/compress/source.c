@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/sparse.h"
 #include "pipeline/compress/pipe_reader.h"
 #include "pipeline/compress/source.h"
 #include "pipeline/crew/request.h"
@@ -59,6 +60,7 @@ void source_init(struct source *s, int fd, size_t segment_size, bool fast)
         return;
     s->base = (uint64_t)position;
     s->random_access = (s->size - 1) / segment_size;
+    s->has_holes = sparse_has_holes(fd, s->size);
 }
 
 void source_init_memory(struct source *s, const uint8_t *in, size_t len, size_t segment_size)
@@ -131,6 +133,8 @@ static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, 
             return -1;
         return (ssize_t)have;
     }
+    if (s->has_holes)
+        return sparse_read_at(s->fd, buf, len, s->base + offset);
     if (s->random_access > 0)
         return io_read_at(s->fd, buf, len, s->base + offset);
     while (have < len) {
@@ -242,6 +246,7 @@ bool source_begin_pieces(struct source *s)
     /* Pieces are read in order: the start of a piece is known only once the piece before it was
      * read. */
     s->random_access = 0;
+    s->has_holes = false;
     s->held_room = s->is_pushed ? HELD_FIRST : HELD_SIZE;
     s->held = malloc(s->held_room);
     return s->held != NULL;

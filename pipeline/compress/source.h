@@ -40,6 +40,7 @@ struct source {
     struct pipe_reader *reader; /* reads fd if that is a fast pipe; else NULL */
     size_t segment_size;
     uint64_t random_access; /* segments, from number 0, that can be read in any order */
+    bool has_holes;         /* the file has holes, which sparse_read_at skips */
     uint64_t base;          /* where segment 0 starts in the file, if random_access > 0 */
     uint64_t size;          /* bytes of the file from fd's position on, or of memory; else 0 */
 

@@ -335,19 +335,18 @@ static void test_host_memory(void)
     gpu_restore_thread(&t);
 }
 
-static void count_lines(void *ctx, const char *text)
-{
-    *(int *)ctx += text[0] != '\0';
-}
-
 static void test_devices(void)
 {
     char error[GPU_ERROR_SIZE];
-    int lines = 0;
+    const int count = gpu_count(error);
+    struct gpu_description d;
 
-    CHECK(gpu_count(error) > 0);
-    gpu_list_devices(count_lines, &lines);
-    CHECK_EQ(lines, gpu_count(error));
+    CHECK(count > 0);
+    for (int i = 0; i < count; i++) {
+        gpu_describe(i, &d);
+        CHECK(d.error[0] == '\0' && d.name[0] != '\0' && d.is_supported);
+        CHECK(d.major > 0 && d.multiprocessors > 0 && d.memory > 0);
+    }
 }
 
 int main(void)

@@ -350,6 +350,92 @@ static void verbosity(void)
     good("p -aq");
 }
 
+/* Where outputs go, and which inputs stay. */
+static void outputs(void)
+{
+    const struct options *o = good("p -o out f");
+
+    CHECK(strcmp(o->output, "out") == 0 && o->keep && !o->to_stdout && !o->no_name);
+    o = good("p -d --output=out -N f");
+    CHECK(strcmp(o->output, "out") == 0 && o->no_name);
+    CHECK(good("p -o- f")->to_stdout);
+    CHECK(good("p -o- f")->output == NULL);
+    CHECK(good("p -o out -c f")->output == NULL); /* the last counts */
+    CHECK(!good("p -c -o out f")->to_stdout);
+    CHECK(!good("gzlzsscat -o out f")->to_stdout);
+    CHECK(good("p -t -o out a b")->output == NULL);
+    CHECK(good("p -l -o out a b")->output == NULL);
+    o = good("p --output-dir=d a b");
+    CHECK(strcmp(o->output_dir, "d") == 0 && !o->mirror && o->keep);
+    CHECK(good("p --output-dir-mirror=d a b")->mirror);
+    CHECK(!good("p --output-dir-mirror=d --output-dir-flat=e a b")->mirror);
+    CHECK(good("p --output-dir=d -c a")->output_dir == NULL);
+    bad("p -o out a b", "p: --output takes one input; for several, give --output-dir\n");
+    bad("p -o out -r a", "p: --output takes one input; for several, give --output-dir\n");
+    bad("p -o out --output-dir d", "p: --output does not go with --output-dir\n");
+
+    CHECK(!good("p --rm f")->keep);
+    CHECK(!good("p -k --rm f")->keep);
+    CHECK(good("p --rm -k f")->keep);
+    CHECK(!good("p -o out --rm f")->keep);
+    CHECK(!good("p --rm --output-dir=d f")->keep);
+    CHECK(good("p --rm -o out -k f")->keep);
+    CHECK(!good("igzip --rm f")->keep);
+}
+
+static void lists_of_files(void)
+{
+    const struct options *o = good("p --files-from=l a");
+
+    CHECK(strcmp(o->files_from, "l") == 0 && !o->null_names && !options_name_one(o));
+    CHECK(!options_read_stdin(o));
+    CHECK(good("p --null --files-from=l")->null_names);
+    CHECK(strcmp(good("p --files")->files_from, "-") == 0);
+    CHECK(strcmp(good("p --files=l")->files_from, "l") == 0);
+    o = good("p --files0 a");
+    CHECK(strcmp(o->files_from, "-") == 0 && o->null_names);
+    CHECK(operands_are(o, "a"));
+    CHECK(options_read_stdin(good("p")) && options_read_stdin(good("p a -")));
+    CHECK(!options_read_stdin(good("p --files")) && !options_read_stdin(good("p a")));
+    bad("p --files-from=- -", "p: standard input cannot be both a list of files and a file\n");
+}
+
+static void memory(void)
+{
+    CHECK_EQ(good("p")->memory, 0);
+    CHECK_EQ(good("p --memory=1000")->memory, 1000);
+    CHECK_EQ(good("p --memory=3k")->memory, 3 << 10);
+    CHECK_EQ(good("p --memlimit=3KiB")->memory, 3 << 10);
+    CHECK_EQ(good("p --memory 5MB")->memory, 5 << 20);
+    CHECK_EQ(good("p --memory=100%")->memory_percent, 100);
+    CHECK_EQ(good("p --memory=100% --memory=5")->memory_percent, 0);
+    CHECK_EQ(good("p --memory=16777215T")->memory, (uint64_t)16777215 << 40);
+    bad("p --memory=16777216T",
+        "p: invalid limit on memory '16777216T': give bytes, or as 500M, 4GiB, 80%\n");
+    bad("p --memory=0", "p: invalid limit on memory '0': give bytes, or as 500M, 4GiB, 80%\n");
+    bad("gzlzss -M 2G f", "gzlzss: -M 2G: -M stores the time, as in gzip; for a limit on memory, "
+                          "give --memory=2G\nTry `gzlzss --help' for more information.\n");
+    CHECK(!good("gzlzss -M f 2G")->no_time);
+    CHECK(operands_are(good("gzlzss -M -k 2G"), "2G"));
+    CHECK(operands_are(good("gzip -M 2G"), "2G")); /* as in gzip */
+    CHECK(operands_are(good("gzlzss -M -- 2G"), "2G"));
+}
+
+static void reports(void)
+{
+    CHECK(good("p --json")->json);
+    CHECK(good("p --json --list-devices")->json);
+    CHECK(good("p --list-devices --json")->json);
+    CHECK_EQ(good("p --list-devices --json")->action, ACTION_LIST_DEVICES);
+    CHECK(good("p --progress --no-progress")->no_progress);
+    CHECK(!good("p --progress --no-progress")->progress);
+    CHECK(!good("p --no-progress --progress")->no_progress);
+    CHECK_EQ(good("p -d")->sparse, SPARSE_FILES);
+    CHECK_EQ(good("p -d --no-sparse --sparse")->sparse, SPARSE_ALWAYS);
+    CHECK_EQ(good("p -d --sparse --no-sparse")->sparse, SPARSE_NEVER);
+    CHECK(good("p --exclude-compressed")->exclude_compressed);
+}
+
 /* Operands keep their order, with options anywhere between them. */
 static void operands(void)
 {
@@ -377,8 +463,8 @@ static void wrong_options(void)
     bad("p --suf",
         "p: option '--suffix' requires an argument\nTry `p --help' for more information.\n");
     bad("p --n=1",
-        "p: option '--n=1' is ambiguous; possibilities: '--no-name' '--name' '--no-time' "
-        "'--no-progress'\nTry `p --help' for more information.\n");
+        "p: option '--n=1' is ambiguous; possibilities: '--no-name' '--name' '--no-time' '--null' "
+        "'--no-sparse' '--no-progress'\nTry `p --help' for more information.\n");
     bad("p --li",
         "p: option '--li' is ambiguous; possibilities: '--list' '--list-devices' '--license'\n"
         "Try `p --help' for more information.\n");
@@ -391,6 +477,8 @@ static void wrong_options(void)
     CHECK_EQ(good("p --de")->action, ACTION_DECOMPRESS);
     CHECK_EQ(good("p --lis")->action, ACTION_LIST);
     CHECK(good("p --rec")->recursive);
+    CHECK(good("p --no")->no_name);
+    CHECK(good("p --no-")->no_name);
 }
 
 /* The variable GZLZSS is read before the command line, and may hold all options but no operands. */
@@ -586,11 +674,9 @@ static void peers(void)
     CHECK_EQ(good("igzip -d -z f")->action, ACTION_COMPRESS);
     CHECK_EQ(good("igzip --compress f")->action, ACTION_COMPRESS);
     CHECK_EQ(good("igzip -T 3 f")->pipeline.threads, 3);
-    bad("igzip -o g f",
-        "igzip: -o: not supported by gzlzss, which this is (a name for the output)\n"
-        "Try `igzip --help' for more information.\n");
 
     bad("gzip -0 f", "gzip: invalid option -- '0'\nTry `gzip --help' for more information.\n");
+    bad("gzip -o g f", "gzip: invalid option -- 'o'\nTry `gzip --help' for more information.\n");
     CHECK_EQ(good("gzip -10 f")->pipeline.level, 10);
     bad("gzip -A x f", "gzip: invalid option -- 'A'\nTry `gzip --help' for more information.\n");
     CHECK_EQ(good("bgzip -d -@ 3 -l 4 f")->pipeline.threads, 3);
@@ -679,6 +765,10 @@ int main(void)
     RUN(suffixes);
     RUN(verbosity);
     RUN(operands);
+    RUN(outputs);
+    RUN(lists_of_files);
+    RUN(memory);
+    RUN(reports);
     RUN(wrong_options);
     RUN(own_variable);
     RUN(gzip_variable);

@@ -1,0 +1,39 @@
+/*
+ * sparse.h - files with holes: writes zeros as holes, and reads holes without asking the disk
+ *
+ * A hole is a part of a file that takes no room on the disk, and reads as zeros.
+ */
+#ifndef GZLZSS_BASE_SPARSE_H
+#define GZLZSS_BASE_SPARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A file that is written from its current position on.  To begin, set `fd` and zero the rest. */
+struct sparse_output {
+    int fd;
+    uint64_t position; /* bytes given to sparse_write, counted from the first one's place */
+    uint64_t zeros;    /* how many of these are zeros that are not written yet */
+};
+
+/* Whether zeros may be written to fd as holes: it is a regular file, its position is its end, and
+ * O_APPEND is not set, with which writes ignore the position. */
+bool sparse_is_possible(int fd);
+
+/* Writes buf[0..len) like io_write, but leaves out long runs of zeros.  Returns false, with errno
+ * set, after an error.  Call sparse_end after the last write. */
+bool sparse_write(struct sparse_output *s, const void *buf, size_t len);
+
+/* Gives the file its length, and sets its position to its end.  Returns false, with errno set,
+ * after an error. */
+bool sparse_end(struct sparse_output *s);
+
+/* Whether the regular file fd, of `size` bytes, has holes. */
+bool sparse_has_holes(int fd, uint64_t size);
+
+/* Reads like io_read_at, but fills in zeros for holes.  May change the file's position. */
+ssize_t sparse_read_at(int fd, void *buf, size_t len, uint64_t offset);
+
+#endif

@@ -1,0 +1,143 @@
+/*
+ * destination.c - where an input's output goes (destination.h)
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/destination.h"
+#include "src/names.h"
+
+/* The mode of directories that the command makes, before the umask. */
+#define MODE (S_IRWXU | S_IRWXG | S_IRWXO)
+
+/* --- Before the first file ------------------------------------------------------------------ */
+
+/* Whether *st is the file that standard output is. */
+static bool is_stdout(const struct stat *st)
+{
+    struct stat out;
+
+    return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == st->st_dev && out.st_ino == st->st_ino;
+}
+
+/* If --output names a device, a pipe, or the file that standard output is, makes that the standard
+ * output.  (Otherwise, -f -o /dev/null would replace the device by a file.) */
+static bool take_as_stdout(struct options *o, struct messages *m)
+{
+    struct stat st;
+    int fd;
+
+    if (stat(o->output, &st) != 0)
+        return true;
+    if (!is_stdout(&st)) {
+        if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+            return true;
+        fd = open(o->output, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+        if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
+            msg_error(m, "%s: %s", o->output, strerror(errno));
+            return false;
+        }
+        close(fd);
+    }
+    o->to_stdout = true;
+    o->output = NULL;
+    return true;
+}
+
+/* Makes sure that the directory of --output-dir or --output-dir-mirror is there. */
+static bool need_directory(const struct options *o, struct messages *m)
+{
+    struct stat st;
+    int error = 0;
+
+    if (o->mirror && mkdir(o->output_dir, MODE) != 0 && errno != EEXIST)
+        error = errno;
+    else if (stat(o->output_dir, &st) != 0)
+        error = errno;
+    else if (!S_ISDIR(st.st_mode))
+        error = ENOTDIR;
+    if (error != 0)
+        msg_error(m, "%s: %s", o->output_dir, strerror(error));
+    return error == 0;
+}
+
+bool destination_prepare(struct options *o, struct messages *m)
+{
+    if (o->output != NULL)
+        return take_as_stdout(o, m);
+    return o->output_dir == NULL || need_directory(o, m);
+}
+
+/* --- For each file -------------------------------------------------------------------------- */
+
+bool destination_goes_up(const struct options *o, const char *operand)
+{
+    if (o->output_dir == NULL || !o->mirror)
+        return false;
+    for (const char *part = operand; *part != '\0'; part += part[0] == '/') {
+        const size_t length = strcspn(part, "/");
+
+        if (length == 2 && memcmp(part, "..", 2) == 0)
+            return true;
+        part += length;
+    }
+    return false;
+}
+
+char *destination_path(const struct options *o, const char *name)
+{
+    const size_t length = o->output_dir != NULL ? strlen(o->output_dir) : 0;
+    char *beginning, *path;
+
+    if (o->output != NULL)
+        return strdup(o->output);
+    if (o->output_dir == NULL)
+        return strdup(name);
+    beginning = names_join(o->output_dir, length,
+                           length > 0 && o->output_dir[length - 1] == '/' ? "" : "/");
+    path = beginning == NULL ? NULL
+                             : names_join(beginning, strlen(beginning),
+                                          o->mirror ? name + strspn(name, "/") : names_base(name));
+    free(beginning);
+    return path;
+}
+
+/* Makes all directories that `path` goes through, from the byte `from` on.  Returns 0 or an
+ * errno. */
+static int make_directories(char *path, size_t from)
+{
+    for (char *slash = strchr(path + from, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        int error;
+
+        *slash = '\0';
+        error = mkdir(path, MODE) != 0 ? errno : 0;
+        *slash = '/';
+        if (error != 0 && error != EEXIST)
+            return error;
+    }
+    return 0;
+}
+
+bool destination_find(struct destination *d, struct last_directory *last, const struct options *o,
+                      const char *operand, struct directory *directory)
+{
+    char *path;
+
+    *d = (struct destination){.directory = directory};
+    if (o->output == NULL && o->output_dir == NULL)
+        return true;
+    path = destination_path(o, operand);
+    d->directory = path == NULL ? NULL : directory_of(last, path);
+    if (d->directory != NULL && !d->directory->is_open && o->output_dir != NULL && o->mirror) {
+        d->error = make_directories(path, strlen(o->output_dir));
+        d->directory = directory_of(last, path);
+    }
+    free(path);
+    return d->directory != NULL;
+}

@@ -1,0 +1,40 @@
+/*
+ * destination.h - where an input's output goes: beside the input, or where --output, --output-dir
+ * or --output-dir-mirror say
+ */
+#ifndef GZLZSS_DESTINATION_H
+#define GZLZSS_DESTINATION_H
+
+#include <stdbool.h>
+
+#include "src/directories.h"
+#include "src/messages.h"
+#include "src/options.h"
+
+/* The directory that an output goes to. */
+struct destination {
+    struct directory *directory;
+    int error; /* an errno if that directory does not exist and could not be made; otherwise 0 */
+};
+
+/* Prepares for the options that say where outputs go.  Makes the directory of --output-dir-mirror
+ * if it does not exist.  If --output names a device, a pipe, or the file that standard output is,
+ * makes that the standard output, and sets o->to_stdout.  False, with a message, if outputs can go
+ * nowhere. */
+bool destination_prepare(struct options *o, struct messages *m);
+
+/* Whether --output-dir-mirror cannot mirror this operand, since its path goes up, by "..".  (The
+ * output could then be outside the user's directory.) */
+bool destination_goes_up(const struct options *o, const char *operand);
+
+/* Finds the directory for the output of `operand`, which is in `directory`.  Makes directories for
+ * --output-dir-mirror.  A caller that keeps d->directory must call directory_use.  *last keeps the
+ * directory for the next call; it is not for anything else.  False if memory is short. */
+bool destination_find(struct destination *d, struct last_directory *last, const struct options *o,
+                      const char *operand, struct directory *directory);
+
+/* Returns the path of the output of `name`, but without any suffix removed or added, for the caller
+ * to free.  NULL if memory is short. */
+char *destination_path(const struct options *o, const char *name);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * devices.h - prints the GPUs for --list-devices
+ */
+#ifndef GZLZSS_DEVICES_H
+#define GZLZSS_DEVICES_H
+
+#include <stdbool.h>
+
+#include "src/messages.h"
+
+/* Prints a line about each GPU, or the reason why there is none.  is_json: each line is a JSON
+ * object; if there is none, standard error gets the reason. */
+void devices_list(bool is_json, struct messages *m);
+
+#endif

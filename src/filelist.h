@@ -1,0 +1,40 @@
+/*
+ * filelist.h - reads the names of operands from a file, for --files-from
+ */
+#ifndef GZLZSS_FILELIST_H
+#define GZLZSS_FILELIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct filelist {
+    int fd;
+    char end;   /* the byte after each name: a newline or a zero byte */
+    char *text; /* text[0..filled): what was read and is still needed, in `room` bytes */
+    size_t filled, room;
+    size_t next; /* text[next..filled): bytes after the last name that was returned */
+    bool no_more;
+};
+
+/* Opens the file `path`, or standard input if that is "-".  is_null: names end with zero bytes.
+ * False with errno set if that fails.  Afterwards, call filelist_close, even after a failure. */
+bool filelist_open(struct filelist *l, const char *path, bool is_null);
+
+enum filelist_step {
+    FILELIST_NAME,  /* *name is the next name, which is not empty */
+    FILELIST_END,   /* there are no more names */
+    FILELIST_ERROR, /* reading failed; errno says why */
+    FILELIST_ZERO,  /* there is a zero byte in a name that should end with a newline */
+};
+
+/* Reads the next name, and leaves out empty ones.  The last name need not be ended.  *name is valid
+ * until the next call. */
+enum filelist_step filelist_next(struct filelist *l, const char **name);
+
+/* Whether filelist_next would have to wait for a name, and none comes for a tenth of a second. */
+bool filelist_waits(struct filelist *l);
+
+/* Closes the file, unless it is standard input, and frees memory. */
+void filelist_close(struct filelist *l);
+
+#endif

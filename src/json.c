@@ -1,0 +1,110 @@
+/*
+ * json.c - writes JSON objects (json.h)
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/json.h"
+
+/* Returns how many bytes of valid UTF-8 make the first character of `s`; 0 if its first byte is not
+ * part of valid UTF-8.  (RFC 3629, section 4.) */
+static size_t utf8_length(const unsigned char *s)
+{
+    const size_t length = s[0] < 0x80   ? 1
+                          : s[0] < 0xc2 ? 0
+                          : s[0] < 0xe0 ? 2
+                          : s[0] < 0xf0 ? 3
+                          : s[0] < 0xf5 ? 4
+                                        : 0;
+
+    for (size_t i = 1; i < length; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    /* Too long a form of a smaller character, a surrogate, or above U+10FFFF: */
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+/* Writes the text as a JSON string. */
+static void put_string(FILE *to, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+
+    putc('"', to);
+    while (*s != '\0') {
+        const size_t length = utf8_length(s);
+
+        if (length == 0)
+            fprintf(to, "\\udc%02x", *s);
+        else if (*s < 0x20)
+            fprintf(to, "\\u%04x", *s);
+        else if (*s == '"' || *s == '\\')
+            fprintf(to, "\\%c", *s);
+        else
+            fwrite(s, 1, length, to);
+        s += length == 0 ? 1 : length;
+    }
+    putc('"', to);
+}
+
+/* Begins a member, and the object if it is the first.  False if memory is short. */
+static bool begin(struct json *j, const char *name)
+{
+    const bool is_first = j->file == NULL;
+
+    if (is_first && !j->failed)
+        j->file = open_memstream(&j->text, &j->size);
+    j->failed = j->file == NULL;
+    if (j->failed)
+        return false;
+    putc(is_first ? '{' : ',', j->file);
+    put_string(j->file, name);
+    putc(':', j->file);
+    return true;
+}
+
+void json_string(struct json *j, const char *name, const char *value)
+{
+    if (value != NULL && begin(j, name))
+        put_string(j->file, value);
+}
+
+void json_bool(struct json *j, const char *name, bool value)
+{
+    if (begin(j, name))
+        fputs(value ? "true" : "false", j->file);
+}
+
+void json_integer(struct json *j, const char *name, uint64_t value)
+{
+    if (begin(j, name))
+        fprintf(j->file, "%" PRIu64, value);
+}
+
+void json_decimal(struct json *j, const char *name, double value, int digits)
+{
+    /* The command never calls setlocale, so the point is a point. */
+    if (begin(j, name))
+        fprintf(j->file, "%.*f", digits, value);
+}
+
+char *json_end(struct json *j)
+{
+    bool ok;
+
+    if (j->file == NULL)
+        return NULL;
+    putc('}', j->file);
+    ok = !ferror(j->file);
+    ok = fclose(j->file) == 0 && ok;
+    j->file = NULL;
+    if (ok)
+        return j->text;
+    free(j->text);
+    return NULL;
+}
