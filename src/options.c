@@ -28,11 +28,14 @@ enum {
     OPTION_BACKEND,
     OPTION_BITS,
     OPTION_DEVICE,
+    OPTION_EXACT,
+    OPTION_FILL,
     OPTION_LEVEL,
     OPTION_LIST_DEVICES,
     OPTION_MATCHER,
     OPTION_PRESUME_INPUT_TTY,
     OPTION_PROGRESS,
+    OPTION_RECOVER,
     OPTION_SYNCHRONOUS,
     /* OPTION_OF_PEER + i: long option i of the program by whose name gzlzss is called (peers.h). */
     OPTION_OF_PEER = 1024,
@@ -151,6 +154,12 @@ static const struct option_row rows[] = {
      DOES(SETS(wishes, test)), .in_mpi = SAME},
     {'c', "stdout", NULL, "write to standard output, keep input files",
      DOES(SETS(options, to_stdout))},
+    {OPTION_EXACT, "exact", NULL, "with -l: decompress, and print the sizes of all members",
+     DOES(SETS(options, exact))},
+    {OPTION_RECOVER, "recover", NULL, "decompress what is left of damaged files, keep them",
+     DOES(SETS(options, recover))},
+    {OPTION_FILL, "fill", "N", "with --recover: write byte N for lost bytes; default: 0",
+     DOES(TAKES_NUMBER(options, fill, 0, 255, "byte", ""))},
 
     {.help = "Which files:"},
     {'f', "force", NULL, "overwrite output; allow links and terminals", DOES(SETS(options, force)),
@@ -228,6 +237,8 @@ static const struct option_row rows[] = {
     SYNONYM('d', "d"), /* not --device */
     SYNONYM('d', "de"),
     SYNONYM('l', "lis"), /* not --list-devices */
+    SYNONYM('r', "re"),  /* not --recover */
+    SYNONYM('r', "rec"),
     /* An option of compress, which gzip accepts and ignores. */
     {OPTION_BITS, "bits", "N", NULL, DOES(IS_ODD)},
     SYNONYM('q', "silent"),
@@ -770,8 +781,13 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
 {
     size_t suffix = strlen(o->suffix);
 
-    if (o->action == ACTION_COMPRESS && (w->decompress || w->test || w->list))
+    if (o->action == ACTION_COMPRESS && (w->decompress || w->test || w->list || o->recover))
         o->action = w->list ? ACTION_LIST : w->test ? ACTION_TEST : ACTION_DECOMPRESS;
+    if (o->recover && o->action == ACTION_LIST) {
+        msg_error(m, "--recover does not go with --list");
+        return false;
+    }
+    o->keep |= o->recover;
     o->no_name = w->no_name < 0 ? o->action != ACTION_COMPRESS : w->no_name;
     o->no_time = w->no_time < 0 ? o->action != ACTION_COMPRESS : w->no_time;
     if (suffix == 0 || suffix > NAMES_SUFFIX_MAX) {
