@@ -50,13 +50,17 @@ static void tell_verified(struct recovering *r)
 
 static void tell_unverified(struct recovering *r, const struct gz_finding *found)
 {
-    char unknown[48] = "", doubtful[64] = "";
+    const uint64_t written = found->out_end - found->out;
+    char unknown[48] = "", doubtful[64] = "", length[64] = "";
 
-    if (found->damage == GZ_DAMAGE_CRC)
-        msg_warning(&r->f->m,
-                    "%s: bytes %" PRIu64 " to %" PRIu64
-                    ": this member has the wrong CRC or length, and no other error",
-                    r->f->name, found->in, found->in_end - 1);
+    if (found->damage == GZ_DAMAGE_CRC) {
+        if (found->length != written)
+            snprintf(length, sizeof(length), ", and %" PRIu64 " bytes %s at its end",
+                     found->length < written ? written - found->length : found->length - written,
+                     found->length < written ? "were added" : "were cut off");
+        msg_warning(&r->f->m, "%s: bytes %" PRIu64 " to %" PRIu64 ": a member with the wrong CRC%s",
+                    r->f->name, found->in, found->in_end - 1, length);
+    }
     if (found->out == found->out_end)
         return;
     if (found->unknown > 0)
@@ -94,6 +98,8 @@ static void tell_lost(struct recovering *r, const struct gz_finding *found)
     else if (found->lost == GZ_LOST_UNKNOWN)
         snprintf(what, sizeof(what),
                  "data is lost, it is not known how much, at output byte %" PRIu64, found->out);
+    else if (found->lost == 0)
+        snprintf(what, sizeof(what), "no bytes are missing at output byte %" PRIu64, found->out);
     else
         snprintf(what, sizeof(what),
                  "%" PRIu64 " bytes are lost, replaced by byte %d at output byte %" PRIu64,

@@ -20,6 +20,9 @@
 /* A byte of compressed data makes at most this many bytes. */
 #define RATIO_MAX 1040
 
+/* A member may lack this many bytes, and an eighth of its length. */
+#define LACK_MAX 4096
+
 /* Searching for a start begins at a block that was decoded already, so bytes are decoded again.
  * Above this bound on all work, in bytes for each byte of the input that is behind, it begins where
  * the error was noticed.  Only hostile data gets there. */
@@ -211,7 +214,8 @@ static uint64_t member_at_end(const struct recovery *r, const struct leg *leg)
     if (leg->run.marks == 0)
         return r->member_out + after;
     if (size > 0 && r->is_aligned)
-        return r->member_out - r->in_segment + size + after;
+        return r->member_out - r->in_segment +
+               (r->in_segment + leg->run.first_mark > 0 ? size : 0) + after;
     return r->member_out + leg->run.first_mark + after;
 }
 
@@ -266,9 +270,11 @@ static bool lost_in_segment(const struct recovery *r, const struct leg *leg, con
             (at_mark ? 0 : (int64_t)next->run.first_mark);
     while (*lost < -(int64_t)doubtful(leg))
         *lost += (int64_t)size;
-    /* Whole segments may be lost, too: guess how many, by what the run made of its input. */
-    if (in > 0) {
-        const double guess = (double)damaged_in(leg) * (double)leg->run.made / (double)in;
+    /* Whole segments may be lost, too.  Guess how many: the lost input would have made as much, for
+     * each byte, as the run. */
+    if (in > 0 && leg->damage_end > leg->run.bit / 8) {
+        const double guess =
+            (double)(leg->damage_end - leg->run.bit / 8) * (double)leg->run.made / (double)in;
         const double more = (guess - (double)*lost) / (double)size;
 
         if (more >= 0.5 && more < UINT32_MAX)
@@ -355,7 +361,8 @@ static bool write_mark(void *ctx)
     const uint64_t length = r->in_segment + r->dropped;
     bool ok = true;
 
-    if (r->size > 0 && r->is_aligned && length != r->size) {
+    /* Without any bytes, the segment before was already filled up. */
+    if (r->size > 0 && r->is_aligned && length > 0 && length != r->size) {
         struct gz_finding found = {.kind = GZ_FOUND_SEGMENT,
                                    .damage = GZ_DAMAGE_DATA,
                                    .out = r->out - r->in_segment,
@@ -392,18 +399,37 @@ static bool write_run(struct recovery *r, const struct leg *leg, uint64_t withou
     return written->end != GZ_RUN_WRITE_ERROR && written->end != GZ_RUN_NO_MEMORY;
 }
 
-/* Writes the leg's run without its last `without` bytes, and tells of it. */
+/* Returns how many bytes the leg's member lacks at its end, to have the length that its trailer
+ * has; negative if it has too many.  A difference that is too large shows that the trailer is
+ * damaged: then returns 0. */
+static int64_t lack(const struct recovery *r, const struct leg *leg)
+{
+    const uint64_t length = member_at_end(r, leg);
+    const uint32_t more = leg->run.stored_len - (uint32_t)length, less = -more;
+
+    if (!leg->ends || leg->is_right || r->gaps_in > 0 || leg->run.crc == leg->run.stored_crc)
+        return 0;
+    if (more <= length / 8 + LACK_MAX)
+        return more;
+    return less <= leg->run.made / 8 ? -(int64_t)less : 0;
+}
+
+/* Writes the leg's run without its last `without` bytes, and tells of it.  If its member ends with
+ * it, the member gets the length that its trailer has. */
 static bool write_leg(struct recovery *r, const struct leg *leg, uint64_t without)
 {
     struct gz_finding found = {.kind = leg->is_right ? GZ_FOUND_VERIFIED : GZ_FOUND_UNVERIFIED,
                                .in = leg->start.at,
                                .in_end = leg->ends ? leg->run.next : (leg->run.bit + 7) / 8,
                                .out = r->out,
-                               .damage = leg->damage};
+                               .damage = leg->damage,
+                               .length = leg->run.made};
     const uint64_t filled = r->sums->filled, in_doubt = doubtful(leg);
+    const int64_t lacks = lack(r, leg);
     struct gz_run written;
 
-    if (!write_run(r, leg, without, &written))
+    if (!write_run(r, leg, lacks < 0 ? (uint64_t)-lacks : without, &written) ||
+        (lacks > 0 && !put_fill(r, (uint64_t)lacks)))
         return false;
     found.out_end = r->out;
     found.unknown = written.unknown;
@@ -434,8 +460,14 @@ static bool write_gap(struct recovery *r, const struct leg *leg, bool is_known, 
 
     if (found.in > found.in_end)
         found.in = found.in_end;
-    if (is_known && lost > 0 && !put_fill(r, (uint64_t)lost))
-        return false;
+    if (is_known && lost > 0) {
+        const uint64_t size = gz_segments_size(&r->segments);
+
+        if (!put_fill(r, (uint64_t)lost))
+            return false;
+        if (size > 0)
+            r->in_segment %= size;
+    }
     found.out_end = r->out;
     r->sums->damages++;
     if (!is_known && leg->has_next) {

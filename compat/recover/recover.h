@@ -66,7 +66,8 @@ struct gz_finding {
     uint64_t unknown, doubtful;
     /* GZ_FOUND_LOST: bytes of output that are lost, or GZ_LOST_UNKNOWN. */
     uint64_t lost;
-    /* GZ_FOUND_SEGMENT: the length that the segment has. */
+    /* GZ_FOUND_SEGMENT: the length that the segment has.  With GZ_DAMAGE_CRC: the length that the
+     * member has.  Both were cut or filled up to the length that they should have. */
     uint64_t length;
 };
 
