@@ -29,6 +29,9 @@
 #define WORK_RATIO 256
 #define WORK_FREE ((uint64_t)256 << 20)
 
+/* Bits before the end of a stored block that may not belong to it, since bytes were deleted. */
+#define STORED_DOUBT (8 * (uint64_t)1024)
+
 struct leg {
     bool is_empty; /* there is no run: this is the input's start */
     struct gz_start start;
@@ -112,7 +115,7 @@ static uint64_t skip_zeros(struct recovery *r, uint64_t at)
 /* Searches the next start, from bit `from` on.  The bytes from `damage` on up to there are
  * damaged. */
 static void find_next(struct recovery *r, struct leg *leg, enum gz_damage damage, uint64_t from,
-                      uint64_t except)
+                      const struct gz_run *except)
 {
     leg->is_damaged = true;
     leg->damage = damage;
@@ -126,29 +129,42 @@ static void find_member(struct recovery *r, struct leg *leg, uint64_t at)
     leg->is_damaged = false;
     leg->has_next = at < r->view.size && gz_starts_member(&r->view, at, &leg->next);
     if (!leg->has_next && skip_zeros(r, at) < r->view.size)
-        find_next(r, leg, GZ_DAMAGE_HEADER, 8 * at, UINT64_MAX);
+        find_next(r, leg, GZ_DAMAGE_HEADER, 8 * at, NULL);
 }
 
-/* Finds what comes behind an error in the leg's run.  The error may have been noticed late, when
- * decoding had passed the damage and a block or two behind it.  So the search begins at the last
- * block but one. */
+/* Returns the bit from which to search for a start behind an error in the run.  The error may have
+ * been noticed late, when decoding had passed the damage and a block or two behind it.  So the
+ * search begins at the last block but one.  But a stored block may contain a .gz, and its end is
+ * known, unless bytes were inserted or deleted. */
+static uint64_t search_from(struct recovery *r, const struct gz_run *run)
+{
+    uint64_t from = run->before.bit;
+
+    if (run->end == GZ_RUN_HOLE)
+        return 8 * run->hole_end;
+    if (r->runner.work / WORK_RATIO > run->bit / 8 + WORK_FREE / WORK_RATIO)
+        return run->bit;
+    if (run->block.bit > from + STORED_DOUBT && gz_run_is_stored(&r->view, from))
+        from = run->block.bit - STORED_DOUBT;
+    if (run->bit > run->block.bit + STORED_DOUBT && gz_run_is_stored(&r->view, run->block.bit))
+        from = run->bit - STORED_DOUBT;
+    return from;
+}
+
+/* Finds what comes behind an error in the leg's run. */
 static void find_after_error(struct recovery *r, struct leg *leg)
 {
     const struct gz_run *const run = &leg->run;
-    const bool is_cheap =
-        r->runner.work / WORK_RATIO < run->bit / 8 + WORK_FREE / WORK_RATIO || run->bit == 0;
     const enum gz_damage damage = run->end == GZ_RUN_HOLE  ? GZ_DAMAGE_ZEROS
                                   : run->end == GZ_RUN_CUT ? GZ_DAMAGE_CUT
                                                            : GZ_DAMAGE_DATA;
-    uint64_t from = is_cheap ? run->before.bit + 1 : run->bit;
+    const uint64_t from = search_from(r, run);
+    uint64_t next;
 
-    if (run->end == GZ_RUN_HOLE)
-        from = 8 * run->hole_end;
-    if (from <= leg->start.bit)
-        from = leg->start.bit + 1;
-    find_next(r, leg, damage, from, run->block.bit);
-    if (leg->has_next && 8 * leg->next.at < run->bit) {
-        leg->limit = 8 * leg->next.at;
+    find_next(r, leg, damage, from > leg->start.bit ? from : leg->start.bit + 1, run);
+    next = leg->next.kind == GZ_START_MEMBER ? 8 * leg->next.at : leg->next.bit;
+    if (leg->has_next && next < run->bit) {
+        leg->limit = next;
         survey(r, leg, false);
     }
 }

@@ -107,12 +107,10 @@ static void find_hole(struct decoding *d, const uint8_t *in, uint64_t from, size
     } while (at > 0 && at == got && d->hole_end < d->input_end);
 }
 
-/* Whether the block that is being decoded is stored. */
-static bool is_stored(const struct decoding *d)
+bool gz_run_is_stored(struct gz_view *view, uint64_t bit)
 {
-    const uint64_t bit = d->run->block.bit;
     size_t got;
-    const uint8_t *const in = gz_view_at(d->r->view, bit / 8, 2, &got);
+    const uint8_t *const in = gz_view_at(view, bit / 8, 2, &got);
 
     return got == 2 && ((in[0] | (unsigned)in[1] << 8) >> (bit % 8) & 6) == 0;
 }
@@ -174,7 +172,7 @@ static bool go_on(struct decoding *d)
         d->in_hole = false;
         d->hole = d->hole_end;
     } else if (d->hole < d->hole_end && d->lent_end == d->hole) {
-        d->in_hole = !is_stored(d);
+        d->in_hole = !gz_run_is_stored(d->r->view, d->run->block.bit);
         d->at_hole = *d->run;
         if (!d->in_hole)
             d->hole = d->hole_end;
@@ -354,7 +352,8 @@ void gz_run_decode(struct gz_runner *r, const struct gz_pass *pass, struct gz_ru
     const uint64_t limit = pass->limit / 8 + (pass->limit % 8 != 0);
     struct decoding d = {.r = r, .pass = pass, .run = run};
 
-    *run = (struct gz_run){.block.bit = start->bit,
+    *run = (struct gz_run){.bit = start->bit,
+                           .block.bit = start->bit,
                            .before.bit = start->bit,
                            .first_mark = UINT64_MAX,
                            .last_mark = UINT64_MAX};

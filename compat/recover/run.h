@@ -102,6 +102,9 @@ void gz_runner_close(struct gz_runner *r);
 /* Decodes. */
 void gz_run_decode(struct gz_runner *r, const struct gz_pass *pass, struct gz_run *run);
 
+/* Whether a stored block starts at bit `bit` of the input, if a block does. */
+bool gz_run_is_stored(struct gz_view *view, uint64_t bit);
+
 /* Adds the counts of segments. */
 void gz_segments_add(struct gz_segments *to, const struct gz_segments *more);
 

@@ -289,9 +289,18 @@ static bool is_within_stored(struct gz_starts *s, enum kind kind, const struct g
            !leads_to(s, start, stored);
 }
 
+/* Whether the place is one of the run's last two blocks.  A stored block's place is up to seven
+ * bits behind its start (find_stored). */
+static bool is_one_of(const struct gz_run *run, enum kind kind, uint64_t bit)
+{
+    const uint64_t most = kind == STORED ? 7 : 0;
+
+    return run != NULL && (bit - run->block.bit <= most || bit - run->before.bit <= most);
+}
+
 /* Searches in one view of the input, from bit `from` on.  True if a start was found.  Otherwise
  * *from becomes the bit from which to go on. */
-static bool find_in_view(struct gz_starts *s, uint64_t *from, uint64_t except,
+static bool find_in_view(struct gz_starts *s, uint64_t *from, const struct gz_run *except,
                          struct gz_start *start)
 {
     struct gz_view *const view = s->r->view;
@@ -314,7 +323,7 @@ static bool find_in_view(struct gz_starts *s, uint64_t *from, uint64_t except,
         if (kind == KINDS || s->next[kind] >= end)
             break;
         *from = s->next[kind] + 1;
-        if (s->next[kind] == except || !make_start(s, kind, s->next[kind], start))
+        if (is_one_of(except, kind, s->next[kind]) || !make_start(s, kind, s->next[kind], start))
             continue;
         if (try_start(s, start, &cost) && !is_within_stored(s, kind, start))
             return true;
@@ -324,7 +333,8 @@ static bool find_in_view(struct gz_starts *s, uint64_t *from, uint64_t except,
     return false;
 }
 
-bool gz_starts_find(struct gz_starts *s, uint64_t from, uint64_t except, struct gz_start *start)
+bool gz_starts_find(struct gz_starts *s, uint64_t from, const struct gz_run *except,
+                    struct gz_start *start)
 {
     while (from / 8 < s->r->view->size)
         if (find_in_view(s, &from, except, start))

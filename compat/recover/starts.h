@@ -22,9 +22,10 @@ struct gz_starts *gz_starts_new(struct gz_runner *r);
 /* s may be NULL. */
 void gz_starts_free(struct gz_starts *s);
 
-/* Finds the first start at bit `from` of the input or behind it, but not at bit `except`.  False if
- * there is none. */
-bool gz_starts_find(struct gz_starts *s, uint64_t from, uint64_t except, struct gz_start *start);
+/* Finds the first start at bit `from` of the input or behind it, but neither of the last two blocks
+ * of the run `except`, which may be NULL.  False if there is none. */
+bool gz_starts_find(struct gz_starts *s, uint64_t from, const struct gz_run *except,
+                    struct gz_start *start);
 
 /* Whether a member starts at byte `at` of the input.  *start becomes its start. */
 bool gz_starts_member(struct gz_view *view, uint64_t at, struct gz_start *start);
