@@ -17,8 +17,13 @@
 #include "compat/recover/starts.h"
 #include "compat/stream.h"
 
-/* A byte of compressed data makes at most this many bytes. */
-#define RATIO_MAX 1040
+/* Lost input is taken to have made at most LOST_RATIO times as many bytes of output as the input
+ * before it did, byte for byte, and LOST_LEAST for each byte.  A length in a trailer that needs more
+ * is taken for noise.  With larger values, noise is believed more often, and then a gap is filled
+ * with far too many bytes; with smaller ones, a length is not believed if the lost data was much
+ * more compressible. */
+#define LOST_RATIO 8
+#define LOST_LEAST 32
 
 /* A member may lack this many bytes, and an eighth of its length. */
 #define LACK_MAX 4096
@@ -254,13 +259,22 @@ static uint64_t damaged_in(const struct leg *leg)
     return leg->damage_end > from ? leg->damage_end - from : 0;
 }
 
+/* The most bytes that lost input behind the leg has made. */
+static double lost_most(const struct recovery *r, const struct leg *leg)
+{
+    const uint64_t in = leg->run.bit / 8 - leg->start.at;
+    const double ratio = in > 0 ? (double)leg->run.made / (double)in : 1;
+
+    return (LOST_RATIO * ratio + LOST_LEAST) * (double)(damaged_in(leg) + r->gaps_in);
+}
+
 /* Interprets a difference of lengths modulo 2^32 as the number of bytes that are lost behind the
  * leg, at most what the damaged input can hold.  A negative number, at most of the doubtful bytes,
  * is how many bytes the leg has too many.  False if the difference can be neither. */
 static bool interpret(const struct recovery *r, const struct leg *leg, uint32_t difference,
                       int64_t *lost)
 {
-    const uint64_t most = RATIO_MAX * (damaged_in(leg) + r->gaps_in);
+    const double most = lost_most(r, leg);
 
     if (difference <= most && most <= UINT32_MAX)
         *lost = difference;
