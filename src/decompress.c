@@ -109,6 +109,27 @@ static bool judge(struct file *f, enum gz_status status, const struct gz_info *i
     return !gz_status_is_error(status, f->to_stdout);
 }
 
+/* Prints, below gzip's message, where a .gz is damaged. */
+static void tell_place(struct file *f, enum gz_status status, const struct gz_info *info)
+{
+    const uint64_t out = info->out_bytes - info->member_bytes;
+
+    if (info->format != GZ_FORMAT_GZIP || f->o->action == ACTION_LIST || f->m.quiet ||
+        !msg_has_own_name(&f->m))
+        return;
+    if (status == GZ_BAD_DATA || (status == GZ_TRUNCATED && !info->lone_byte))
+        msg_note(&f->m,
+                 "%s: noticed near byte %" PRIu64 ", output byte %" PRIu64
+                 ", in the member at byte %" PRIu64 ", output byte %" PRIu64 "; see --recover",
+                 f->name, info->in_bytes, info->out_bytes, info->member_at, out);
+    else if (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH)
+        msg_note(&f->m,
+                 "%s: the member is bytes %" PRIu64 " to %" PRIu64 ", output bytes %" PRIu64
+                 " to %" PRIu64 "; see --recover",
+                 f->name, info->member_at, info->in_bytes - 1, out,
+                 info->out_bytes - (info->member_bytes > 0));
+}
+
 bool decompress_restore_name(struct file *f, const struct gz_info *info)
 {
     const char *stored = names_base(info->name);
@@ -137,7 +158,7 @@ bool decompress_restore_name(struct file *f, const struct gz_info *info)
 
 static void list(struct file *f, const struct gz_info *info)
 {
-    const struct list_entry e = {
+    struct list_entry e = {
         .method = gz_format_name(info->format),
         .crc = info->crc,
         .has_crc = info->has_crc,
@@ -150,6 +171,13 @@ static void list(struct file *f, const struct gz_info *info)
         .name = file_output_in_messages(f),
     };
 
+    if (f->o->exact) {
+        /* gzip's numbers are those of the last member, and count what follows the data. */
+        e.has_crc = info->has_crc && info->members == 1;
+        e.packed = info->in_bytes;
+        e.original = info->out_bytes;
+        e.overhead = info->deflate_bytes > 0 ? info->in_bytes - info->deflate_bytes : 0;
+    }
     list_print(f->list, &e);
 }
 
@@ -374,11 +402,14 @@ static bool decompress(struct file *f, struct pipeline *p)
         f->in_bytes = reader.in;
         f->out_bytes = reader.out;
         ok = judge(f, status, &info) && file_is_unchanged(f);
+        tell_place(f, status, &info);
         /* Nothing follows the data.  If something does, gzip prints the totals so far in place of
          * the file's list line; for standard input, it prints neither totals nor the -v report. */
         ends = status != GZ_TRAILING_GARBAGE && !info.zeros_follow;
-        if (ok && f->o->action == ACTION_LIST && ends)
+        if (ok && f->o->action == ACTION_LIST && (ends || f->o->exact))
             list(f, &info);
+        else if (f->o->exact)
+            ok = false;
         else if (f->o->action == ACTION_LIST && !f->is_stdin &&
                  (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH))
             list_print_totals(f->list);

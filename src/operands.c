@@ -275,12 +275,13 @@ static void begin_progress(struct progress *p, const struct options *o)
 
 bool operands_process(const struct options *o, struct messages *m)
 {
-    struct operands w = {.run = {.o = o,
-                                 .config = o->pipeline,
-                                 .m = m,
-                                 .list = {.verbose = o->verbose > 0, .quiet = m->quiet},
-                                 .side_by_side = may_be_side_by_side(o)},
-                         .to_come = (uint64_t)o->name_count};
+    struct operands w = {
+        .run = {.o = o,
+                .config = o->pipeline,
+                .m = m,
+                .list = {.verbose = o->verbose > 0, .quiet = m->quiet, .exact = o->exact},
+                .side_by_side = may_be_side_by_side(o)},
+        .to_come = (uint64_t)o->name_count};
     struct run *run = &w.run;
     bool may_exit = true;
 

@@ -338,13 +338,6 @@ static bool parse_kib(const char *text, long min, long max, long *kib)
     return *kib >= min && *kib <= max;
 }
 
-/* Whether the program is called by its own name.  Under one of gzip's names, it prints gzip's
- * messages, even for an option that means something else to gzlzss. */
-static bool has_own_name(const struct messages *m)
-{
-    return strstr(m->program, PACKAGE_NAME) != NULL;
-}
-
 /* Checks the argument of gzip's own -b; false, with gzip's message, if gzip would refuse it. */
 static bool want_digits(const char *argument, struct messages *m)
 {
@@ -395,7 +388,7 @@ static bool apply_odd(struct options *o, struct wishes *w, int id, const char *a
     switch (id) {
     case 'b':
         if (!parse_kib(argument, LZ_SEGMENT_MIN >> 10, LZ_SEGMENT_MAX >> 10, &kib)) {
-            if (has_own_name(m) || want_digits(argument, m))
+            if (msg_has_own_name(m) || want_digits(argument, m))
                 msg_error(m, "invalid block size '%s': give %ld to %ld (KiB)", argument,
                           (long)LZ_SEGMENT_MIN >> 10, (long)LZ_SEGMENT_MAX >> 10);
             return false;
@@ -783,6 +776,10 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
 
     if (o->action == ACTION_COMPRESS && (w->decompress || w->test || w->list || o->recover))
         o->action = w->list ? ACTION_LIST : w->test ? ACTION_TEST : ACTION_DECOMPRESS;
+    if (o->exact && o->action != ACTION_LIST) {
+        msg_error(m, "--exact goes only with --list");
+        return false;
+    }
     if (o->recover && o->action == ACTION_LIST) {
         msg_error(m, "--recover does not go with --list");
         return false;

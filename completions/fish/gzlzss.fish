@@ -7,7 +7,7 @@
 # Succeeds if the command line so far asks to decompress, list or test files.
 function __gzlzss_decompresses
     set -l words (commandline -opc)
-    string match -qr -- '^(-[a-zA-Z0-9]*[dlt].*|--decompress|--uncompress|--list|--test)$' $words[2..-1]
+    string match -qr -- '^(-[a-zA-Z0-9]*[dlt].*|--decompress|--uncompress|--list|--recover|--test)$' $words[2..-1]
 end
 
 # Prints the files that fish would offer for any command, but only directories and names with a
@@ -44,6 +44,8 @@ complete -c gzlzss -l atomic -d 'Let an output have its name only when it is who
 complete -c gzlzss -s b -l blocksize -x -a '32 64 128 256 512 1024 2048 4096 8192 16384 32768' -d 'KiB in a segment, compressed independently'
 complete -c gzlzss -s c -l stdout -d 'Write to standard output, keep input files'
 complete -c gzlzss -s d -l decompress -d 'Decompress'
+complete -c gzlzss -l exact -d 'With --list: print the sizes of all members'
+complete -c gzlzss -l fill -x -a '0 32 63 255' -d 'With --recover: the byte to write for lost ones'
 complete -c gzlzss -s f -l force -d 'Overwrite output, allow links and terminals'
 complete -c gzlzss -s h -l help -d 'List the options'
 complete -c gzlzss -s i -l independent -d 'Ignored: segments are independent anyway'
@@ -55,6 +57,7 @@ complete -c gzlzss -s N -l name -d "Store or restore the file's name and time"
 complete -c gzlzss -s p -l processes -x -a '(seq (getconf _NPROCESSORS_ONLN))' -d 'Number of threads'
 complete -c gzlzss -s T -l threads -x -a '(seq (getconf _NPROCESSORS_ONLN))' -d 'Number of threads'
 complete -c gzlzss -s q -l quiet -d 'Print no warnings'
+complete -c gzlzss -l recover -d 'Decompress what is left of damaged files'
 complete -c gzlzss -s r -l recursive -d 'Process all files in directories'
 complete -c gzlzss -s R -l rsyncable -d 'Make output that rsync can transfer in part'
 complete -c gzlzss -s S -l suffix -x -a '.gz .z .zip' -d 'Suffix of compressed files'
