@@ -154,11 +154,11 @@ static const struct option_row rows[] = {
      DOES(SETS(wishes, test)), .in_mpi = SAME},
     {'c', "stdout", NULL, "write to standard output, keep input files",
      DOES(SETS(options, to_stdout))},
-    {OPTION_EXACT, "exact", NULL, "with -l: decompress, and print the sizes of all members",
-     DOES(SETS(options, exact))},
+    {OPTION_EXACT, "exact", NULL, "list, with the sizes of all members together",
+     DOES(SETS(options, exact), SETS(wishes, list))},
     {OPTION_RECOVER, "recover", NULL, "decompress what is left of damaged files, keep them",
      DOES(SETS(options, recover))},
-    {OPTION_FILL, "fill", "N", "with --recover: write byte N for lost bytes; default: 0",
+    {OPTION_FILL, "fill", "N", "with --recover: byte for lost ones, by default 0",
      DOES(TAKES_NUMBER(options, fill, 0, 255, "byte", ""))},
 
     {.help = "Which files:"},
@@ -776,10 +776,6 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
 
     if (o->action == ACTION_COMPRESS && (w->decompress || w->test || w->list || o->recover))
         o->action = w->list ? ACTION_LIST : w->test ? ACTION_TEST : ACTION_DECOMPRESS;
-    if (o->exact && o->action != ACTION_LIST) {
-        msg_error(m, "--exact goes only with --list");
-        return false;
-    }
     if (o->recover && o->action == ACTION_LIST) {
         msg_error(m, "--recover does not go with --list");
         return false;

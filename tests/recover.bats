@@ -10,6 +10,14 @@ setup() {
     damage=${GEN%gen}damage
 }
 
+# exits STATUS COMMAND...: runs the command, as `run` does, and checks its exit status.
+exits() {
+    local expected=$1
+    shift
+    run "$@"
+    [ "$status" -eq "$expected" ] || fail "exit status $status: $output"
+}
+
 # Text, data that does not compress, a .gz and zeros.
 mixed() {
     "$GEN" source "$1"
@@ -43,8 +51,7 @@ marks() {
         # 600 bytes of noise in the middle of the segment.
         "$GEN" random 600 "$segment" | put $((mark + 4000)) data.gz
     done
-    run -2 --separate-stderr "$GZLZSS" --recover -k data.gz -c
-    run -2 "$GZLZSS" --recover -f data.gz
+    exits 2 "$GZLZSS" --recover -f data.gz
     [ -e data.gz ]
     mv data recovered
     "$GEN" source $((20 * size + 1000)) >data
@@ -54,26 +61,24 @@ marks() {
 }
 
 @test "a file of one member: all up to the damage, and all behind the next block" {
-    "$GEN" text 2000000 >data
+    "$GEN" binary 2000000 >data
     gzip -6 -c data >data.gz
-    zeros 307200 4096 data.gz
-    run -2 "$GZLZSS" --recover -c data.gz
+    zeros 413184 4096 data.gz
     "$GZLZSS" --recover -q -c data.gz >recovered || [ $? -eq 2 ]
     "$GZLZSS" --recover -q --fill=255 -c data.gz >other || [ $? -eq 2 ]
     # The length of the lost data is known by the member's length.
     [ "$(stat -c %s recovered)" -eq 2000000 ]
     # The outputs differ in unknown bytes.  All others are right, and most bytes are known.
     cmp -l recovered other | awk '$2 != 0 || $3 != 377' | diff /dev/null -
-    cmp -l recovered other | cut -c 1-8 >unknown || true
-    cmp -l data recovered | cut -c 1-8 >wrong || true
+    cmp -l recovered other | awk '{print $1}' >unknown || true
+    cmp -l data recovered | awk '{print $1}' >wrong || true
     [ -z "$(comm -13 <(sort unknown) <(sort wrong))" ]
-    [ "$(wc -l <unknown)" -lt 200000 ]
-    # More than half a block comes before the damage.
-    [ "$(head -n 1 wrong)" -gt 500000 ]
+    [ "$(wc -l <unknown)" -lt 400000 ]
+    [ "$(head -n 1 wrong)" -gt 1000000 ]
 }
 
 @test "members are verified by their CRC" {
-    local out=0
+    local size
     for i in 1 2 3 4 5; do
         "$GEN" source 50000 "$i" >part
         gzip -nc part >>all.gz
@@ -81,11 +86,10 @@ marks() {
     done
     size=$(stat -c %s all.gz)
     "$GEN" random 500 | put $((size / 2)) all.gz
-    run -2 --separate-stderr "$GZLZSS" --recover -vt all.gz
-    echo "$stderr"
-    [[ $stderr == *"output bytes 0 to 99999: verified by CRC"* ]]
-    [[ $stderr == *"output bytes 150000 to 249999: verified by CRC"* ]]
-    [[ $stderr == *"200000 verified by CRC"* ]]
+    exits 2 "$GZLZSS" --recover -vt all.gz
+    [[ $output == *"output bytes 0 to 99999: verified by CRC"* ]]
+    [[ $output == *"output bytes 150000 to 249999: verified by CRC"* ]]
+    [[ $output == *"200000 verified by CRC"* ]]
     "$GZLZSS" --recover -qc all.gz >recovered || [ $? -eq 2 ]
     cmp -n 100000 data recovered
     cmp -i 150000 data recovered
@@ -102,7 +106,7 @@ marks() {
     "$GZLZSS" --recover -qc header.gz >recovered || [ $? -eq 2 ]
     cmp data recovered
     head -c 30000 good.gz >cut.gz
-    run -1 "$GZLZSS" -dc cut.gz
+    exits 1 "$GZLZSS" -dc cut.gz
     "$GZLZSS" --recover -qc cut.gz >recovered || [ $? -eq 2 ]
     [ "$(stat -c %s recovered)" -gt 90000 ]
     cmp -n "$(stat -c %s recovered)" data recovered
@@ -116,25 +120,25 @@ marks() {
     "$GZLZSS" --recover data.gz
     cmp original data
     [ -e data.gz ]
-    run -0 "$GZLZSS" --recover -vt data.gz
+    exits 0 "$GZLZSS" --recover -vt data.gz
     [[ $output == *"data.gz: not damaged" ]]
-    run -1 "$GZLZSS" --recover -c plain.gz
+    exits 1 "$GZLZSS" --recover -c plain.gz
     [[ $output == *"plain.gz: no compressed data found" ]]
-    run -1 "$GZLZSS" --recover plain.gz
+    exits 1 "$GZLZSS" --recover plain.gz
     [ ! -e plain ]
     gzip -c </dev/null >empty.gz
     "$GZLZSS" --recover empty.gz
     [ ! -s empty ] && [ -e empty ]
     cmp original <("$GZLZSS" --recover <data.gz)
     # shellcheck disable=SC2002 # A pipe is wanted.
-    run -1 bash -c 'cat data.gz | "$GZLZSS_COMMAND" --recover'
+    exits 1 bash -c 'cat data.gz | "$GZLZSS_COMMAND" --recover'
     [[ $output == *"stdin: --recover needs a regular file, which it reads twice" ]]
-    run -1 "$GZLZSS" --recover -l data.gz
-    run -1 "$GZLZSS" --recover --fill=256 data.gz
+    exits 1 "$GZLZSS" --recover -l data.gz
+    exits 1 "$GZLZSS" --recover --fill=256 data.gz
 }
 
 @test "1000 damaged files: nothing wrong is verified" {
-    local compressors=0 count
+    local count
     mixed 60000 >data
     "$GZLZSS" -b 32 -c data >ours.gz
     "$GZLZSS" -0 -b 32 -c data >stored.gz
@@ -157,19 +161,18 @@ marks() {
 
 @test "-t and -d say where a file is damaged, below gzip's message" {
     local first=$'\n''gzlzss: all.gz: invalid compressed data--crc error'
-    cp "$GZLZSS" gzlzss 2>/dev/null || true
     "$GEN" source 50000 1 | gzip -nc >all.gz
     size=$(stat -c %s all.gz)
     "$GEN" source 50000 2 | gzip -nc >>all.gz
     printf 'XXXX' | put $(($(stat -c %s all.gz) - 8)) all.gz
-    run -1 bash -c 'exec -a gzlzss "$GZLZSS_COMMAND" -t all.gz 2>&1'
+    exits 1 bash -c 'exec -a gzlzss "$GZLZSS_COMMAND" -t all.gz 2>&1'
     [ "$output" = "$first"$'\n'"gzlzss: all.gz: the member is bytes $size to $(($(stat -c %s all.gz) - 1)), output bytes 50000 to 99999; see --recover" ]
-    run -1 bash -c 'exec -a gzlzss "$GZLZSS_COMMAND" -qt all.gz 2>&1'
+    exits 1 bash -c 'exec -a gzlzss "$GZLZSS_COMMAND" -qt all.gz 2>&1'
     [ "$output" = "$first" ]
-    run -1 bash -c 'exec -a gzip "$GZLZSS_COMMAND" -tv all.gz 2>&1'
+    exits 1 bash -c 'exec -a gzip "$GZLZSS_COMMAND" -tv all.gz 2>&1'
     [[ $output != *--recover* ]]
     head -c $((size + 5000)) all.gz >cut.gz
-    run -1 bash -c 'exec -a gzlzss "$GZLZSS_COMMAND" -dc cut.gz 2>&1 >/dev/null'
+    exits 1 bash -c 'exec -a gzlzss "$GZLZSS_COMMAND" -dc cut.gz 2>&1 >/dev/null'
     [[ $output == *"cut.gz: noticed near byte $((size + 5000)), output byte "*", in the member at byte $size, output byte 50000; see --recover" ]]
 }
 
@@ -177,17 +180,18 @@ marks() {
     "$GEN" source 50000 1 | gzip -nc >all.gz
     "$GEN" source 30000 2 | gzip -nc >>all.gz
     size=$(stat -c %s all.gz)
-    run -0 "$GZLZSS" -l --exact all.gz
+    exits 0 "$GZLZSS" -l --exact all.gz
     [ "$(awk 'NR == 2 {print $1, $2, $4}' <<<"$output")" = "$size 80000 all" ]
     ratio=$(awk -v s="$size" 'BEGIN {printf "%.1f%%", 100 - 100 * (s - 36) / 80000}')
     [ "$(awk 'NR == 2 {print $3}' <<<"$output")" = "$ratio" ]
     cp all.gz garbage.gz
     printf 'x%.0s' {1..99} >>garbage.gz
-    run -2 --separate-stderr "$GZLZSS" -l --exact all.gz garbage.gz
-    [ "$(awk 'NR == 3 {print $1, $2}' <<<"$output")" = "$size 80000" ]
-    [ "$(awk 'NR == 4 {print $1, $2, $3}' <<<"$output")" = "$((2 * size)) 160000 $ratio" ]
+    exits 2 "$GZLZSS" -l --exact all.gz garbage.gz
+    [ "$(awk '/ garbage$/ {print $1, $2}' <<<"$output")" = "$size 80000" ]
+    [ "$(awk '/totals/ {print $1, $2, $3}' <<<"$output")" = "$((2 * size)) 160000 $ratio" ]
     head -c 8000 all.gz >cut.gz
-    run -1 --separate-stderr "$GZLZSS" -l --exact cut.gz
-    [ -z "$output" ]
-    run -1 "$GZLZSS" --exact all.gz
+    exits 1 "$GZLZSS" -l --exact cut.gz
+    [ "$output" = $'\n'"${GZLZSS##*/}: cut.gz: unexpected end of file" ]
+    exits 0 "$GZLZSS" --exact all.gz
+    [[ $output == *80000*all ]]
 }

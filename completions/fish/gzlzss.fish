@@ -44,7 +44,7 @@ complete -c gzlzss -l atomic -d 'Let an output have its name only when it is who
 complete -c gzlzss -s b -l blocksize -x -a '32 64 128 256 512 1024 2048 4096 8192 16384 32768' -d 'KiB in a segment, compressed independently'
 complete -c gzlzss -s c -l stdout -d 'Write to standard output, keep input files'
 complete -c gzlzss -s d -l decompress -d 'Decompress'
-complete -c gzlzss -l exact -d 'With --list: print the sizes of all members'
+complete -c gzlzss -l exact -d 'List, with the sizes of all members together'
 complete -c gzlzss -l fill -x -a '0 32 63 255' -d 'With --recover: the byte to write for lost ones'
 complete -c gzlzss -s f -l force -d 'Overwrite output, allow links and terminals'
 complete -c gzlzss -s h -l help -d 'List the options'
