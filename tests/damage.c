@@ -364,5 +364,13 @@ int main(int argc, char **argv)
     for (int how = 0; how < DAMAGES; how++)
         if (files[how] > 0)
             print_score(damage_names[how], &scores[how], files[how]);
+    for (int fill = 0; fill < FILLS; fill++) {
+        drop(&r[fill].out);
+        free(r[fill].found);
+    }
+    drop(&r[0].in);
+    drop(&good);
+    drop(&original);
+    free(members);
     return is_wrong ? EXIT_FAILURE : EXIT_SUCCESS;
 }

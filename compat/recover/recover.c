@@ -28,12 +28,6 @@
 /* A member may lack this many bytes, and an eighth of its length. */
 #define LACK_MAX 4096
 
-/* Searching for a start begins at a block that was decoded already, so bytes are decoded again.
- * Above this bound on all work, in bytes for each byte of the input that is behind, it begins where
- * the error was noticed.  Only hostile data gets there. */
-#define WORK_RATIO 256
-#define WORK_FREE ((uint64_t)256 << 20)
-
 /* Bits before the end of a stored block that may not belong to it, since bytes were deleted. */
 #define STORED_DOUBT (8 * (uint64_t)1024)
 
@@ -147,7 +141,7 @@ static uint64_t search_from(struct recovery *r, const struct gz_run *run)
 
     if (run->end == GZ_RUN_HOLE)
         return 8 * run->hole_end;
-    if (r->runner.work / WORK_RATIO > run->bit / 8 + WORK_FREE / WORK_RATIO)
+    if (!gz_runner_may(&r->runner, run->bit))
         return run->bit;
     if (run->block.bit > from + STORED_DOUBT && gz_run_is_stored(&r->view, from))
         from = run->block.bit - STORED_DOUBT;
@@ -184,7 +178,7 @@ static bool has_length(const struct gz_run *run)
 static void examine(struct recovery *r, struct leg *leg, const struct gz_start *start)
 {
     *leg = (struct leg){.start = *start, .limit = UINT64_MAX};
-    survey(r, leg, start->kind != GZ_START_MEMBER);
+    survey(r, leg, start->kind != GZ_START_MEMBER || !gz_runner_may(&r->runner, start->bit));
     if (start->kind == GZ_START_MEMBER && !gz_run_is_right(&leg->run))
         survey(r, leg, true);
     leg->is_right = gz_run_is_right(&leg->run);

@@ -191,7 +191,8 @@ static bool begin(struct decoding *d)
     for (int i = 0; i < d->decoders; i++) {
         uint8_t *const memory = d->r->memory[i];
 
-        memset(memory, i == 0 ? d->r->fill : ~d->r->fill, GZ_OUT_BACK);
+        if (has_window)
+            memset(memory, i == 0 ? d->r->fill : ~d->r->fill, GZ_OUT_BACK);
         d->b[i] = (struct inf_buffers){.raw = d->r->raw[i],
                                        .out = memory + GZ_OUT_BACK,
                                        .out_size = GZ_OUT_SIZE,
@@ -239,7 +240,6 @@ static bool take_output(struct decoding *d)
     if (!pass->is_trial || pass->start.kind == GZ_START_MEMBER)
         d->run->crc = gz_crc32(d->run->crc, bytes, n);
     d->run->made += n;
-    d->r->work += n;
     return pass->bytes == NULL || n == 0 || pass->bytes(pass->ctx, bytes, n);
 }
 
@@ -363,7 +363,7 @@ void gz_run_decode(struct gz_runner *r, const struct gz_pass *pass, struct gz_ru
         run->end = GZ_RUN_CUT;
     else
         run->end = begin(&d) ? decode(&d) : GZ_RUN_NO_MEMORY;
-    r->work += (run->bit - start->bit) / 8;
+    r->work += GZ_WORK_DECODING + (run->bit - start->bit) / 8 + run->made / GZ_WORK_OUTPUT;
     if (d.in_hole &&
         (run->end == GZ_RUN_HOLE || run->end == GZ_RUN_BAD || run->end == GZ_RUN_CUT)) {
         *run = d.at_hole;

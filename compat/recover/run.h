@@ -92,8 +92,27 @@ struct gz_runner {
     uint8_t fill;
     struct inf_raw *raw[2];
     uint8_t *memory[2];
-    uint64_t work; /* bytes of input and of output decoded so far */
+    uint64_t work; /* how much was decoded so far; see gz_runner_may */
 };
+
+/*
+ * Bytes are decoded again and again: a search for a start begins at a block that was decoded
+ * already, and tries places that turn out to be false.  In a real file, that is little work.  In
+ * hostile data, it could be without bound.  So each byte of the input allows WORK_RATIO units of
+ * work, and WORK_FREE units are allowed besides.  A unit is the decoding of a byte of input; bytes
+ * of output count, too, and so does each decoding by itself, which takes as long as a few thousand
+ * bytes.
+ */
+#define GZ_WORK_RATIO 32
+#define GZ_WORK_FREE ((uint64_t)64 << 20)
+#define GZ_WORK_DECODING ((uint64_t)8 << 10)
+#define GZ_WORK_OUTPUT 64 /* bytes of output in a unit */
+
+/* Whether bytes before bit `bit` of the input may be decoded again. */
+static inline bool gz_runner_may(const struct gz_runner *r, uint64_t bit)
+{
+    return r->work <= GZ_WORK_FREE + GZ_WORK_RATIO * (bit / 8);
+}
 
 /* Allocates the memory; `view` and `fill` are set.  False if memory is short. */
 bool gz_runner_open(struct gz_runner *r);

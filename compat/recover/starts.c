@@ -31,6 +31,10 @@ _Static_assert(BEHIND >= STORED_MOST + INF_BLOCK_HEADER_MAX, "a stored block, an
 #define TRIAL_IN ((uint64_t)4 << 20)
 #define TRIAL_OUT ((uint64_t)64 << 20)
 
+/* A place is taken to be inside a stored block if decoding from it makes more than this many bytes
+ * before it comes to the next stored block.  Hostile data could have many such places. */
+#define LEADS_OUT ((uint64_t)4 << 20)
+
 /* The longest header of a member that the search finds.  Hostile data could have a name of any
  * length at every place. */
 #define HEADER_MOST ((size_t)4 << 10)
@@ -245,23 +249,26 @@ static bool try_start(struct gz_starts *s, const struct gz_start *start, uint64_
     }
 }
 
-/* Whether decoding from `start` comes to the stored block whose last header bits are at `bit`. */
-static bool leads_to(struct gz_starts *s, const struct gz_start *start, uint64_t bit)
+/* Whether decoding from `start` comes to the stored block whose last header bits are at `bit`.
+ * *cost grows by the bits of the input to which the work corresponds. */
+static bool leads_to(struct gz_starts *s, const struct gz_start *start, uint64_t bit,
+                     uint64_t *cost)
 {
     struct gz_pass pass = {.start = *start,
                            .limit = bit + 8 * STORED_HEADER,
-                           .most = TRIAL_OUT,
+                           .most = LEADS_OUT,
                            .one_block = true,
                            .is_trial = true};
     struct gz_run run = {.bit = start->bit, .end = GZ_RUN_DONE};
     uint64_t made = 0;
 
     /* The header's first bit is up to seven bits earlier. */
-    while (run.end == GZ_RUN_DONE && run.bit + 7 < bit && made < TRIAL_OUT) {
+    while (run.end == GZ_RUN_DONE && run.bit + 7 < bit && made < LEADS_OUT) {
         pass.start = (struct gz_start){GZ_START_BLOCK, run.bit, run.bit / 8};
         gz_run_decode(s->r, &pass, &run);
         made += run.made;
     }
+    *cost += run.bit - start->bit + made / 4;
     return run.end == GZ_RUN_DONE && run.bit + 7 >= bit && run.bit <= bit;
 }
 
@@ -280,13 +287,14 @@ static enum kind earliest(const struct gz_starts *s)
 
 /* Whether the place is inside a stored block, as far as is known: one starts behind the place, so
  * near that the place may be in a stored block before that one, and decoding from the place does
- * not lead there. */
-static bool is_within_stored(struct gz_starts *s, enum kind kind, const struct gz_start *start)
+ * not lead there.  *cost grows as by leads_to. */
+static bool is_within_stored(struct gz_starts *s, enum kind kind, const struct gz_start *start,
+                             uint64_t *cost)
 {
     const uint64_t stored = s->next[STORED];
 
     return kind != STORED && stored != INF_NOWHERE && stored - start->bit <= 8 * STORED_MOST &&
-           !leads_to(s, start, stored);
+           !leads_to(s, start, stored, cost);
 }
 
 /* Whether the place is one of the run's last two blocks.  A stored block's place is up to seven
@@ -325,9 +333,9 @@ static bool find_in_view(struct gz_starts *s, uint64_t *from, const struct gz_ru
         *from = s->next[kind] + 1;
         if (is_one_of(except, kind, s->next[kind]) || !make_start(s, kind, s->next[kind], start))
             continue;
-        if (try_start(s, start, &cost) && !is_within_stored(s, kind, start))
+        if (try_start(s, start, &cost) && !is_within_stored(s, kind, start, &cost))
             return true;
-        *from += cost / 16;
+        *from += cost / 16 + (gz_runner_may(s->r, *from) ? 0 : GZ_WORK_DECODING / 2);
     }
     *from = end > *from ? end : *from;
     return false;
