@@ -17,11 +17,11 @@
 #include "compat/recover/starts.h"
 #include "compat/stream.h"
 
-/* Lost input is taken to have made at most LOST_RATIO times as many bytes of output as the input
- * before it did, byte for byte, and LOST_LEAST for each byte.  A length in a trailer that needs more
- * is taken for noise.  With larger values, noise is believed more often, and then a gap is filled
- * with far too many bytes; with smaller ones, a length is not believed if the lost data was much
- * more compressible. */
+/* A byte of lost input has made at most LOST_RATIO times as many bytes of output as a byte of the
+ * input before it, and LOST_LEAST more.  If the length in a trailer needs more, the trailer is taken
+ * for noise.  With larger values, noise is believed more often, and then a gap is filled with far
+ * too many bytes.  With smaller ones, the length is not believed if the lost data was much more
+ * compressible than the data before it. */
 #define LOST_RATIO 8
 #define LOST_LEAST 32
 

@@ -7,8 +7,8 @@
  * looked for, too, and places inside of them are not taken.
  *
  * The time is bounded by the length of the input.  Decoding from a place that turns out to be false
- * pushes the search forward by a sixteenth of the bytes decoded, and a little more if there were too
- * many such places (gz_runner_may).
+ * pushes the search forward by a sixteenth of the bytes decoded, and a little more if there were
+ * too many such places (gz_runner_may).
  */
 #ifndef GZLZSS_RECOVER_STARTS_H
 #define GZLZSS_RECOVER_STARTS_H
