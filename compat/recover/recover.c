@@ -18,8 +18,8 @@
 #include "compat/stream.h"
 
 /* A byte of lost input has made at most LOST_RATIO times as many bytes of output as a byte of the
- * input before it, and LOST_LEAST more.  If the length in a trailer needs more, the trailer is taken
- * for noise.  With larger values, noise is believed more often, and then a gap is filled with far
+ * input before it, and LOST_LEAST more.  If the length in a trailer needs more, the trailer counts
+ * as noise.  With larger values, noise is believed more often, and then a gap is filled with far
  * too many bytes.  With smaller ones, the length is not believed if the lost data was much more
  * compressible than the data before it. */
 #define LOST_RATIO 8
@@ -363,7 +363,7 @@ static bool put_fill(struct recovery *r, uint64_t count)
 
 /* The callbacks of a pass that writes: */
 
-static bool write_bytes(void *ctx, const uint8_t *bytes, size_t len)
+static bool write_bytes(void *ctx, const uint8_t *bytes, const uint8_t *other, size_t len)
 {
     struct recovery *const r = ctx;
 
@@ -375,6 +375,8 @@ static bool write_bytes(void *ctx, const uint8_t *bytes, size_t len)
             len = (size_t)room;
         }
     }
+    for (size_t i = 0; other != NULL && i < len; i++)
+        r->sums->unknown += bytes[i] != other[i];
     return put(r, bytes, len);
 }
 
@@ -402,10 +404,8 @@ static bool write_mark(void *ctx)
     return ok;
 }
 
-/* Writes the leg's run without its last `without` bytes.  *written becomes what is known of the
- * bytes that were written. */
-static bool write_run(struct recovery *r, const struct leg *leg, uint64_t without,
-                      struct gz_run *written)
+/* Writes the leg's run without its last `without` bytes. */
+static bool write_run(struct recovery *r, const struct leg *leg, uint64_t without)
 {
     const struct gz_pass pass = {.start = leg->start,
                                  .limit = leg->limit,
@@ -414,13 +414,14 @@ static bool write_run(struct recovery *r, const struct leg *leg, uint64_t withou
                                  .mark = write_mark,
                                  .ctx = r};
 
-    *written = (struct gz_run){.end = GZ_RUN_DONE};
+    struct gz_run written;
+
     if (pass.most == 0)
         return true;
     r->size = segment_size(r, leg);
-    gz_run_decode(&r->runner, &pass, written);
-    r->out_of_memory |= written->end == GZ_RUN_NO_MEMORY;
-    return written->end != GZ_RUN_WRITE_ERROR && written->end != GZ_RUN_NO_MEMORY;
+    gz_run_decode(&r->runner, &pass, &written);
+    r->out_of_memory |= written.end == GZ_RUN_NO_MEMORY;
+    return written.end != GZ_RUN_WRITE_ERROR && written.end != GZ_RUN_NO_MEMORY;
 }
 
 /* Returns how many bytes the leg's member lacks at its end, to have the length that its trailer
@@ -448,21 +449,21 @@ static bool write_leg(struct recovery *r, const struct leg *leg, uint64_t withou
                                .out = r->out,
                                .damage = leg->damage,
                                .length = leg->run.made};
-    const uint64_t filled = r->sums->filled, in_doubt = doubtful(leg);
+    const uint64_t filled = r->sums->filled, unknown = r->sums->unknown, in_doubt = doubtful(leg);
     const int64_t lacks = lack(r, leg);
-    struct gz_run written;
+    uint64_t known;
 
-    if (!write_run(r, leg, lacks < 0 ? (uint64_t)-lacks : without, &written) ||
+    if (!write_run(r, leg, lacks < 0 ? (uint64_t)-lacks : without) ||
         (lacks > 0 && !put_fill(r, (uint64_t)lacks)))
         return false;
     found.out_end = r->out;
-    found.unknown = written.unknown;
+    found.unknown = r->sums->unknown - unknown;
     found.doubtful = in_doubt > without ? in_doubt - without : 0;
+    known = r->out - found.out - found.unknown - (r->sums->filled - filled);
     if (leg->is_right)
-        r->sums->verified += r->out - found.out;
+        r->sums->verified += known;
     else
-        r->sums->unverified += r->out - found.out - written.unknown - (r->sums->filled - filled);
-    r->sums->unknown += written.unknown;
+        r->sums->unverified += known;
     if (leg->ends && !leg->is_right && leg->start.kind == GZ_START_MEMBER) {
         found.damage = GZ_DAMAGE_CRC;
         r->sums->damages++;

@@ -231,16 +231,17 @@ static bool take_output(struct decoding *d)
     const struct inf_buffers *const b = &d->b[0];
     const struct gz_pass *const pass = d->pass;
     const uint8_t *const bytes = b->out + b->out_len - b->made;
+    const uint8_t *const other = d->decoders == 2 ? d->b[1].out + d->b[1].out_len - b->made : NULL;
     size_t n = b->made;
 
     if (pass->bytes != NULL && n > pass->most - d->run->made)
         n = (size_t)(pass->most - d->run->made);
-    if (d->decoders == 2)
-        count_unknown(d, bytes, d->b[1].out + b->out_len - b->made, n);
+    if (other != NULL)
+        count_unknown(d, bytes, other, n);
     if (!pass->is_trial || pass->start.kind == GZ_START_MEMBER)
         d->run->crc = gz_crc32(d->run->crc, bytes, n);
     d->run->made += n;
-    return pass->bytes == NULL || n == 0 || pass->bytes(pass->ctx, bytes, n);
+    return pass->bytes == NULL || n == 0 || pass->bytes(pass->ctx, bytes, other, n);
 }
 
 /* Takes note of a mark, which ends a segment.  False if a write failed. */

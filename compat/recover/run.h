@@ -80,8 +80,9 @@ struct gz_pass {
     bool is_trial;  /* nobody needs to know which bytes are unknown */
     bool stops_at_holes;
     /* Called with the output, where unknown bytes have the value of `fill`, and at each mark.
-     * False, with errno set, if a write failed.  Both may be NULL. */
-    bool (*bytes)(void *ctx, const uint8_t *bytes, size_t len);
+     * `other` has the same bytes, but another value for unknown ones; it is NULL if all are known.
+     * False, with errno set, if a write failed.  Both functions may be NULL. */
+    bool (*bytes)(void *ctx, const uint8_t *bytes, const uint8_t *other, size_t len);
     bool (*mark)(void *ctx);
     void *ctx;
 };
