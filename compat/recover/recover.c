@@ -25,12 +25,16 @@
 #define LOST_RATIO 8
 #define LOST_LEAST 32
 
+/* A byte of DEFLATE data makes fewer bytes of output than this. */
+#define RATIO_MAX 1040
+
 /* A member may lack this many bytes, and an eighth of its length. */
 #define LACK_MAX 4096
 
 /* Bits before the end of a stored block that may not belong to it, since bytes were deleted. */
 #define STORED_DOUBT (8 * (uint64_t)1024)
 
+/* A run, and what comes behind it. */
 struct leg {
     bool is_empty; /* there is no run: this is the input's start */
     struct gz_start start;
@@ -45,6 +49,7 @@ struct leg {
     struct gz_start next;
 };
 
+/* The state of a recovery. */
 struct recovery {
     const struct gz_recover_io *io;
     struct gz_recovered *sums;
@@ -258,8 +263,9 @@ static double lost_most(const struct recovery *r, const struct leg *leg)
 {
     const uint64_t in = leg->run.bit / 8 - leg->start.at;
     const double ratio = in > 0 ? (double)leg->run.made / (double)in : 1;
+    const double most = LOST_RATIO * ratio + LOST_LEAST;
 
-    return (LOST_RATIO * ratio + LOST_LEAST) * (double)(damaged_in(leg) + r->gaps_in);
+    return (most < RATIO_MAX ? most : RATIO_MAX) * (double)(damaged_in(leg) + r->gaps_in);
 }
 
 /* Interprets a difference of lengths modulo 2^32 as the number of bytes that are lost behind the
@@ -285,6 +291,7 @@ static bool lost_in_segment(const struct recovery *r, const struct leg *leg, con
                             int64_t *lost)
 {
     const uint64_t size = gz_segments_size(&r->segments), in = leg->run.bit / 8 - leg->start.at;
+    const int64_t least = -(int64_t)doubtful(leg);
     const bool at_mark = next->start.kind == GZ_START_MARK;
 
     if (size == 0 || size > INT32_MAX || (!at_mark && next->run.marks == 0) ||
@@ -292,8 +299,8 @@ static bool lost_in_segment(const struct recovery *r, const struct leg *leg, con
         return false;
     *lost = (int64_t)size - (int64_t)segment_at_end(r, leg) -
             (at_mark ? 0 : (int64_t)next->run.first_mark);
-    while (*lost < -(int64_t)doubtful(leg))
-        *lost += (int64_t)size;
+    if (*lost < least)
+        *lost += (least - *lost + (int64_t)size - 1) / (int64_t)size * (int64_t)size;
     /* Whole segments may be lost, too.  Guess how many: the lost input would have made as much, for
      * each byte, as the run. */
     if (in > 0 && leg->damage_end > leg->run.bit / 8) {
@@ -304,7 +311,7 @@ static bool lost_in_segment(const struct recovery *r, const struct leg *leg, con
         if (more >= 0.5 && more < UINT32_MAX)
             *lost += (int64_t)(more + 0.5) * (int64_t)size;
     }
-    return true;
+    return *lost <= (int64_t)(RATIO_MAX * damaged_in(leg));
 }
 
 /* Finds out how many bytes of output are lost between the leg, which will be written next, and the
@@ -325,8 +332,10 @@ static bool find_lost(struct recovery *r, const struct leg *leg, const struct le
         return interpret(r, leg, gz_get_u32(length) - (uint32_t)at_end, lost);
     }
     if (next->ends) {
-        const uint64_t after = length_after_mark(&next->run, gz_segments_size(&r->segments)) +
-                               (next->run.marks > 0 ? next->run.first_mark : 0);
+        const struct gz_segments *const segments = leg->ends ? &next->run.segments : &r->segments;
+        const uint64_t size = next->is_right ? 0 : gz_segments_size(segments);
+        const uint64_t after =
+            length_after_mark(&next->run, size) + (next->run.marks > 0 ? next->run.first_mark : 0);
         const uint64_t before = leg->ends ? 0 : at_end;
 
         if (interpret(r, leg, next->run.stored_len - (uint32_t)(before + after), lost))
@@ -413,7 +422,6 @@ static bool write_run(struct recovery *r, const struct leg *leg, uint64_t withou
                                  .bytes = write_bytes,
                                  .mark = write_mark,
                                  .ctx = r};
-
     struct gz_run written;
 
     if (pass.most == 0)
