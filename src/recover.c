@@ -55,9 +55,9 @@ static void tell_unverified(struct recovering *r, const struct gz_finding *found
 
     if (found->damage == GZ_DAMAGE_CRC) {
         if (found->length != written)
-            snprintf(length, sizeof(length), ", and %" PRIu64 " bytes %s at its end",
+            snprintf(length, sizeof(length), ", and %" PRIu64 " bytes too %s",
                      found->length < written ? written - found->length : found->length - written,
-                     found->length < written ? "were added" : "were cut off");
+                     found->length < written ? "few" : "many");
         msg_warning(&r->f->m, "%s: bytes %" PRIu64 " to %" PRIu64 ": a member with the wrong CRC%s",
                     r->f->name, found->in, found->in_end - 1, length);
     }

@@ -4,7 +4,7 @@
  *     tests/damage ORIGINAL FILE.gz COUNT [SEED]
  *
  * damages FILE.gz, which must decompress to ORIGINAL, COUNT times: each time in one to three
- * places, in one of several ways.  Each damaged file is recovered twice, with two fill bytes, so
+ * places, in one of several ways (damage_names).  Each damaged file is recovered twice, with two fill bytes, so
  * that it shows which bytes of the output are not known.  The program fails if
  *
  *   - verified output is not a member of the original, or members are in the wrong order;
@@ -29,14 +29,15 @@
 #include "compat/recover/recover.h"
 #include "tests/unit/streams.h"
 
-enum { DAMAGES = 8, FILLS = 2 };
+enum { DAMAGES = 9, FILLS = 2, PAGE = 4096 };
 
-static const char *const damage_names[DAMAGES] = {"flips",   "zeros",   "noise",  "cut",
-                                                  "inserts", "deletes", "header", "front"};
+static const char *const damage_names[DAMAGES] = {"flips",   "zeros",  "noise", "cut",  "inserts",
+                                                  "deletes", "header", "front", "reads"};
 
 /* A recovery's input and results. */
 struct recovery {
     struct bytes in, out;
+    uint64_t unreadable; /* reading a byte of the page that starts here fails; UINT64_MAX: none */
     struct gz_finding *found;
     size_t count, room;
     struct gz_recovered sums;
@@ -62,10 +63,15 @@ static void die(const char *what)
 
 static ssize_t read_at(void *ctx, void *buf, size_t len, uint64_t offset)
 {
-    const struct bytes *const in = &((struct recovery *)ctx)->in;
+    const struct recovery *const r = ctx;
+    const struct bytes *const in = &r->in;
     const size_t left = offset < in->len ? in->len - (size_t)offset : 0;
     const size_t n = len < left ? len : left;
 
+    if (r->unreadable < offset + n && offset < r->unreadable + PAGE) {
+        errno = EIO;
+        return -1;
+    }
     if (n > 0)
         memcpy(buf, in->data + offset, n);
     return (ssize_t)n;
@@ -302,7 +308,7 @@ static void read_whole(struct bytes *b, const char *name)
 /* Finds the members of the undamaged file. */
 static void find_members(const struct bytes *good)
 {
-    struct recovery r = {.in = *good};
+    struct recovery r = {.in = *good, .unreadable = UINT64_MAX};
 
     recover(&r, 0);
     if (r.status != GZ_OK || !same(&r.out, &original))
@@ -348,8 +354,13 @@ int main(int argc, char **argv)
 
         r[0].in.len = 0;
         add(&r[0].in, good.data, good.len);
-        damage(&r[0].in, how, &state);
+        r[0].unreadable = UINT64_MAX;
+        if (how < DAMAGES - 1)
+            damage(&r[0].in, how, &state);
+        else
+            r[0].unreadable = unit_below(&state, good.len) / PAGE * PAGE;
         r[1].in = r[0].in;
+        r[1].unreadable = r[0].unreadable;
         for (int fill = 0; fill < FILLS; fill++)
             recover(&r[fill], fill == 0 ? 0 : 0xff);
         what = judge(r);

@@ -127,7 +127,7 @@ static void find_next(struct recovery *r, struct leg *leg, enum gz_damage damage
     leg->damage_end = leg->has_next ? leg->next.at : r->view.size;
 }
 
-/* Finds what comes at byte `at`, where a member should start, or the input end. */
+/* Finds what comes at byte `at`, where a member should start or the input should end. */
 static void find_member(struct recovery *r, struct leg *leg, uint64_t at)
 {
     leg->is_damaged = false;
@@ -210,8 +210,8 @@ static uint64_t segment_size(const struct recovery *r, const struct leg *leg)
     return leg->is_right ? 0 : gz_segments_size(&r->segments);
 }
 
-/* The bytes of output that the leg's run will have, behind its first mark if it has marks.  Its
- * segments get the length `size`. */
+/* The bytes of output that the run will have: all of them, or, if it has marks, those behind the
+ * first.  If size is not 0, all segments will have that length. */
 static uint64_t length_after_mark(const struct gz_run *run, uint64_t size)
 {
     if (run->marks == 0)

@@ -49,8 +49,8 @@ enum kind { MEMBER, FLUSH, STORED, DYNAMIC, FINAL, KINDS };
 struct gz_starts {
     struct gz_runner *r;
     struct inf_finder dynamic, final;
-    uint64_t end;         /* the search is done up to this byte for one view */
-    uint64_t next[KINDS]; /* for each kind, the next place: a bit, or INF_NOWHERE in this view */
+    /* For each kind, the next place in this view: a bit of the input, or INF_NOWHERE. */
+    uint64_t next[KINDS];
 };
 
 struct gz_starts *gz_starts_new(struct gz_runner *r)
@@ -96,7 +96,7 @@ bool gz_starts_end(struct gz_view *view, uint64_t at)
 
 /* --- Places --------------------------------------------------------------------------------- */
 
-/* What is looked at. */
+/* A part of the input that is searched. */
 struct area {
     const uint8_t *in; /* in[0..len), with GZ_VIEW_BACK bytes before and GZ_VIEW_PAD after it */
     size_t len;
@@ -178,7 +178,7 @@ static uint64_t find_kind(const struct gz_starts *s, const struct area *a, enum 
     case FLUSH:
         return find_flush(a, at);
     case STORED:
-        /* find_earliest compares other places with stored blocks behind them. */
+        /* is_within_stored compares other places with stored blocks behind them. */
         further.to = a->len < a->to + STORED_MOST ? a->len : a->to + STORED_MOST;
         return find_stored(&further, at);
     case DYNAMIC:
@@ -312,20 +312,16 @@ static bool find_in_view(struct gz_starts *s, uint64_t *from, const struct gz_ru
                          struct gz_start *start)
 {
     struct gz_view *const view = s->r->view;
-    const uint64_t base = *from / 8, begin = *from;
-    uint64_t end = 8 * (base + STEP), cost;
+    const uint64_t end = 8 * (*from / 8 + STEP);
+    struct area a = {.base = *from / 8};
+    uint64_t cost;
 
-    for (int kind = 0; kind < KINDS; kind++)
-        s->next[kind] = begin;
-    for (bool is_new = true;;) {
-        struct area a = {.base = base};
-
-        a.in = gz_view_at(view, base, STEP + BEHIND, &a.len);
+    for (bool is_new = true;; is_new = false) {
+        a.in = gz_view_at(view, a.base, STEP + BEHIND, &a.len);
         a.to = a.len < STEP ? a.len : STEP;
         for (enum kind kind = 0; kind < KINDS; kind++)
             if (is_new || s->next[kind] < *from)
                 s->next[kind] = find_kind(s, &a, kind, *from);
-        is_new = false;
         const enum kind kind = earliest(s);
 
         if (kind == KINDS || s->next[kind] >= end)
