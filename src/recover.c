@@ -17,10 +17,13 @@
 /* The context of the functions that gz_recover calls. */
 struct recovering {
     struct file *f;
-    off_t start;          /* where the input starts in the file */
-    uint64_t size;        /* bytes of the input */
-    uint64_t in, out;     /* bytes of the input that are done, and bytes written */
-    uint64_t verified[2]; /* verified output of members in a row, which -v has not printed yet */
+    off_t start;      /* where the input starts in the file */
+    uint64_t size;    /* bytes of the input */
+    uint64_t in, out; /* bytes of the input that are done, and bytes written */
+    /* The verified output [verified, verified_end) of members in a row, of which tell_verified has
+     * not told yet. */
+    uint64_t verified, verified_end;
+    char replaced[32]; /* for messages: what was written in place of lost bytes */
 };
 
 static ssize_t read_input(void *ctx, void *buf, size_t len, uint64_t offset)
@@ -42,10 +45,20 @@ static int write_output(void *ctx, const void *buf, size_t len)
 /* Prints, for -v, which output is verified. */
 static void tell_verified(struct recovering *r)
 {
-    if (r->f->o->verbose > 0 && r->verified[1] > r->verified[0])
+    if (r->f->o->verbose > 0 && r->verified_end > r->verified)
         msg_note(&r->f->m, "%s: output bytes %" PRIu64 " to %" PRIu64 ": verified by CRC",
-                 r->f->name, r->verified[0], r->verified[1] - 1);
-    r->verified[0] = r->verified[1];
+                 r->f->name, r->verified, r->verified_end - 1);
+    r->verified = r->verified_end;
+}
+
+/* Adds verified output to that of the members before, if it follows directly. */
+static void add_verified(struct recovering *r, const struct gz_finding *found)
+{
+    if (found->out != r->verified_end) {
+        tell_verified(r);
+        r->verified = found->out;
+    }
+    r->verified_end = found->out_end;
 }
 
 static void tell_unverified(struct recovering *r, const struct gz_finding *found)
@@ -101,9 +114,8 @@ static void tell_lost(struct recovering *r, const struct gz_finding *found)
     else if (found->lost == 0)
         snprintf(what, sizeof(what), "no bytes are missing at output byte %" PRIu64, found->out);
     else
-        snprintf(what, sizeof(what),
-                 "%" PRIu64 " bytes are lost, replaced by byte %d at output byte %" PRIu64,
-                 found->lost, r->f->o->fill, found->out);
+        snprintf(what, sizeof(what), "%" PRIu64 " bytes are lost%s at output byte %" PRIu64,
+                 found->lost, r->replaced, found->out);
     msg_warning(&r->f->m, "%s: bytes %" PRIu64 " to %" PRIu64 ": %s; %s", r->f->name, found->in,
                 found->in_end > found->in ? found->in_end - 1 : found->in, reason(r, found), what);
 }
@@ -123,16 +135,11 @@ static void tell(void *ctx, const struct gz_finding *found)
 {
     struct recovering *r = ctx;
 
-    if (found->kind == GZ_FOUND_VERIFIED && found->out == r->verified[1])
-        r->verified[1] = found->out_end;
-    else
+    if (found->kind != GZ_FOUND_VERIFIED)
         tell_verified(r);
     switch (found->kind) {
     case GZ_FOUND_VERIFIED:
-        if (r->verified[1] != found->out_end) {
-            r->verified[0] = found->out;
-            r->verified[1] = found->out_end;
-        }
+        add_verified(r, found);
         break;
     case GZ_FOUND_UNVERIFIED:
         tell_unverified(r, found);
@@ -152,9 +159,9 @@ static void report(struct recovering *r, const struct gz_recovered *sums)
 {
     msg_note(&r->f->m,
              "%s: %" PRIu64 " bytes %s: %" PRIu64 " verified by CRC, %" PRIu64
-             " not verified, %" PRIu64 " unknown or lost and replaced by byte %d",
+             " not verified, %" PRIu64 " unknown or lost%s",
              r->f->name, r->out, r->f->out_fd < 0 ? "found" : "written", sums->verified,
-             sums->unverified, sums->unknown + sums->filled, r->f->o->fill);
+             sums->unverified, sums->unknown + sums->filled, r->replaced);
     if (sums->gaps > 0)
         msg_note(&r->f->m,
                  "%s: it is not known how much is lost at %" PRIu64 " place%s, so what comes after "
@@ -199,6 +206,7 @@ static bool recover(struct file *f)
                                .fill = (uint8_t)f->o->fill};
     struct gz_recovered sums;
     enum gz_status status;
+    int error;
 
     if (!S_ISREG(f->in_stat.st_mode) || r.start < 0) {
         msg_error(&f->m, "%s: --recover needs a regular file, which it reads twice", f->name);
@@ -206,10 +214,14 @@ static bool recover(struct file *f)
     }
     if (!file_open_output(f))
         return false;
+    if (f->out_fd >= 0)
+        snprintf(r.replaced, sizeof(r.replaced), " and replaced by byte %d", f->o->fill);
     r.size = io.size = r.start < f->in_stat.st_size ? (uint64_t)(f->in_stat.st_size - r.start) : 0;
     progress_file(f->progress, f->name, r.size);
     status = gz_recover(&io, &sums);
+    error = errno;
     tell_verified(&r);
+    errno = error;
     f->in_bytes = r.size;
     f->out_bytes = r.out;
     return judge(&r, status, &sums);

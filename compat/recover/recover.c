@@ -9,7 +9,7 @@
 
 #include "compat/recover/recover.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 #include "compat/gzip.h"
@@ -571,14 +571,17 @@ enum gz_status gz_recover(const struct gz_recover_io *io, struct gz_recovered *s
                          .runner = {.fill = io->fill},
                          .is_aligned = true};
     enum gz_status status = GZ_NO_MEMORY;
+    int error;
 
     *sums = (struct gz_recovered){0};
     r.runner.view = &r.view;
     if (gz_view_open(&r.view) && gz_runner_open(&r.runner) &&
         (r.starts = gz_starts_new(&r.runner)) != NULL)
         status = recover(&r);
+    error = errno;
     gz_starts_free(r.starts);
     gz_runner_close(&r.runner);
     gz_view_close(&r.view);
+    errno = error;
     return status;
 }
