@@ -2,6 +2,7 @@
 # recover.bats - damaged files: --recover, and where -t says that a file is damaged; -l --exact
 
 # shellcheck disable=SC2154 # GEN and GZLZSS come from the build.
+# shellcheck disable=SC2016 # The shells that the tests start expand variables.
 
 load helpers
 
@@ -37,7 +38,7 @@ zeros() {
     head -c "$2" /dev/zero | put "$1" "$3"
 }
 
-# Writes the sizes of the segments' compressed bytes before each mark of the file.
+# marks FILE: prints the places of the marks in the file, in bytes.
 marks() {
     LC_ALL=C grep -obUaP '\x00\x00\xff\xff\x00\x00\x00\xff\xff' "$1" | cut -d : -f 1
 }

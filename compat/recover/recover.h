@@ -86,7 +86,7 @@ struct gz_recover_io {
     uint8_t fill;  /* is written for each byte that is unknown or lost */
 };
 
-/* The sums.  The first four make all bytes written. */
+/* The sums, in bytes of output.  The first four add up to all bytes written. */
 struct gz_recovered {
     uint64_t verified;
     uint64_t unverified; /* without the unknown bytes among them */
