@@ -259,6 +259,7 @@ static bool is_given(const struct gz_stream *s)
 static enum gz_status next_header(struct gz_stream *s)
 {
     const bool first = s->info->members == 0;
+    const uint64_t at = gz_in_offset(s);
     enum gz_format format;
     enum gz_status status = is_given(s) ? next_given(s, &format) : next_format(s, &format);
 
@@ -271,6 +272,7 @@ static enum gz_status next_header(struct gz_stream *s)
         return GZ_OK;
     if (first || format != GZ_FORMAT_UNKNOWN) {
         s->info->format = format;
+        s->info->member_at = at;
         s->info->has_crc = false;
     }
     if (format == GZ_FORMAT_GZIP)

@@ -115,6 +115,27 @@ static bool judge(struct file *f, enum gz_status status, const struct gz_info *i
     return !gz_status_is_error(status, f->to_stdout);
 }
 
+/* Prints, below gzip's message, where a .gz is damaged. */
+static void tell_place(struct file *f, enum gz_status status, const struct gz_info *info)
+{
+    const uint64_t out = info->out_bytes - info->member_bytes;
+
+    if (info->format != GZ_FORMAT_GZIP || f->o->action == ACTION_LIST || f->m.quiet ||
+        !msg_has_own_name(&f->m))
+        return;
+    if (status == GZ_BAD_DATA || (status == GZ_TRUNCATED && !info->lone_byte))
+        msg_note(&f->m,
+                 "%s: noticed near byte %" PRIu64 ", output byte %" PRIu64
+                 ", in the member at byte %" PRIu64 ", output byte %" PRIu64 "; see --recover",
+                 f->name, info->in_bytes, info->out_bytes, info->member_at, out);
+    else if (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH)
+        msg_note(&f->m,
+                 "%s: the member is bytes %" PRIu64 " to %" PRIu64 ", output bytes %" PRIu64
+                 " to %" PRIu64 "; see --recover",
+                 f->name, info->member_at, info->in_bytes - 1, out,
+                 info->out_bytes - (info->member_bytes > 0));
+}
+
 bool decompress_restore_name(struct file *f, const struct gz_info *info)
 {
     const char *stored = names_base(info->name);
@@ -143,7 +164,7 @@ bool decompress_restore_name(struct file *f, const struct gz_info *info)
 
 static void list(struct file *f, const struct gz_info *info)
 {
-    const struct list_entry e = {
+    struct list_entry e = {
         .method = gz_format_name(info->format),
         .crc = info->crc,
         .has_crc = info->has_crc,
@@ -156,6 +177,13 @@ static void list(struct file *f, const struct gz_info *info)
         .name = file_output_in_messages(f),
     };
 
+    if (f->o->exact) {
+        /* gzip's numbers are those of the last member, and count what follows the data. */
+        e.has_crc = info->has_crc && info->members == 1;
+        e.packed = info->in_bytes;
+        e.original = info->out_bytes;
+        e.overhead = info->deflate_bytes > 0 ? info->in_bytes - info->deflate_bytes : 0;
+    }
     list_print(f->list, &e);
 }
 
@@ -366,7 +394,8 @@ static enum container container_of(const struct file *f)
 static void conclude(struct file *f, bool ok, enum gz_status status, const struct gz_info *info)
 {
     /* Nothing follows the data.  If something does, gzip prints the totals so far in place of the
-     * file's list line; for standard input, it prints neither totals nor the -v report. */
+     * file's list line (--exact prints the line); for standard input, it prints neither totals nor
+     * the -v report. */
     const bool ends = status != GZ_TRAILING_GARBAGE && !info->zeros_follow;
 
     if (f->o->json)
@@ -374,11 +403,13 @@ static void conclude(struct file *f, bool ok, enum gz_status status, const struc
     if (f->o->action != ACTION_LIST) {
         if (ok && (ends || !f->is_stdin))
             file_report(f, info->read_bytes - info->header_bytes, info->member_bytes);
-    } else if (ok && ends) {
+    } else if (ok && (ends || f->o->exact)) {
         list(f, info);
-    } else if (!f->is_stdin && (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH)) {
+    } else if (f->is_stdin || f->o->exact) {
+        return; /* no line about this file, and no early totals */
+    } else if (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH) {
         list_print_totals(f->list);
-    } else if (!f->is_stdin && (ok || is_next_member_bad(status, info))) {
+    } else if (ok || is_next_member_bad(status, info)) {
         list_break_off(f->list);
     }
 }
@@ -458,6 +489,7 @@ static bool decompress(struct file *f, struct pipeline *p)
         f->in_bytes = reader.in;
         f->out_bytes = reader.out;
         ok = judge(f, status, &info) && file_is_unchanged(f);
+        tell_place(f, status, &info);
         conclude(f, ok, status, &info);
     }
     gz_close(s);

@@ -30,9 +30,11 @@ enum {
     OPTION_BITS,
     OPTION_COMPRESS,
     OPTION_DEVICE,
+    OPTION_EXACT,
     OPTION_EXCLUDE_COMPRESSED,
     OPTION_FILES0,
     OPTION_FILES_FROM,
+    OPTION_FILL,
     OPTION_FORMAT,
     OPTION_HUFFMAN,
     OPTION_JSON,
@@ -47,6 +49,7 @@ enum {
     OPTION_OUTPUT_DIR,
     OPTION_PRESUME_INPUT_TTY,
     OPTION_PROGRESS,
+    OPTION_RECOVER,
     OPTION_RM,
     OPTION_SPARSE,
     /* OPTION_OF_PEER + i: long option i of the program by whose name gzlzss is called (peers.h). */
@@ -183,8 +186,14 @@ static const struct option_row rows[] = {
     {'d', "decompress", NULL, "decompress", DOES(SETS(wishes, decompress)), .in_mpi = SAME},
     {OPTION_COMPRESS, "compress", NULL, "compress: undo -d", DOES(CLEARS(wishes, decompress))},
     {'l', "list", NULL, "list sizes and names of compressed files", DOES(SETS(wishes, list))},
+    {OPTION_EXACT, "exact", NULL, "list, with the sizes of all members together",
+     DOES(SETS(options, exact), SETS(wishes, list))},
     {'t', "test", NULL, "test the integrity of compressed files",
      DOES(SETS(wishes, test)), .in_mpi = SAME},
+    {OPTION_RECOVER, "recover", NULL, "decompress what is left of damaged files, keep them",
+     DOES(SETS(options, recover))},
+    {OPTION_FILL, "fill", "N", "with --recover: byte for lost ones, by default 0",
+     DOES(TAKES_NUMBER(options, fill, 0, 255, "byte", ""))},
     {'c', "stdout", NULL, "write to standard output, keep input files",
      DOES(SETS(options, to_stdout))},
     {'o', "output", "FILE", "write to FILE, keep input file",
@@ -306,6 +315,8 @@ static const struct option_row rows[] = {
     SYNONYM('l', "lis"), /* not --list-devices */
     SYNONYM('n', "no"),  /* not --no-time */
     SYNONYM('n', "no-"),
+    SYNONYM('r', "re"),  /* not --recover */
+    SYNONYM('r', "rec"),
     /* An option of compress, which gzip accepts and ignores. */
     {OPTION_BITS, "bits", "N", NULL, DOES(IS_ODD)},
     SYNONYM('q', "silent"),
@@ -437,13 +448,6 @@ static bool parse_limit(const char *text, uint64_t *bytes, unsigned *percent)
     return *end == '\0';
 }
 
-/* Whether the program is called by its own name.  Under one of gzip's names, it prints gzip's
- * messages, even for an option that means something else to gzlzss. */
-static bool has_own_name(const struct messages *m)
-{
-    return strstr(m->program, PACKAGE_NAME) != NULL;
-}
-
 /* Checks the argument of gzip's own -b; false, with gzip's message, if gzip would refuse it. */
 static bool want_digits(const char *argument, struct messages *m)
 {
@@ -494,7 +498,7 @@ static bool apply_odd(struct options *o, struct wishes *w, int id, const char *a
     switch (id) {
     case 'b':
         if (!parse_kib(argument, LZ_SEGMENT_MIN >> 10, LZ_SEGMENT_MAX >> 10, &kib)) {
-            if (has_own_name(m) || want_digits(argument, m))
+            if (msg_has_own_name(m) || want_digits(argument, m))
                 msg_error(m, "invalid block size '%s': give %ld to %ld (KiB)", argument,
                           (long)LZ_SEGMENT_MIN >> 10, (long)LZ_SEGMENT_MAX >> 10);
             return false;
@@ -809,7 +813,8 @@ static bool is_limit(const char *operand, struct messages *m)
     uint64_t bytes;
     unsigned percent;
 
-    if (!has_own_name(m) || !parse_limit(operand, &bytes, &percent) || access(operand, F_OK) == 0)
+    if (!msg_has_own_name(m) || !parse_limit(operand, &bytes, &percent) ||
+        access(operand, F_OK) == 0)
         return false;
     msg_error(m, "-M %s: -M stores the time, as in gzip; for a limit on memory, give --memory=%s",
               operand, operand);
@@ -1061,8 +1066,18 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
 
     o->suffix = w->suffix != NULL ? w->suffix : suffix_of(o->pipeline.container);
     suffix = strlen(o->suffix);
-    if (o->action == ACTION_COMPRESS && (w->decompress || w->test || w->list))
+    if (o->action == ACTION_COMPRESS && (w->decompress || w->test || w->list || o->recover))
         o->action = w->list ? ACTION_LIST : w->test ? ACTION_TEST : ACTION_DECOMPRESS;
+    if (o->recover && o->action == ACTION_LIST) {
+        msg_error(m, "--recover does not go with --list");
+        return false;
+    }
+    if (o->recover &&
+        (o->pipeline.container == CONTAINER_ZLIB || o->pipeline.container == CONTAINER_RAW)) {
+        msg_error(m, "--recover reads gzip's format, not zlib's or raw data");
+        return false;
+    }
+    o->keep |= o->recover;
     o->no_name = w->no_name < 0 ? o->action != ACTION_COMPRESS : w->no_name;
     o->no_time = w->no_time < 0 ? o->action != ACTION_COMPRESS : w->no_time;
     if (suffix == 0 || suffix > NAMES_SUFFIX_MAX) {

@@ -45,6 +45,9 @@ struct options {
     bool recursive;
     bool no_name; /* do not store the name, or do not restore the stored name */
     bool no_time; /* do not store the time, or do not restore the stored time */
+    bool recover; /* decompress what is left of a damaged file */
+    int fill;     /* with `recover`: the byte that is written for unknown and lost ones */
+    bool exact;   /* -l decompresses all members, and prints their sizes in all */
     bool synchronous;
     bool atomic;             /* name each output only once it is complete */
     bool progress;           /* show the progress line even if standard error is no terminal */

@@ -20,7 +20,7 @@ value_of() {
     blocksize) echo 64 ;;
     suffix) echo .x ;;
     threads) echo 2 ;;
-    device) echo 0 ;;
+    device | fill) echo 0 ;;
     level) echo 3 ;;
     matcher) echo help ;;
     backend) echo cpu ;;
@@ -44,7 +44,7 @@ listed_options() {
 # decompress.  "stdout" and "stderr" get its output.
 works() {
     case " $* " in
-    *' -d '* | *' --de'[!v]* | *' -t '* | *' --te'* | *' -l '* | *' --lis'[!t-]* | *' --list '*)
+    *' -d '* | *' --de'[!v]* | *' --exact '* | *' --recover '* | *' -t '* | *' --te'* | *' -l '* | *' --lis'[!t-]* | *' --list '*)
         "$GZLZSS" "$@" <plain.z >stdout 2>stderr
         ;;
     *) "$GZLZSS" "$@" <plain >stdout 2>stderr ;;

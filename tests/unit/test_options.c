@@ -436,6 +436,19 @@ static void reports(void)
     CHECK(good("p --exclude-compressed")->exclude_compressed);
 }
 
+static void recovery(void)
+{
+    CHECK(good("p --recover f")->recover && good("p --recover --rm f")->keep);
+    CHECK_EQ(good("p --recover f")->action, ACTION_DECOMPRESS);
+    CHECK_EQ(good("p -t --recover f")->action, ACTION_TEST);
+    CHECK_EQ(good("p --recover --fill=255 f")->fill, 255);
+    CHECK(good("p --rec f")->recursive);
+    CHECK_EQ(good("p --exact f")->action, ACTION_LIST);
+    bad("p --recover -l f", "p: --recover does not go with --list\n");
+    bad("p --recover --format=raw f", "p: --recover reads gzip's format, not zlib's or raw data\n");
+    bad("p --recover -z f", "p: --recover reads gzip's format, not zlib's or raw data\n");
+}
+
 /* Operands keep their order, with options anywhere between them. */
 static void operands(void)
 {
@@ -769,6 +782,7 @@ int main(void)
     RUN(lists_of_files);
     RUN(memory);
     RUN(reports);
+    RUN(recovery);
     RUN(wrong_options);
     RUN(own_variable);
     RUN(gzip_variable);
