@@ -6,6 +6,7 @@
 #include "src/alone.h"
 #include "src/compress.h"
 #include "src/decompress.h"
+#include "src/select.h"
 #include "src/testing.h"
 
 /* The job's `wrote` callback. */
@@ -19,7 +20,9 @@ static void process_alone(struct run *r, struct file *f)
 {
     struct pipeline_job job = {.wrote = wrote_alone, .ctx = f};
 
-    if (r->o->action != ACTION_COMPRESS) {
+    if (r->o->range_count > 0) {
+        select_file(f, r->pipeline);
+    } else if (r->o->action != ACTION_COMPRESS) {
         decompress_file(f, r->pipeline);
     } else if (compress_begin(f, &job)) {
         job.status = pipeline_run(r->pipeline, &job);

@@ -22,6 +22,9 @@
 /* The context of read_input and write_output. */
 struct file_reader {
     struct file *f;
+    /* If not NULL, takes the output in place of the file's. */
+    int (*take)(void *ctx, const void *buf, size_t len);
+    void *take_ctx;
     struct expansion *expansion; /* NULL if one thread does all the work */
     bool is_announced;           /* file_announce was called */
     bool has_told_extra;         /* note_extra has printed its message */
@@ -72,13 +75,14 @@ static int write_output(void *ctx, const void *buf, size_t len)
     r->out += len;
     if (r->expansion != NULL)
         show_progress(r);
+    if (r->take != NULL)
+        return r->take(r->take_ctx, buf, len);
     if (r->f->out_fd < 0) /* -t and -l write nothing */
         return 0;
     return io_write(r->f->out_fd, buf, len) ? 0 : -1;
 }
 
-/* Prints how reading the header, or decompression, ended.  True if all is well. */
-static bool judge(struct file *f, enum gz_status status, const struct gz_info *info)
+bool decompress_judge_status(struct file *f, enum gz_status status, const struct gz_info *info)
 {
     const bool discards = f->o->action == ACTION_TEST || f->o->action == ACTION_LIST;
     struct gz_complaint list[GZ_COMPLAINTS_MAX];
@@ -355,7 +359,7 @@ static bool decompress(struct file *f, struct pipeline *p)
     if (f->o->action == ACTION_LIST && f->o->force && status == GZ_TRUNCATED && info.read_bytes < 2)
         status = GZ_NOT_GZIP; /* without -l, -f would copy such a file */
     if (status != GZ_OK) {
-        ok = judge(f, status, &info);
+        ok = decompress_judge_status(f, status, &info);
     } else if (!decompress_restore_name(f, &info) || !file_open_output(f)) {
         ok = false;
     } else {
@@ -373,7 +377,7 @@ static bool decompress(struct file *f, struct pipeline *p)
         file_announce_again(f);
         f->in_bytes = reader.in;
         f->out_bytes = reader.out;
-        ok = judge(f, status, &info) && file_is_unchanged(f);
+        ok = decompress_judge_status(f, status, &info) && file_is_unchanged(f);
         /* Nothing follows the data.  If something does, gzip prints the totals so far in place of
          * the file's list line; for standard input, it prints neither totals nor the -v report. */
         ends = status != GZ_TRAILING_GARBAGE && !info.zeros_follow;
@@ -397,6 +401,32 @@ static bool decompress(struct file *f, struct pipeline *p)
     if (ok)
         report_inflate(f, info.format);
     return ok;
+}
+
+enum gz_status decompress_through(struct file *f, struct pipeline *p,
+                                  int (*take)(void *ctx, const void *buf, size_t len), void *ctx,
+                                  struct gz_info *info)
+{
+    struct file_reader reader = {.f = f, .take = take, .take_ctx = ctx, .start = -1};
+    struct gz_io io = {.read = read_input, .write = write_output, .ctx = &reader};
+    struct pipeline_expansion_stats stats;
+    struct gz_stream *s = open_stream(&reader, &io, info, p);
+    enum gz_status status = GZ_NO_MEMORY;
+
+    if (s != NULL)
+        status = gz_read_header(s);
+    if (status == GZ_OK && reader.expansion != NULL && info->format == GZ_FORMAT_GZIP) {
+        /* What a GPU makes is believed after its CRC, and this may end before. */
+        expansion_avoid_gpu(reader.expansion);
+        expansion_begin(reader.expansion);
+    }
+    if (status == GZ_OK)
+        status = gz_run(s);
+    gz_close(s);
+    if (reader.expansion != NULL)
+        expansion_close(reader.expansion, &stats);
+    f->in_bytes = reader.in;
+    return status;
 }
 
 void decompress_file(struct file *f, struct pipeline *p)

@@ -11,6 +11,16 @@
  * p help; if p is NULL, the calling thread works alone. */
 void decompress_file(struct file *f, struct pipeline *p);
 
+/* Decompresses the input from its current position on, and gives the output to `take`, which any
+ * thread may call, one at a time; it returns 0, or -1 to end the decompression, then with the status
+ * GZ_WRITE_ERROR.  Prints nothing.  Sets *info. */
+enum gz_status decompress_through(struct file *f, struct pipeline *p,
+                                  int (*take)(void *ctx, const void *buf, size_t len), void *ctx,
+                                  struct gz_info *info);
+
+/* Prints how reading the header, or decompression, ended.  True if all is well. */
+bool decompress_judge_status(struct file *f, enum gz_status status, const struct gz_info *info);
+
 /* Gives the output the name and the time that the header has, unless the options forbid either.
  * Call it before the output is opened.  False, with a message, if that fails. */
 bool decompress_restore_name(struct file *f, const struct gz_info *info);

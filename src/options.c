@@ -28,11 +28,15 @@ enum {
     OPTION_BACKEND,
     OPTION_BITS,
     OPTION_DEVICE,
+    OPTION_INDEX,
+    OPTION_INDEX_FILE,
     OPTION_LEVEL,
+    OPTION_LINES,
     OPTION_LIST_DEVICES,
     OPTION_MATCHER,
     OPTION_PRESUME_INPUT_TTY,
     OPTION_PROGRESS,
+    OPTION_RANGE,
     OPTION_SYNCHRONOUS,
     /* OPTION_OF_PEER + i: long option i of the program by whose name gzlzss is called (peers.h). */
     OPTION_OF_PEER = 1024,
@@ -205,6 +209,16 @@ static const struct option_row rows[] = {
      DOES(IS_ODD), .in_mpi = SAME},
 #endif
 
+    {.help = "Parts of a file:"},
+    {OPTION_RANGE, "range", "OFFSET:LENGTH", "write only these bytes of the data (64K:1M, -1K:)",
+     DOES(IS_ODD)},
+    {OPTION_LINES, "lines", "FIRST:COUNT", "write only these lines of the data, counted from 1",
+     DOES(IS_ODD)},
+    {OPTION_INDEX, "index", NULL, "write an index of the compressed file, to FILE.gz.gzi",
+     DOES(SETS(options, makes_index))},
+    {OPTION_INDEX_FILE, "index-file", "NAME", "use or write this index",
+     DOES(TAKES_TEXT(options, index_file))},
+
     {.help = "What to say:"},
     {'v', "verbose", NULL, "report each file; -vv also times and engine",
      DOES(COUNTS(options, verbose), CLEARS(messages, quiet)),
@@ -375,6 +389,29 @@ static bool apply_word(const struct effect *e, const char *argument, int *to, st
     return false;
 }
 
+/* Adds the range that the argument gives. */
+static bool add_range(struct options *o, const char *argument, bool is_lines, struct messages *m)
+{
+    struct range *ranges, range;
+
+    if (!range_parse(argument, is_lines, &range)) {
+        if (is_lines)
+            msg_error(m, "invalid lines '%s': give FIRST:COUNT, from 1 on", argument);
+        else
+            msg_error(m, "invalid range '%s': give OFFSET:LENGTH (bytes, or as 64K, 2M, 1G)",
+                      argument);
+        return false;
+    }
+    ranges = realloc(o->ranges, (o->range_count + 1) * sizeof(*ranges));
+    if (ranges == NULL) {
+        msg_error(m, "memory exhausted");
+        return false;
+    }
+    o->ranges = ranges;
+    ranges[o->range_count++] = range;
+    return true;
+}
+
 /* Applies an option of kind ODD. */
 static bool apply_odd(struct options *o, struct wishes *w, int id, const char *argument,
                       struct messages *m)
@@ -401,6 +438,9 @@ static bool apply_odd(struct options *o, struct wishes *w, int id, const char *a
                   "between them",
                   argument, GPUS_MAX);
         return false;
+    case OPTION_RANGE:
+    case OPTION_LINES:
+        return add_range(o, argument, id == OPTION_LINES, m);
     case OPTION_MATCHER:
         w->matcher_source = m->source;
         if (strcmp(argument, "help") == 0)
@@ -764,6 +804,31 @@ static bool choose_matcher(struct options *o, const char *source, struct message
     return true;
 }
 
+/* Concludes from --range, --lines, --index and --index-file.  False, with a message printed, if the
+ * options contradict each other. */
+static bool conclude_parts(struct options *o, struct messages *m)
+{
+    if (o->range_count > 0 && (o->action == ACTION_TEST || o->action == ACTION_LIST)) {
+        msg_error(m, "--range and --lines do not go with -t and -l");
+        return false;
+    }
+    if (o->range_count > 0 && o->makes_index) {
+        msg_error(m, "--index does not go with --range and --lines");
+        return false;
+    }
+    if (o->index_file != NULL && !options_name_one(o)) {
+        msg_error(m, "--index-file is for one file");
+        return false;
+    }
+    if (o->index_file != NULL && o->range_count == 0)
+        o->makes_index = true;
+    if (o->range_count > 0) {
+        o->action = ACTION_DECOMPRESS;
+        o->to_stdout = true;
+    }
+    return true;
+}
+
 /* Sets the fields that depend on several options.  False, with a message printed, if the options
  * contradict each other. */
 static bool conclude(struct options *o, const struct wishes *w, struct messages *m)
@@ -772,6 +837,8 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
 
     if (o->action == ACTION_COMPRESS && (w->decompress || w->test || w->list))
         o->action = w->list ? ACTION_LIST : w->test ? ACTION_TEST : ACTION_DECOMPRESS;
+    if (!conclude_parts(o, m))
+        return false;
     o->no_name = w->no_name < 0 ? o->action != ACTION_COMPRESS : w->no_name;
     o->no_time = w->no_time < 0 ? o->action != ACTION_COMPRESS : w->no_time;
     if (suffix == 0 || suffix > NAMES_SUFFIX_MAX) {
@@ -859,6 +926,7 @@ void options_free(struct options *o)
 {
     for (int i = 0; i < OPTIONS_VARIABLES; i++)
         free(o->variables[i]);
+    free(o->ranges);
 }
 
 /* Prints an option's line of --help.  letter 0, or name NULL: the option has none. */

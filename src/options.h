@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "src/messages.h"
+#include "src/range.h"
 #include "pipeline/pipeline.h"
 
 enum action {
@@ -43,6 +44,10 @@ struct options {
     bool stdin_is_closed;   /* standard input was closed when the program started */
     bool presume_input_tty; /* gzip's option for its tests: treat standard input as a terminal */
     int verbose;            /* how often -v was given */
+    bool makes_index;       /* write an index of each compressed file */
+    const char *index_file; /* the name of the index to read or write, or NULL */
+    struct range *ranges;   /* ranges[0..range_count): what to write of the data; all if none */
+    size_t range_count;
     const char *suffix;     /* 1 to NAMES_SUFFIX_MAX bytes */
     const char *matcher;    /* the argument of --matcher (papers/papers.h), or NULL */
     struct pipeline_config pipeline; /* the limits on memory are not set yet (run.h) */

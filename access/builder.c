@@ -1,0 +1,148 @@
+/*
+ * builder.c - makes an index of a .gz while that is decoded (builder.h)
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "access/builder.h"
+#include "access/layout.h"
+
+struct access_builder {
+    struct access_source file;
+    bool has_file, is_bgzf;
+    bool is_short; /* memory was short, so points are missing */
+    /* Protects all below. */
+    pthread_mutex_t lock;
+    struct access_points points;
+    uint64_t counted; /* bytes of output whose line feeds were counted */
+    uint64_t lines;   /* line feeds in them */
+    size_t known;     /* points whose number of line feeds is known */
+};
+
+struct access_builder *access_builder_new(const struct access_source *file)
+{
+    struct access_builder *b = calloc(1, sizeof(*b));
+    uint64_t size;
+
+    if (b == NULL)
+        return NULL;
+    pthread_mutex_init(&b->lock, NULL);
+    b->points.most = ACCESS_INDEX_MEMORY;
+    b->has_file = file != NULL;
+    if (file == NULL)
+        return b;
+    b->file = *file;
+    b->is_bgzf = access_bgzf_list(file, 0, &b->points, &size) == ACCESS_LAYOUT_FOUND;
+    if (!b->is_bgzf)
+        access_points_clear(&b->points);
+    return b;
+}
+
+void access_builder_free(struct access_builder *b)
+{
+    if (b == NULL)
+        return;
+    access_points_clear(&b->points);
+    pthread_mutex_destroy(&b->lock);
+    free(b);
+}
+
+bool access_builder_is_bgzf(const struct access_builder *b)
+{
+    return b->is_bgzf;
+}
+
+/* Whether a point at byte `out` is far enough from the last one.  The caller has the lock. */
+static bool is_wanted(const struct access_builder *b, uint64_t out)
+{
+    const struct access_points *points = &b->points;
+    const unsigned halvings = points->halvings < 32 ? points->halvings : 32;
+
+    return !b->is_bgzf &&
+           (points->count == 0 ||
+            out >= points->list[points->count - 1].out + (ACCESS_INDEX_APART << halvings));
+}
+
+bool access_builder_wants(struct access_builder *b, uint64_t out)
+{
+    bool wants;
+
+    pthread_mutex_lock(&b->lock);
+    wants = is_wanted(b, out);
+    pthread_mutex_unlock(&b->lock);
+    return wants;
+}
+
+void access_builder_note(struct access_builder *b, uint64_t bit, uint64_t out, const uint8_t *end,
+                         size_t len)
+{
+    struct access_point p = {.bit = bit, .out = out, .line = out > 0 ? ACCESS_NO_LINE : 0};
+    const struct access_source *file = b->has_file ? &b->file : NULL;
+
+    if (!access_builder_wants(b, out))
+        return;
+    if (len > 0 && !access_window_pack(&p, file, end - len, len)) {
+        b->is_short = true;
+        return;
+    }
+    pthread_mutex_lock(&b->lock);
+    if (!access_points_add(&b->points, &p))
+        b->is_short = true;
+    pthread_mutex_unlock(&b->lock);
+}
+
+static uint64_t count_lines(const uint8_t *bytes, size_t len)
+{
+    uint64_t lines = 0;
+
+    for (const uint8_t *at = bytes; (at = memchr(at, '\n', len - (size_t)(at - bytes))) != NULL;) {
+        lines++;
+        if ((size_t)(++at - bytes) == len)
+            break;
+    }
+    return lines;
+}
+
+void access_builder_wrote(struct access_builder *b, const uint8_t *bytes, size_t len)
+{
+    size_t from = 0;
+
+    if (b->is_bgzf || len == 0)
+        return;
+    pthread_mutex_lock(&b->lock);
+    /* Dropping points may have left fewer than those whose lines are known. */
+    if (b->known > b->points.count)
+        b->known = b->points.count;
+    for (; b->known > 0 && b->points.list[b->known - 1].line == ACCESS_NO_LINE; b->known--)
+        ;
+    for (; b->known < b->points.count; b->known++) {
+        struct access_point *p = &b->points.list[b->known];
+        const uint64_t to = p->out - b->counted;
+
+        if (p->line != ACCESS_NO_LINE)
+            continue;
+        if (p->out < b->counted || to > len)
+            break;
+        b->lines += count_lines(bytes + from, (size_t)to - from);
+        from = (size_t)to;
+        p->line = b->lines;
+    }
+    b->lines += count_lines(bytes + from, len - from);
+    b->counted += len;
+    pthread_mutex_unlock(&b->lock);
+}
+
+bool access_builder_write(struct access_builder *b, enum access_format format, uint64_t file_size,
+                          uint64_t size, bool (*put)(void *ctx, const void *bytes, size_t len),
+                          void *ctx)
+{
+    const struct access_index index = {.format = b->is_bgzf ? ACCESS_BGZIP : format,
+                                       .file_size = file_size,
+                                       .size = size,
+                                       .lines = b->counted == size ? b->lines : ACCESS_NO_LINE};
+
+    return !b->is_short && access_index_write(&b->points, NULL, &index, put, ctx);
+}

@@ -1,0 +1,406 @@
+/*
+ * select.c - writes parts of a file's decompressed data: --range and --lines (select.h)
+ *
+ * An access reader (access/reader.h) decodes only what holds the range, if it finds an index, BGZF's
+ * members or marks.  Otherwise, and if these are wrong, the file is decompressed from the start by
+ * all threads, and what comes before the range is thrown away.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "access/cursor.h"
+#include "access/layout.h"
+#include "access/reader.h"
+#include "base/io.h"
+#include "src/cleanup.h"
+#include "src/decompress.h"
+#include "src/indexes.h"
+#include "src/select.h"
+
+/* --- Selecting ------------------------------------------------------------------------------ */
+
+/* Takes data in order, and writes what is in a range. */
+struct selection {
+    struct file *f;
+    bool is_lines;
+    uint64_t skip; /* bytes or lines before the range that are still to come */
+    uint64_t left; /* bytes or lines of the range that are still to come */
+    uint64_t seen; /* bytes taken */
+    bool has_failed;
+};
+
+static bool is_done(const struct selection *s)
+{
+    return s->left == 0 || s->has_failed;
+}
+
+/* Returns the length of the first lines in bytes[0..len), at most *count of them, from which it
+ * subtracts those that end there. */
+static size_t lines_length(const uint8_t *bytes, size_t len, uint64_t *count)
+{
+    size_t at = 0;
+
+    while (*count > 0 && at < len) {
+        const uint8_t *feed = memchr(bytes + at, '\n', len - at);
+
+        if (feed == NULL)
+            return len;
+        at = (size_t)(feed - bytes) + 1;
+        --*count;
+    }
+    return at;
+}
+
+static size_t bytes_length(size_t len, uint64_t *count)
+{
+    const size_t n = *count < len ? (size_t)*count : len;
+
+    *count -= n;
+    return n;
+}
+
+/* Takes the next bytes.  False if an error occurred or the range is complete. */
+static bool take(struct selection *s, const uint8_t *bytes, size_t len)
+{
+    const size_t before =
+        s->is_lines ? lines_length(bytes, len, &s->skip) : bytes_length(len, &s->skip);
+    size_t n;
+
+    s->seen += len;
+    if (s->skip > 0)
+        return true;
+    n = s->is_lines ? lines_length(bytes + before, len - before, &s->left)
+                    : bytes_length(len - before, &s->left);
+    if (n > 0 && !io_write(s->f->out_fd, bytes + before, n)) {
+        s->has_failed = true;
+        return false;
+    }
+    s->f->out_bytes += n;
+    return s->left > 0;
+}
+
+static int take_for_stream(void *ctx, const void *buf, size_t len)
+{
+    return take(ctx, buf, len) ? 0 : -1;
+}
+
+/* --- From the start ------------------------------------------------------------------------- */
+
+/* The state of the work on a file. */
+struct ranges {
+    struct file *f;
+    struct pipeline *p;
+    struct access_reader *reader; /* NULL: the file cannot be read at any place */
+    struct index_file index;
+    enum access_hints hints; /* what the reader has, as far as anybody has asked */
+    uint8_t *buffer; /* of BUFFER_SIZE bytes */
+    bool has_told; /* a message has said how the file is read */
+};
+
+/* Bytes that are read from a reader at a time. */
+#define BUFFER_SIZE ((size_t)1 << 20)
+
+/* Prints once, for -v, how the file is read. */
+static void tell(struct ranges *w, const char *how)
+{
+    if (w->f->o->verbose > 0 && !w->has_told)
+        msg_note(&w->f->m, "%s: %s", w->f->name, how);
+    w->has_told = true;
+}
+
+/* Whether the reader knows places to begin at.  If it has not looked yet, it need not. */
+static bool has_hints(const struct ranges *w)
+{
+    return w->hints == ACCESS_INDEX || w->hints == ACCESS_BGZF || w->hints == ACCESS_MARKS;
+}
+
+/* Decompresses all, up to the end of the selection. */
+static bool select_all(struct ranges *w, struct selection *s)
+{
+    struct gz_info info;
+    enum gz_status status;
+    const bool is_file = w->reader != NULL;
+
+    tell(w, w->reader != NULL && has_hints(w)
+                ? "decompressed from the start by all threads, which is faster here"
+                : "no index and no marks: decompressed from the start");
+    if (is_file && lseek(w->f->in_fd, 0, SEEK_SET) != 0) {
+        file_read_error(w->f, errno);
+        return false;
+    }
+    status = decompress_through(w->f, w->p, take_for_stream, s, &info);
+    if (status == GZ_WRITE_ERROR && is_done(s) && !s->has_failed)
+        return true;
+    if (status == GZ_WRITE_ERROR && !w->f->m.collect)
+        cleanup_signal_for(errno);
+    return decompress_judge_status(w->f, status, &info);
+}
+
+static int discard(void *ctx, const void *buf, size_t len)
+{
+    (void)buf;
+    *(uint64_t *)ctx += len;
+    return 0;
+}
+
+/* Finds the length of the data by decompressing all of it. */
+static bool measure_all(struct ranges *w, uint64_t *size)
+{
+    struct gz_info info;
+    enum gz_status status;
+
+    *size = 0;
+    if (w->reader == NULL) {
+        msg_error(&w->f->m, "%s: a range from the end needs a regular file", w->f->name);
+        return false;
+    }
+    tell(w, "no index and no marks: decompressed twice, first to find its length");
+    if (lseek(w->f->in_fd, 0, SEEK_SET) != 0) {
+        file_read_error(w->f, errno);
+        return false;
+    }
+    status = decompress_through(w->f, w->p, discard, size, &info);
+    return decompress_judge_status(w->f, status, &info);
+}
+
+/* --- By an access reader -------------------------------------------------------------------- */
+
+/* How a part of the work ended. */
+enum outcome {
+    DONE,
+    FAILED,     /* a message was printed */
+    NOT_KNOWN, /* the reader's hints are wrong, or it has none */
+};
+
+/* Reads from the reader until the selection is complete or the data ends. */
+static enum outcome select_from(struct ranges *w, struct selection *s, uint64_t offset)
+{
+    struct gz_info info = {0};
+    enum gz_status status = GZ_OK;
+    size_t done = BUFFER_SIZE;
+
+    while (status == GZ_OK && !is_done(s) && done == BUFFER_SIZE) {
+        status = access_read(w->reader, w->buffer, BUFFER_SIZE, offset, &done);
+        offset += done;
+        if (status == GZ_OK && done > 0 && !take(s, w->buffer, done) && s->has_failed) {
+            if (!w->f->m.collect)
+                cleanup_signal_for(errno);
+            file_write_error(w->f, errno);
+            return FAILED;
+        }
+    }
+    if (status == GZ_OK)
+        return DONE;
+    w->hints = access_look(w->reader);
+    if (w->hints == ACCESS_WRONG_HINTS)
+        msg_note(&w->f->m, "%s: %s, so it is decompressed from the start", w->f->name,
+                 w->index.is_open ? "the index does not fit it"
+                                  : "the marks or members in it are not as expected");
+    if (w->hints == ACCESS_WRONG_HINTS || status == GZ_NOT_GZIP)
+        return NOT_KNOWN;
+    return decompress_judge_status(w->f, status, &info) ? DONE : FAILED;
+}
+
+static const char *const hints_names[] = {
+    [ACCESS_INDEX] = "read by an index",
+    [ACCESS_BGZF] = "read by the members of BGZF",
+    [ACCESS_MARKS] = "read by the marks between its segments",
+};
+
+/* Without hints, the range is read by one thread if decompressing up to its end makes no more bytes
+ * than this; starting other threads takes longer. */
+#define NEAR ((uint64_t)4 << 20)
+
+/* Whether it is worth while to read the bytes from `from` on, `length` of them, by one thread
+ * that begins at a hint, instead of by all threads from the start. */
+static bool is_worth_it(const struct ranges *w, uint64_t from, uint64_t length)
+{
+    const uint64_t threads = w->p != NULL ? (uint64_t)w->f->o->pipeline.threads : 1;
+
+    return length < NEAR || length / threads * (threads - 1) < from;
+}
+
+/* The length of the data, as hints tell it; UINT64_MAX if they do not. */
+static uint64_t hinted_size(struct ranges *w)
+{
+    uint64_t size = UINT64_MAX;
+
+    w->hints = access_look(w->reader);
+    return has_hints(w) && access_size(w->reader, &size) == GZ_OK ? size : UINT64_MAX;
+}
+
+/* Writes the last r->from bytes, or r->length of them, by marks near the file's end. */
+static enum outcome select_tail(struct ranges *w, const struct range *r)
+{
+    struct selection s = {.f = w->f, .left = r->length};
+    struct access_point p = {.is_hint = true};
+    const struct access_source source = {.fd = w->f->in_fd,
+                                         .size = (uint64_t)w->f->in_stat.st_size};
+    struct access_cursor *c;
+    enum gz_status status = GZ_NO_MEMORY;
+    uint64_t len;
+
+    if (w->index.is_open ||
+        access_marks_tail(&source, r->from, &p.bit, &len) != ACCESS_LAYOUT_FOUND)
+        return NOT_KNOWN;
+    tell(w, hints_names[ACCESS_MARKS]);
+    s.skip = len - r->from;
+    c = access_cursor_new(&source);
+    if (c != NULL && access_cursor_begin(c, &p, NULL, 0)) {
+        do
+            status = access_cursor_step(c);
+        while (status == GZ_OK && !c->has_ended && take(&s, c->piece, c->piece_len));
+    }
+    access_cursor_free(c);
+    if (status == GZ_OK && s.has_failed)
+        file_write_error(w->f, errno);
+    else if (status != GZ_OK)
+        decompress_judge_status(w->f, status, &(struct gz_info){0});
+    return status == GZ_OK && !s.has_failed ? DONE : FAILED;
+}
+
+/* Writes bytes from `from` on. */
+static enum outcome select_bytes(struct ranges *w, uint64_t from, uint64_t length)
+{
+    struct selection s = {.f = w->f, .left = length};
+    enum outcome outcome = NOT_KNOWN;
+
+    if (w->reader != NULL && from > NEAR) {
+        const uint64_t size = hinted_size(w), behind = from < size ? size - from : 0;
+
+        s.left = length < behind ? length : behind;
+        if (has_hints(w) && is_worth_it(w, from, s.left)) {
+            tell(w, hints_names[w->hints]);
+            outcome = select_from(w, &s, from);
+        }
+    } else if (w->reader != NULL && length < NEAR) {
+        outcome = select_from(w, &s, from);
+    }
+    if (outcome != NOT_KNOWN)
+        return outcome;
+    s.skip = from + s.seen;
+    s.left = length - s.seen;
+    return select_all(w, &s) ? DONE : FAILED;
+}
+
+/* --- Lines ---------------------------------------------------------------------------------- */
+
+/* Whether the line feeds in the stretch are as many as the index says. */
+static bool check_lines(struct ranges *w, const struct access_stretch *t)
+{
+    uint64_t lines = t->lines_to - t->lines_from, at = t->from;
+
+    while (at < t->to) {
+        const uint64_t left = t->to - at;
+        size_t done, n = left < BUFFER_SIZE ? (size_t)left : BUFFER_SIZE;
+
+        if (access_read(w->reader, w->buffer, n, at, &done) != GZ_OK || done < n)
+            return false;
+        for (size_t i = 0; i < n; i++) {
+            const uint8_t *feed = memchr(w->buffer + i, '\n', n - i);
+
+            if (feed == NULL)
+                break;
+            if (lines-- == 0)
+                return false;
+            i = (size_t)(feed - w->buffer);
+        }
+        at += n;
+    }
+    return lines == 0;
+}
+
+/* Writes lines from line `from` on, counted from 0. */
+static enum outcome select_lines(struct ranges *w, uint64_t from, uint64_t count)
+{
+    struct selection s = {.f = w->f, .is_lines = true, .skip = from, .left = count};
+    struct access_stretch t;
+    enum outcome outcome = NOT_KNOWN;
+
+    if (w->reader != NULL && from > 0 && access_look(w->reader) == ACCESS_INDEX &&
+        access_find_line(w->reader, from, &t)) {
+        if (check_lines(w, &t)) {
+            tell(w, hints_names[ACCESS_INDEX]);
+            s.skip = from - t.lines_from;
+            outcome = select_from(w, &s, t.from);
+        } else {
+            msg_note(&w->f->m, "%s: the index does not belong to it, so it is ignored", w->f->name);
+        }
+    }
+    if (outcome != NOT_KNOWN)
+        return outcome;
+    return select_all(w, &s) ? DONE : FAILED;
+}
+
+/* --- All ------------------------------------------------------------------------------------ */
+
+static enum outcome do_range(struct ranges *w, const struct range *r)
+{
+    uint64_t size = UINT64_MAX, from;
+
+    if (r->length == 0)
+        return DONE;
+    if (r->is_lines)
+        return select_lines(w, r->from, r->length);
+    if (!r->is_from_end)
+        return select_bytes(w, r->from, r->length);
+    if (w->reader != NULL) {
+        const enum outcome outcome = select_tail(w, r);
+
+        if (outcome != NOT_KNOWN)
+            return outcome;
+        size = hinted_size(w);
+    }
+    if (size == UINT64_MAX && !measure_all(w, &size))
+        return FAILED;
+    from = r->from < size ? size - r->from : 0;
+    return select_bytes(w, from, r->length);
+}
+
+/* Opens a reader if the input is a regular file that is read from its start, and its index. */
+static bool open_reader(struct ranges *w)
+{
+    struct file *f = w->f;
+    const struct access_source source = {.fd = f->in_fd, .size = (uint64_t)f->in_stat.st_size};
+
+    if (!S_ISREG(f->in_stat.st_mode) || lseek(f->in_fd, 0, SEEK_CUR) != 0)
+        return true;
+    w->buffer = malloc(BUFFER_SIZE);
+    w->reader = w->buffer != NULL ? access_open(&source) : NULL;
+    if (w->reader == NULL) {
+        file_out_of_memory(f);
+        return false;
+    }
+    access_set_strict(w->reader, true);
+    return indexes_open(f, &w->index, w->reader);
+}
+
+static bool do_ranges(struct ranges *w)
+{
+    const struct options *o = w->f->o;
+    bool ok = open_reader(w) && file_open_output(w->f);
+
+    if (ok && w->reader == NULL && o->range_count > 1) {
+        msg_error(&w->f->m, "%s: several ranges need a regular file", w->f->name);
+        ok = false;
+    }
+    for (size_t i = 0; ok && i < o->range_count; i++)
+        ok = do_range(w, &o->ranges[i]) == DONE;
+    access_close(w->reader);
+    indexes_close(&w->index);
+    free(w->buffer);
+    return ok && file_is_unchanged(w->f);
+}
+
+void select_file(struct file *f, struct pipeline *p)
+{
+    struct ranges w = {.f = f, .p = p};
+
+    file_finish(f, do_ranges(&w));
+}
