@@ -14,6 +14,10 @@ struct access_builder {
     struct access_source file;
     bool has_file, is_bgzf;
     bool is_short; /* memory was short, so points are missing */
+    /* For access_builder_ahead. */
+    const struct gz_ahead *inner; /* or NULL */
+    bool inner_has;               /* what inner->has has said last */
+    uint64_t ask_from;            /* the bit from which on a place is wanted */
     /* Protects all below. */
     pthread_mutex_t lock;
     struct access_points points;
@@ -145,4 +149,47 @@ bool access_builder_write(struct access_builder *b, enum access_format format, u
                                        .lines = b->counted == size ? b->lines : ACCESS_NO_LINE};
 
     return !b->is_short && access_index_write(&b->points, NULL, &index, put, ctx);
+}
+
+/* --- Decoding by compat/ -------------------------------------------------------------------- */
+
+/* After a place was noted, or was too near to the last one, the next one is looked for this many
+ * bytes of input further on.  Each costs a write of what was decoded. */
+#define ASK_APART ((uint64_t)16 << 10)
+
+static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
+{
+    struct access_builder *b = ctx;
+
+    *from = UINT64_MAX;
+    b->inner_has = b->inner != NULL && b->inner->has(b->inner->ctx, bit, from);
+    if (b->inner_has || bit >= b->ask_from)
+        return true;
+    if (b->ask_from < *from)
+        *from = b->ask_from;
+    return false;
+}
+
+static bool run_ahead(void *ctx, struct gz_place *place)
+{
+    struct access_builder *b = ctx;
+    const size_t len = place->len < INF_WINDOW ? (size_t)place->len : INF_WINDOW;
+
+    access_builder_note(b, place->bit, place->before + place->len, place->end, len);
+    b->ask_from = place->bit + 8 * ASK_APART;
+    return !b->inner_has || b->inner->run(b->inner->ctx, place);
+}
+
+static void seek_ahead(void *ctx, uint64_t byte)
+{
+    struct access_builder *b = ctx;
+
+    if (b->inner != NULL)
+        b->inner->seek(b->inner->ctx, byte);
+}
+
+struct gz_ahead access_builder_ahead(struct access_builder *b, const struct gz_ahead *inner)
+{
+    b->inner = inner;
+    return (struct gz_ahead){has_ahead, run_ahead, seek_ahead, b};
 }

@@ -9,6 +9,7 @@
 #define GZLZSS_ACCESS_BUILDER_H
 
 #include "access/index.h"
+#include "compat/io.h"
 
 /* The least distance of two points, in bytes of output.  Half as many make reads twice as fast, and
  * the index twice as large. */
@@ -37,6 +38,13 @@ bool access_builder_wants(struct access_builder *b, uint64_t out);
  * order.  Any thread may call this, one at a time. */
 void access_builder_note(struct access_builder *b, uint64_t bit, uint64_t out, const uint8_t *end,
                          size_t len);
+
+/*
+ * Returns a gz_ahead (compat/io.h) that notes places where a block starts while compat/ decodes the
+ * file, and otherwise does what `inner` does; `inner` may be NULL.  Both must stay as long as the
+ * result is in use.  Runs that `inner` decodes ahead must be noted by whoever decodes them.
+ */
+struct gz_ahead access_builder_ahead(struct access_builder *b, const struct gz_ahead *inner);
 
 /* Takes the next bytes of the output, to count lines.  Any thread may call this, one at a time, also
  * while another notes a place.  All places in these bytes must have been noted before. */

@@ -21,36 +21,35 @@
 enum access_layout access_bgzf_list(const struct access_source *file, uint64_t apart,
                                     struct access_points *points, uint64_t *size)
 {
-    uint64_t at = 0, out = 0, last = 0;
     /* The end of a member's trailer, which is the length of its data; and the next header. */
-    uint8_t bytes[4 + BGZF_SIZED];
+    uint8_t bytes[4 + BGZF_SIZED] = {0};
+    uint64_t at = 0, next = 0, last = 0;
 
+    *size = 0;
     if (access_source_read(file, bytes + 4, BGZF_SIZED, 0) < 0)
         return ACCESS_LAYOUT_READ_ERROR;
-    while (at < file->size) {
-        const struct access_point p = {
-            .bit = 8 * at, .out = out, .is_header = true, .is_hint = at > 0};
+    for (; at < file->size; at = next) {
+        const struct access_point p = {.bit = 8 * at,
+                                       .out = *size,
+                                       .line = at == 0 ? 0 : ACCESS_NO_LINE,
+                                       .is_header = true,
+                                       .is_hint = at > 0};
         const unsigned len = bytes[4 + BGZF_START] + 256u * bytes[4 + BGZF_START + 1] + 1;
         ssize_t n;
 
-        if (file->size - at < BGZF_MEMBER_MIN || !bgzf_starts(bytes + 4) ||
-            len < BGZF_MEMBER_MIN || len > file->size - at)
+        if (!bgzf_starts(bytes + 4) || len < BGZF_MEMBER_MIN || len > file->size - at)
             return ACCESS_LAYOUT_NONE;
-        if (at == 0 || out - last >= apart) {
-            struct access_point copy = p;
-
-            copy.line = at == 0 ? 0 : ACCESS_NO_LINE;
-            if (!access_points_add(points, &copy))
-                return ACCESS_LAYOUT_NO_MEMORY;
-            last = out;
-        }
-        n = access_source_read(file, bytes, sizeof(bytes), at + len - 4);
+        next = at + len;
+        n = access_source_read(file, bytes, sizeof(bytes), next - 4);
         if (n < 4)
             return n < 0 ? ACCESS_LAYOUT_READ_ERROR : ACCESS_LAYOUT_NONE;
-        at += len;
-        out += load32(bytes);
+        if (at == 0 || (load32(bytes) > 0 && *size - last >= apart)) {
+            if (!access_points_add(points, &p))
+                return ACCESS_LAYOUT_NO_MEMORY;
+            last = *size;
+        }
+        *size += load32(bytes);
     }
-    *size = out;
     return at > 0 ? ACCESS_LAYOUT_FOUND : ACCESS_LAYOUT_NONE;
 }
 

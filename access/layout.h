@@ -20,7 +20,8 @@ enum access_layout {
  * Lists the members of a BGZF file.  Each member's header says how long the member is, and its
  * trailer says how much data it holds.  Sets *size to the bytes of all data.
  *
- * A member becomes a point if it starts `apart` bytes of output or more after the last point.
+ * The first member becomes a point, and each with data that starts `apart` bytes of output or more
+ * after the last point.
  */
 enum access_layout access_bgzf_list(const struct access_source *file, uint64_t apart,
                                     struct access_points *points, uint64_t *size);

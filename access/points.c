@@ -192,21 +192,27 @@ static size_t decode_symbols(struct inf_symbols *d, const struct access_source *
 }
 
 /* Sets those bytes of window[0..INF_WINDOW) to 0 that the data from bit `bit` of the file on does
- * not copy.  Leaves the window alone if it is not possible to find out. */
-static void clear_unneeded(uint8_t *window, const struct access_source *file, uint64_t bit)
+ * not copy.  Leaves the window alone if it is not possible to find out.  Returns whether the data
+ * may copy any byte. */
+static bool clear_unneeded(uint8_t *window, const struct access_source *file, uint64_t bit)
 {
     uint16_t *const symbols = malloc((INF_WINDOW + NEEDED_SYMBOLS) * sizeof(*symbols));
     uint8_t *const in = malloc(NEEDED_IN + INF_SYMBOLS_PAD), *const needed = calloc(INF_WINDOW, 1);
     struct inf_symbols *const d = inf_symbols_new();
+    bool is_known = false, has_needed = false;
 
     if (symbols != NULL && in != NULL && needed != NULL && d != NULL) {
         uint16_t *const out = symbols + INF_WINDOW;
         const size_t n = decode_symbols(d, file, bit, in, out);
 
-        for (size_t i = 0; i < n; i++)
-            if (out[i] >= INF_UNKNOWN)
+        is_known = n > 0;
+        for (size_t i = 0; i < n; i++) {
+            if (out[i] >= INF_UNKNOWN) {
                 needed[out[i] - INF_UNKNOWN] = 1;
-        for (size_t i = 0; n > 0 && i < INF_WINDOW; i++)
+                has_needed = true;
+            }
+        }
+        for (size_t i = 0; is_known && i < INF_WINDOW; i++)
             if (needed[i] == 0)
                 window[i] = 0;
     }
@@ -214,6 +220,7 @@ static void clear_unneeded(uint8_t *window, const struct access_source *file, ui
     free(needed);
     free(in);
     free(symbols);
+    return !is_known || has_needed;
 }
 
 bool access_window_pack(struct access_point *p, const struct access_source *file,
@@ -221,16 +228,21 @@ bool access_window_pack(struct access_point *p, const struct access_source *file
 {
     uint8_t *const whole = calloc(INF_WINDOW, 1), *bytes = malloc(PACKED_MAX), *exact;
     uLongf stored = PACKED_MAX;
-    bool ok = false;
+    bool ok = false, is_needed = true;
 
     if (whole != NULL && bytes != NULL) {
         memcpy(whole + INF_WINDOW - len, window, len);
         if (file != NULL)
-            clear_unneeded(whole, file, p->bit);
+            is_needed = clear_unneeded(whole, file, p->bit);
         ok = compress2(bytes, &stored, whole + INF_WINDOW - len, (uLong)len, Z_BEST_COMPRESSION) ==
              Z_OK;
     }
     free(whole);
+    if (ok && !is_needed) {
+        free(bytes);
+        p->form = ACCESS_NO_WINDOW;
+        return true;
+    }
     exact = ok ? realloc(bytes, stored) : NULL;
     if (exact == NULL) {
         free(bytes);

@@ -45,6 +45,7 @@ static enum gz_status go_ahead(struct gz_stream *s, struct inf_buffers *b, uint6
     s->ahead_from = 0;
     if (!gz_flush_window(s))
         return GZ_WRITE_ERROR;
+    place.before = s->info->out_bytes - *len;
     place.skip = s->out_skip;
     if (!ahead->run(ahead->ctx, &place))
         return GZ_WRITE_ERROR;

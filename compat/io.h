@@ -20,6 +20,8 @@ struct gz_place {
     /* The CRC and the bytes of the member's data before the place. */
     uint32_t crc;
     uint64_t len;
+    /* The bytes of the data of earlier members. */
+    uint64_t before;
     /* The last bytes of that data, INF_WINDOW at most, are stored before `end`.  gz_ahead.run
      * replaces them by the last bytes that it has written. */
     uint8_t *end;

@@ -14,6 +14,7 @@
 #include "inflate/raw.h"
 #include "src/cleanup.h"
 #include "src/decompress.h"
+#include "src/indexes.h"
 #include "src/list.h"
 #include "src/names.h"
 #include "src/progress.h"
@@ -22,6 +23,8 @@
 /* The context of read_input and write_output. */
 struct file_reader {
     struct file *f;
+    struct access_builder *builder; /* NULL if no index is made */
+    struct gz_ahead ahead;          /* the builder's */
     /* If not NULL, takes the output in place of the file's. */
     int (*take)(void *ctx, const void *buf, size_t len);
     void *take_ctx;
@@ -75,6 +78,8 @@ static int write_output(void *ctx, const void *buf, size_t len)
     r->out += len;
     if (r->expansion != NULL)
         show_progress(r);
+    if (r->builder != NULL)
+        access_builder_wrote(r->builder, buf, len);
     if (r->take != NULL)
         return r->take(r->take_ctx, buf, len);
     if (r->f->out_fd < 0) /* -t and -l write nothing */
@@ -241,6 +246,27 @@ static bool is_small(const struct file *f)
            (uint64_t)f->in_stat.st_size < INF_SMALL && testing_region() == 0;
 }
 
+static void note_place(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end, size_t len)
+{
+    access_builder_note(ctx, bit, out, end, len);
+}
+
+/* Returns what decodes ahead for gz_io.ahead: the expansion, which may be NULL, watched by the
+ * builder of an index, if there is one. */
+static const struct gz_ahead *watch(struct file_reader *r, struct expansion *e)
+{
+    const struct gz_ahead *ahead = e != NULL ? expansion_ahead(e) : NULL;
+
+    if (r->builder == NULL)
+        return ahead;
+    if (e != NULL) {
+        expansion_avoid_gpu(e);
+        expansion_watch(e, note_place, r->builder);
+    }
+    r->ahead = access_builder_ahead(r->builder, ahead);
+    return &r->ahead;
+}
+
 /* Opens a stream.  If several threads can help, opens an expansion, too, which lets them.  If
  * memory is short, does without the expansion, then also frees the memory that the pipeline keeps
  * for later.  NULL if memory is still short. */
@@ -250,14 +276,15 @@ static struct gz_stream *open_stream(struct file_reader *r, struct gz_io *io, st
     struct pipeline_expansion_stats stats;
     struct gz_stream *s;
 
+    io->ahead = watch(r, NULL);
     if (p != NULL && may_expand(r->f))
         r->expansion = pipeline_expand(p, r->f->in_fd, testing_region(), write_output, r);
     if (r->expansion != NULL) {
-        io->ahead = expansion_ahead(r->expansion);
+        io->ahead = watch(r, r->expansion);
         s = gz_open(io, info);
         if (s != NULL)
             return s;
-        io->ahead = NULL;
+        io->ahead = watch(r, NULL);
         expansion_close(r->expansion, &stats);
         r->expansion = NULL;
     }
@@ -272,7 +299,7 @@ static struct gz_stream *open_stream(struct file_reader *r, struct gz_io *io, st
 /* Lets other threads, and perhaps a GPU, take part in the decompression of a .gz. */
 static void begin_expansion(const struct file_reader *r)
 {
-    if (r->f->out_fd < 0)
+    if (r->f->out_fd < 0 && r->builder == NULL)
         expansion_discard(r->expansion);
     expansion_begin(r->expansion);
 }
@@ -333,6 +360,35 @@ static enum gz_status decompress_again(struct file_reader *r, struct gz_io *io,
     return status == GZ_OK ? gz_run(*s) : status;
 }
 
+/* Begins to make an index if the options want one.  False, with a message, if memory is short. */
+static bool begin_index(struct file_reader *r)
+{
+    const struct access_source source = {.fd = r->f->in_fd,
+                                         .size = (uint64_t)r->f->in_stat.st_size};
+
+    if (!r->f->o->makes_index)
+        return true;
+    r->builder = access_builder_new(r->start == 0 ? &source : NULL);
+    if (r->builder == NULL)
+        file_out_of_memory(r->f);
+    return r->builder != NULL;
+}
+
+/* Writes the index, if one was made.  False, with a message, if that fails. */
+static bool end_index(struct file_reader *r, const struct gz_info *info)
+{
+    const uint64_t size =
+        r->start == 0 ? (uint64_t)r->f->in_stat.st_size : info->read_bytes;
+
+    if (r->builder == NULL)
+        return true;
+    if (info->format != GZ_FORMAT_GZIP) {
+        msg_error(&r->f->m, "%s: only a file in gzip's own format can have an index", r->f->name);
+        return false;
+    }
+    return indexes_write(r->f, r->builder, r->f->name, size, r->out);
+}
+
 static bool decompress(struct file *f, struct pipeline *p)
 {
     struct file_reader reader = {.f = f, .start = -1};
@@ -350,6 +406,8 @@ static bool decompress(struct file *f, struct pipeline *p)
 
     if (S_ISREG(f->in_stat.st_mode))
         reader.start = lseek(f->in_fd, 0, SEEK_CUR);
+    if (!begin_index(&reader))
+        return false;
     s = open_stream(&reader, &io, &info, p);
     if (s == NULL) {
         file_out_of_memory(f);
@@ -377,7 +435,8 @@ static bool decompress(struct file *f, struct pipeline *p)
         file_announce_again(f);
         f->in_bytes = reader.in;
         f->out_bytes = reader.out;
-        ok = decompress_judge_status(f, status, &info) && file_is_unchanged(f);
+        ok = decompress_judge_status(f, status, &info) && file_is_unchanged(f) &&
+             end_index(&reader, &info);
         /* Nothing follows the data.  If something does, gzip prints the totals so far in place of
          * the file's list line; for standard input, it prints neither totals nor the -v report. */
         ends = status != GZ_TRAILING_GARBAGE && !info.zeros_follow;
@@ -398,6 +457,7 @@ static bool decompress(struct file *f, struct pipeline *p)
         if (ok)
             report_expansion(f, p, &stats);
     }
+    access_builder_free(reader.builder);
     if (ok)
         report_inflate(f, info.format);
     return ok;

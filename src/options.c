@@ -822,6 +822,20 @@ static bool conclude_parts(struct options *o, struct messages *m)
     }
     if (o->index_file != NULL && o->range_count == 0)
         o->makes_index = true;
+    if (o->makes_index && o->action == ACTION_LIST) {
+        msg_error(m, "--index does not go with -l");
+        return false;
+    }
+    if (o->makes_index && o->action == ACTION_COMPRESS && o->pipeline.rsyncable) {
+        msg_error(m, "--index does not go with --rsyncable: make the index afterwards, with -t");
+        return false;
+    }
+    if (o->makes_index && o->index_file == NULL &&
+        (o->name_count == 0 || strcmp(o->names[0], "-") == 0 ||
+         (o->to_stdout && o->action == ACTION_COMPRESS))) {
+        msg_error(m, "--index needs --index-file, since the compressed data has no name");
+        return false;
+    }
     if (o->range_count > 0) {
         o->action = ACTION_DECOMPRESS;
         o->to_stdout = true;

@@ -17,7 +17,7 @@
 
 /* The mode of a new output.  Until it gets the input's attributes, only its owner may read it. */
 #define MODE (S_IRUSR | S_IWUSR)
-#define FLAGS (O_WRONLY | O_CLOEXEC)
+#define FLAGS (O_RDWR | O_CLOEXEC)
 
 /* How a temporary name begins, and the size of the whole name in bytes, including the final
  * zero. */

@@ -44,6 +44,21 @@ bool write_parts(struct pipeline_job *request, struct iovec *parts, int count)
                                 : io_write_parts(request->out_fd, parts, count);
 }
 
+/* Tells the caller where the segments start that follow those written. */
+static void tell_segments(struct job *j, struct slot *const found[], unsigned count)
+{
+    uint64_t in = j->stats.in_bytes, out = j->stats.out_bytes;
+
+    if (j->compression->written == 0)
+        out += j->request->header_len;
+    for (unsigned i = 0; i < count; i++) {
+        in += found[i]->len;
+        out += found[i]->out_len;
+        if (!found[i]->last)
+            j->request->segment(j->request, in, out);
+    }
+}
+
 void write_segments(struct job *j, struct slot *const found[], unsigned count, const char *engine,
                     struct written *w)
 {
@@ -71,6 +86,8 @@ void write_segments(struct job *j, struct slot *const found[], unsigned count, c
     w->ok = write_parts(j->request, parts, n);
     w->error = errno;
     w->seconds += clock_seconds();
+    if (w->ok && j->request->segment != NULL)
+        tell_segments(j, found, count);
     if (w->ok && j->request->wrote != NULL)
         j->request->wrote(j->request, j->stats.in_bytes + w->in_bytes,
                           j->stats.out_bytes + w->out_bytes, engine);

@@ -133,6 +133,10 @@ struct expansion {
     bool is_pushed;      /* the input is pushed; only the consumer calls `write`, as it may wait */
     bool discards;       /* `write` ignores the bytes; a GPU's output is not copied to the host */
 
+    /* Called where a run was accepted; may be NULL (expansion_watch). */
+    void (*at)(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end, size_t len);
+    void *at_ctx;
+
     struct region_list regions; /* regions.c */
     struct run_line in_order;   /* in_order.c */
     struct pushing pushing;     /* pushing.c */

@@ -79,6 +79,9 @@ static void accept(struct expansion *e, struct expand_tools *t, struct decoded_r
     struct region *r = run->region;
 
     unlock(e->p);
+    if (e->at != NULL)
+        e->at(e->at_ctx, place->bit, place->before + place->len, l->window + INF_WINDOW,
+              place->len < INF_WINDOW ? (size_t)place->len : INF_WINDOW);
     e->engine->next_window(t, &r->task, run, l->window, l->next_window);
     /* Keep the window for `resolve`, in place of the symbols that stood for the unknown window. */
     if (run->symbols > 0)
