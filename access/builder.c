@@ -65,9 +65,8 @@ static bool is_wanted(const struct access_builder *b, uint64_t out)
     const struct access_points *points = &b->points;
     const unsigned halvings = points->halvings < 32 ? points->halvings : 32;
 
-    return !b->is_bgzf &&
-           (points->count == 0 ||
-            out >= points->list[points->count - 1].out + (ACCESS_INDEX_APART << halvings));
+    return !b->is_bgzf && (points->count == 0 || out >= points->list[points->count - 1].out +
+                                                            (ACCESS_INDEX_APART << halvings));
 }
 
 bool access_builder_wants(struct access_builder *b, uint64_t out)

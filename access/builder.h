@@ -2,8 +2,9 @@
  * builder.h - makes an index of a .gz while that is decoded
  *
  * Whoever decodes the file calls access_builder_note at places where a block starts, and
- * access_builder_wrote with the output.  The builder keeps a point every ACCESS_INDEX_APART bytes of
- * output.  If the file is BGZF, its members are all that an index needs, and both calls do nothing.
+ * access_builder_wrote with the output.  The builder keeps a point every ACCESS_INDEX_APART bytes
+ * of output.  If the file is BGZF, its members are all that an index needs, and both calls do
+ * nothing.
  */
 #ifndef GZLZSS_ACCESS_BUILDER_H
 #define GZLZSS_ACCESS_BUILDER_H
@@ -13,7 +14,9 @@
 
 /* The least distance of two points, in bytes of output.  Half as many make reads twice as fast, and
  * the index twice as large. */
+#ifndef ACCESS_INDEX_APART /* tests choose other sizes */
 #define ACCESS_INDEX_APART ((uint64_t)8 << 20)
+#endif
 
 /* The most bytes of memory for an index.  If it needs more, every second point is dropped. */
 #define ACCESS_INDEX_MEMORY ((uint64_t)64 << 20)
@@ -46,8 +49,8 @@ void access_builder_note(struct access_builder *b, uint64_t bit, uint64_t out, c
  */
 struct gz_ahead access_builder_ahead(struct access_builder *b, const struct gz_ahead *inner);
 
-/* Takes the next bytes of the output, to count lines.  Any thread may call this, one at a time, also
- * while another notes a place.  All places in these bytes must have been noted before. */
+/* Takes the next bytes of the output, to count lines.  Any thread may call this, one at a time,
+ * also while another notes a place.  All places in these bytes must have been noted before. */
 void access_builder_wrote(struct access_builder *b, const uint8_t *bytes, size_t len);
 
 /* Writes the index (access_index_write) once all was decoded.  file_size, size: the lengths of the

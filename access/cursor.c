@@ -128,7 +128,9 @@ bool access_cursor_begin(struct access_cursor *c, const struct access_point *p,
     c->stop_at = UINT64_MAX;
     c->has_ended = c->has_garbage = false;
     c->state = p->is_header ? CURSOR_HEADER : CURSOR_DATA;
-    c->knows_member = false;
+    c->knows_member = p->has_crc;
+    c->crc = p->crc;
+    c->len = p->len;
     c->is_proven = !p->is_hint || p->is_checked;
     come_to_place(c, p->bit, p->is_header);
     if (p->is_header)

@@ -1,9 +1,9 @@
 /*
  * cursor.h - decodes a .gz from any point on, step by step
  *
- * The caller makes a cursor, sets it to a point, and calls access_cursor_step again and again.  Each
- * step gives a piece of output, or comes to a place of interest, or both.  Only gzip's own format is
- * decoded, with any number of members.
+ * The caller makes a cursor, sets it to a point, and calls access_cursor_step again and again.
+ * Each step gives a piece of output, or comes to a place of interest, or both.  Only gzip's own
+ * format is decoded, with any number of members.
  */
 #ifndef GZLZSS_ACCESS_CURSOR_H
 #define GZLZSS_ACCESS_CURSOR_H
@@ -38,11 +38,13 @@ struct access_cursor {
      * began with was checked. */
     bool is_proven;
 
-    /* For cursor.c alone. */
-    enum { CURSOR_HEADER, CURSOR_DATA, CURSOR_TRAILER } state;
-    bool knows_member; /* decoding began before the member, so the CRC and the length are known */
+    /* Whether the CRC and the length are known of the member's data before the cursor. */
+    bool knows_member;
     uint32_t crc;
     uint64_t len;
+
+    /* For cursor.c alone. */
+    enum { CURSOR_HEADER, CURSOR_DATA, CURSOR_TRAILER } state;
     uint8_t *in, *memory; /* buffers */
 };
 

@@ -199,15 +199,16 @@ static void read_indexed_gzip(struct reading *r, struct access_index *index)
 }
 
 enum access_index_status access_index_read(const struct access_source *source, uint64_t file_size,
-                                           struct access_points *points,
-                                           struct access_index *index)
+                                           struct access_points *points, struct access_index *index)
 {
     const struct access_point start = {.is_header = true};
     struct reading r = {.source = source, .file_size = file_size, .points = points};
     uint8_t magic[16] = {0};
 
-    *index = (struct access_index){
-        .format = ACCESS_BGZIP, .file_size = UINT64_MAX, .size = UINT64_MAX, .lines = ACCESS_NO_LINE};
+    *index = (struct access_index){.format = ACCESS_BGZIP,
+                                   .file_size = UINT64_MAX,
+                                   .size = UINT64_MAX,
+                                   .lines = ACCESS_NO_LINE};
     if (access_source_read(source, magic, sizeof(magic), 0) < 0)
         return ACCESS_INDEX_READ_ERROR;
     if (source->size < 8)
@@ -312,8 +313,8 @@ static bool write_gztool(const struct writing *w)
     const uint8_t zeros[8] = {0};
     bool ok = w->put(w->ctx, zeros, sizeof(zeros)) &&
               w->put(w->ctx, lines ? GZTOOL_MAGIC_LINES : GZTOOL_MAGIC, 8) &&
-              (!lines || put_number(w, 4, true, 0)) &&
-              put_number(w, 8, true, w->points->count) && put_number(w, 8, true, w->points->count);
+              (!lines || put_number(w, 4, true, 0)) && put_number(w, 8, true, w->points->count) &&
+              put_number(w, 8, true, w->points->count);
 
     for (size_t i = 0; ok && i < w->points->count; i++) {
         const struct access_point *p = &w->points->list[i];
@@ -345,8 +346,8 @@ static bool put_windows(const struct writing *w)
     return ok;
 }
 
-/* What indexed_gzip is told about the usual distance of points, in bytes of output.  It makes points
- * of its own at this distance behind the last one. */
+/* What indexed_gzip is told about the usual distance of points, in bytes of output.  It makes
+ * points of its own at this distance behind the last one. */
 #define INDEXED_GZIP_SPACING ((uint64_t)4 << 20)
 
 static bool write_indexed_gzip(const struct writing *w)

@@ -1,15 +1,17 @@
 /*
  * index.h - index files: of bgzip (.gzi), gztool (gzipindx), and indexed_gzip (GZIDX)
  *
- * bgzip's lists the members of a BGZF file: 8 bytes with their number, then for each, but the first,
- * 8 bytes with its place in the file and 8 with that in the output.  All numbers are little-endian.
+ * bgzip's lists the members of a BGZF file: 8 bytes with their number, then for each, but the
+ * first, 8 bytes with its place in the file and 8 with that in the output.  All numbers are
+ * little-endian.
  *
  * gztool's lists points with windows in zlib's format:
  *
  *     8 zeros, "gzipindx", or "gzipindX" if the numbers of lines are there
  *     with lines: 4 bytes, 0 if lines end with a line feed
  *     8 bytes: the number of points, twice
- *     for each point: 8 bytes: place in the output; 8: the first whole byte in the file; 4: how many
+ *     for each point: 8 bytes: place in the output; 8: the first whole byte in the file; 4: how
+ * many
  *         bits of the byte before belong to the data; 4: bytes of the window; the window;
  *         with lines: 8 bytes, the number of the line, from 1
  *     8 bytes: the length of the output; with lines: 8 bytes, the number of line feeds
@@ -19,9 +21,11 @@
  * indexed_gzip's has windows as they are:
  *
  *     "GZIDX", version (0 or 1), 0
- *     8 bytes: the length of the file; 8: of the output; 4: usual bytes between two points; 4: bytes
+ *     8 bytes: the length of the file; 8: of the output; 4: usual bytes between two points; 4:
+ * bytes
  *         of a window; 4: the number of points
- *     for each point: 8 bytes: the first whole byte in the file; 8: place in the output; 1: bits, as
+ *     for each point: 8 bytes: the first whole byte in the file; 8: place in the output; 1: bits,
+ * as
  *         above; from version 1 on: 1 byte, 1 if the point has a window
  *     the windows
  *

@@ -55,8 +55,17 @@ enum access_layout access_bgzf_list(const struct access_source *file, uint64_t a
 
 /* --- Marks ---------------------------------------------------------------------------------- */
 
-/* Bytes of one read. */
-#define SCAN_SIZE ((size_t)1 << 20)
+/* Four bytes as they are loaded. */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define BYTES(a, b, c, d) \
+    ((uint32_t)(d) | (uint32_t)(c) << 8 | (uint32_t)(b) << 16 | (uint32_t)(a) << 24)
+#else
+#define BYTES(a, b, c, d) \
+    ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+#endif
+
+/* Bytes of one read: larger ones leave the second-level cache before they are looked at. */
+#define SCAN_SIZE ((size_t)256 << 10)
 
 /* If there is no mark in this many bytes at the start of the file, the file has none: a segment of
  * 2 or 4 MiB does not become longer. */
@@ -64,6 +73,36 @@ enum access_layout access_bgzf_list(const struct access_source *file, uint64_t a
 
 /* The most bytes at the end of the file in which access_marks_tail looks for marks. */
 #define TAIL_MAX ((uint64_t)64 << 20)
+
+/* Bytes that are looked at together. */
+#define BLOCK ((size_t)128)
+
+/* Returns the first place in in[from..to] from which on BLOCK bytes may hold the start of a mark,
+ * or `to` if there is none.  in[0..to + INF_MARK_SIZE) is readable.
+ *
+ * Of a mark's nine bytes, four stand at a multiple of four bytes from the block's start, wherever
+ * the mark starts; there are four possible values. */
+static size_t find_block(const uint8_t *in, size_t from, size_t to)
+{
+    enum { WORDS = BLOCK / 4 };
+
+    for (; from + BLOCK <= to; from += BLOCK) {
+        uint32_t words[WORDS], any = 0;
+
+        memcpy(words, in + from + 3, sizeof(words));
+        for (size_t i = 0; i < WORDS; i++) {
+            const uint32_t word = words[i];
+
+            any |= (uint32_t)(word == BYTES(0x00, 0x00, 0xff, 0xff)) |
+                   (uint32_t)(word == BYTES(0x00, 0xff, 0xff, 0x00)) |
+                   (uint32_t)(word == BYTES(0xff, 0xff, 0x00, 0x00)) |
+                   (uint32_t)(word == BYTES(0xff, 0x00, 0x00, 0x00));
+        }
+        if (any != 0)
+            return from;
+    }
+    return from < to ? from : to;
+}
 
 /* Calls `found` with the end of each mark that ends in bytes [from, to) of the file, until that
  * returns false.  `buffer` has room for SCAN_SIZE bytes.  False if reading fails. */
@@ -83,8 +122,8 @@ static bool scan(const struct access_source *file, uint8_t *buffer, uint64_t fro
         if ((size_t)n < INF_MARK_SIZE)
             return true;
         last = (size_t)n - INF_MARK_SIZE + 1;
-        for (size_t i = 0; (i = inf_find_hint(buffer, i, last)) < last; i += INF_HINT_SIZE)
-            for (size_t k = i; k < i + INF_HINT_SIZE && k < last; k++)
+        for (size_t i = 0; (i = find_block(buffer, i, last)) < last; i += BLOCK)
+            for (size_t k = i; k < i + BLOCK && k < last; k++)
                 if (inf_is_mark(buffer + k) && !found(ctx, begin + k + INF_MARK_SIZE))
                     return true;
         begin += last;
@@ -100,11 +139,11 @@ struct marks {
     struct access_points *points;
     uint64_t *ends; /* ends[0..count): the ends of marks, in access_marks_tail */
     size_t room;
-    uint64_t count;      /* marks found */
+    uint64_t count;       /* marks found */
     uint64_t first, last; /* the ends of the first and of the last of them */
-    uint64_t segment;    /* bytes of output of each segment */
-    bool is_short;       /* memory is short */
-    bool is_odd;         /* a segment does not end where it should */
+    uint64_t segment;     /* bytes of output of each segment */
+    bool is_short;        /* memory is short */
+    bool is_odd;          /* a segment does not end where it should */
 };
 
 static bool open_marks(struct marks *m, const struct access_source *file)
@@ -153,10 +192,8 @@ static bool note_first(void *ctx, uint64_t end)
 static bool note_point(void *ctx, uint64_t end)
 {
     struct marks *m = ctx;
-    const struct access_point p = {.bit = 8 * end,
-                                   .out = ++m->count * m->segment,
-                                   .line = ACCESS_NO_LINE,
-                                   .is_hint = true};
+    const struct access_point p = {
+        .bit = 8 * end, .out = ++m->count * m->segment, .line = ACCESS_NO_LINE, .is_hint = true};
 
     m->last = end;
     m->is_short = !access_points_add(m->points, &p);
@@ -201,8 +238,8 @@ static enum access_layout all_segments(struct marks *m, uint64_t *size)
     return ACCESS_LAYOUT_FOUND;
 }
 
-enum access_layout access_marks_list(const struct access_source *file,
-                                     struct access_points *points, uint64_t *size)
+enum access_layout access_marks_list(const struct access_source *file, struct access_points *points,
+                                     uint64_t *size)
 {
     enum access_layout result = ACCESS_LAYOUT_NO_MEMORY;
     struct marks m;
@@ -257,8 +294,8 @@ static enum access_layout collect(struct marks *m, uint64_t want, uint64_t *bit,
     return ACCESS_LAYOUT_NONE;
 }
 
-enum access_layout access_marks_tail(const struct access_source *file, uint64_t want,
-                                     uint64_t *bit, uint64_t *len)
+enum access_layout access_marks_tail(const struct access_source *file, uint64_t want, uint64_t *bit,
+                                     uint64_t *len)
 {
     enum access_layout result = ACCESS_LAYOUT_NO_MEMORY;
     struct marks m;

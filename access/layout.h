@@ -1,8 +1,8 @@
 /*
  * layout.h - where a file's members or segments start, without decoding it
  *
- * What these functions find are hints: the reader checks a point before it gives out bytes that were
- * decoded from there (reader.c).
+ * What these functions find are hints: the reader checks a point before it gives out bytes that
+ * were decoded from there (reader.c).
  */
 #ifndef GZLZSS_ACCESS_LAYOUT_H
 #define GZLZSS_ACCESS_LAYOUT_H
@@ -39,8 +39,8 @@ enum access_layout access_bgzf_list(const struct access_source *file, uint64_t a
  * By chance, that is never so if the segments' lengths differ, or if nine bytes of other data look
  * like a mark.  Sets *size to the bytes of all data.
  */
-enum access_layout access_marks_list(const struct access_source *file,
-                                     struct access_points *points, uint64_t *size);
+enum access_layout access_marks_list(const struct access_source *file, struct access_points *points,
+                                     uint64_t *size);
 
 /*
  * Finds a mark near the end of the file, so that at least `want` bytes of output follow it, up to
@@ -49,7 +49,7 @@ enum access_layout access_marks_list(const struct access_source *file,
  *
  * Looks at no more than the last 64 MiB of the file.
  */
-enum access_layout access_marks_tail(const struct access_source *file, uint64_t want,
-                                     uint64_t *bit, uint64_t *len);
+enum access_layout access_marks_tail(const struct access_source *file, uint64_t want, uint64_t *bit,
+                                     uint64_t *len);
 
 #endif

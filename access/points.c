@@ -172,8 +172,8 @@ ssize_t access_window_get(const struct access_point *p, const struct access_sour
  * byte is out of reach may go on for 257 bytes. */
 #define NEEDED_OUT (INF_WINDOW + 257)
 
-/* Decodes from bit `bit` of the file to symbols[0..NEEDED_OUT), or up to the data's end, and returns
- * the number of symbols.  Returns 0 if that is not possible. */
+/* Decodes from bit `bit` of the file to symbols[0..NEEDED_OUT), or up to the data's end, and
+ * returns the number of symbols.  Returns 0 if that is not possible. */
 static size_t decode_symbols(struct inf_symbols *d, const struct access_source *file, uint64_t bit,
                              uint8_t *in, uint16_t *symbols)
 {

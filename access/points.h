@@ -35,6 +35,10 @@ struct access_point {
     bool is_hint;
     /* Whether decoding from this hint came to what another hint says. */
     bool is_checked;
+    /* Whether the CRC and the length are known of the member's data before the point. */
+    bool has_crc;
+    uint32_t crc;
+    uint64_t len;
     enum access_form form;
     uint32_t stored; /* bytes of the stored window */
     /* The stored window, allocated; NULL: it is in the index, from byte `at` on. */

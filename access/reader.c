@@ -161,8 +161,7 @@ static struct access_cursor *take_idle(struct access_reader *r, uint64_t offset,
     struct access_cursor **best = NULL, *c;
 
     for (int i = 0; i < ACCESS_CURSORS; i++)
-        if (r->idle[i] != NULL && place_of(r->idle[i]) <= offset &&
-            place_of(r->idle[i]) >= after &&
+        if (r->idle[i] != NULL && place_of(r->idle[i]) <= offset && place_of(r->idle[i]) >= after &&
             (best == NULL || place_of(r->idle[i]) > place_of(*best)))
             best = &r->idle[i];
     if (best == NULL)
@@ -218,6 +217,10 @@ static enum gz_status get_cursor(struct access_reader *r, uint64_t offset,
     ssize_t len;
     bool ok;
 
+    /* The last point can be compared with nothing, unless the length of the data is known.  So
+     * begin one point earlier. */
+    if (i > 0 && i + 1 == r->points.count && r->size == UINT64_MAX && p->is_hint && !p->is_checked)
+        p--;
     *from = *p;
     *cursor = take_idle(r, offset, p->out);
     if (*cursor != NULL)
@@ -239,6 +242,7 @@ static enum gz_status get_cursor(struct access_reader *r, uint64_t offset,
 /* A read under way. */
 struct reading {
     struct access_reader *r;
+    const struct access_watch *watch; /* or NULL */
     struct access_cursor *c;
     struct access_point from; /* where the cursor began, if it is not proven */
     bool has_next;            /* there is a later point */
@@ -281,7 +285,12 @@ static void leave_point(struct reading *g)
 {
     struct access_reader *r = g->r;
     const struct access_cursor *c = g->c;
-    struct access_point p = {.bit = c->bit, .out = c->out, .line = ACCESS_NO_LINE};
+    struct access_point p = {.bit = c->bit,
+                             .out = c->out,
+                             .line = ACCESS_NO_LINE,
+                             .has_crc = c->knows_member,
+                             .crc = c->crc,
+                             .len = c->len};
     const uint8_t *window;
     uint64_t last, apart;
     size_t len;
@@ -318,12 +327,8 @@ static bool compare(struct reading *g)
         prove(g);
         return true;
     }
-    if (!c->is_at_place || !g->has_next || c->bit < g->next.bit) {
-        /* Without a next point, the end of a member will do whose beginning was seen. */
-        if (c->is_at_header && !g->has_next && g->from.is_header)
-            prove(g);
+    if (!c->is_at_place || !g->has_next || c->bit < g->next.bit)
         return !g->has_next || c->out <= g->next.out;
-    }
     if (c->bit != g->next.bit || c->out != g->next.out)
         return false;
     prove(g);
@@ -350,6 +355,8 @@ static enum gz_status step(struct reading *g, bool *wrong)
     struct access_cursor *c = g->c;
     enum gz_status status;
 
+    if (g->watch != NULL && !g->watch->goes_on(g->watch->ctx))
+        return GZ_READ_ERROR;
     if (!c->is_proven)
         c->stop_at = g->has_next ? g->next.bit : UINT64_MAX;
     else
@@ -411,10 +418,11 @@ static enum gz_status run(struct reading *g, uint8_t *buf, size_t len, uint64_t 
 
 /* Reads from the best point or cursor. */
 static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t len, uint64_t offset,
-                                size_t *done, bool *wrong)
+                                size_t *done, bool *wrong, const struct access_watch *watch)
 {
-    struct reading g = {.r = r};
+    struct reading g = {.r = r, .watch = watch};
     enum gz_status status;
+    int error;
 
     *done = 0;
     pthread_mutex_lock(&r->lock);
@@ -425,18 +433,22 @@ static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t le
     pthread_mutex_unlock(&r->lock);
     if (status == GZ_OK)
         status = run(&g, buf, len, offset, done, wrong);
+    error = errno;
     pthread_mutex_lock(&r->lock);
     if (g.c != NULL)
         put_back(r, g.c, status == GZ_OK);
     if (*wrong)
         drop_hints(r);
     pthread_mutex_unlock(&r->lock);
+    errno = error;
     return status;
 }
 
 /* Without hints, decoding from the last point to the offset takes longer than to look for them, if
  * there are more bytes than this between. */
-#define FAR ((uint64_t)4 << 20)
+#ifndef ACCESS_FAR /* tests choose other sizes */
+#define ACCESS_FAR ((uint64_t)4 << 20)
+#endif
 
 /* Whether to look for hints before a read. */
 static bool should_look(struct access_reader *r, uint64_t offset)
@@ -446,17 +458,17 @@ static bool should_look(struct access_reader *r, uint64_t offset)
 
     pthread_mutex_lock(&r->lock);
     p = &r->points.list[access_points_until(&r->points, offset) - 1];
-    is_far = offset - p->out > FAR;
+    is_far = offset - p->out > ACCESS_FAR;
     for (int i = 0; i < ACCESS_CURSORS; i++)
         if (r->idle[i] != NULL && place_of(r->idle[i]) <= offset &&
-            offset - place_of(r->idle[i]) <= FAR)
+            offset - place_of(r->idle[i]) <= ACCESS_FAR)
             is_far = false;
     pthread_mutex_unlock(&r->lock);
     return is_far;
 }
 
 static enum gz_status read_at(struct access_reader *r, uint8_t *buf, size_t len, uint64_t offset,
-                              size_t *done)
+                              size_t *done, const struct access_watch *watch)
 {
     enum gz_status status;
     bool wrong;
@@ -464,19 +476,20 @@ static enum gz_status read_at(struct access_reader *r, uint8_t *buf, size_t len,
     if (should_look(r, offset))
         access_look(r);
     do
-        status = read_once(r, buf, len, offset, done, &wrong);
+        status = read_once(r, buf, len, offset, done, &wrong, watch);
     while (wrong && !r->is_strict);
     return status;
 }
 
 enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint64_t offset,
-                           size_t *done)
+                           size_t *done, const struct access_watch *watch)
 {
     *done = 0;
-    return len > 0 ? read_at(r, buf, len, offset, done) : GZ_OK;
+    return len > 0 ? read_at(r, buf, len, offset, done, watch) : GZ_OK;
 }
 
-enum gz_status access_size(struct access_reader *r, uint64_t *size)
+enum gz_status access_size(struct access_reader *r, uint64_t *size,
+                           const struct access_watch *watch)
 {
     enum gz_status status = GZ_OK;
     size_t done;
@@ -487,7 +500,7 @@ enum gz_status access_size(struct access_reader *r, uint64_t *size)
     pthread_mutex_unlock(&r->lock);
     if (*size != UINT64_MAX)
         return GZ_OK;
-    status = read_at(r, NULL, 1, UINT64_MAX - 1, &done);
+    status = read_at(r, NULL, 1, UINT64_MAX - 1, &done, watch);
     pthread_mutex_lock(&r->lock);
     *size = r->size;
     pthread_mutex_unlock(&r->lock);

@@ -5,11 +5,12 @@
  * ended.  A read begins at the nearest of these before its place.  Points come from an index, from
  * the file's layout (BGZF, marks), and from reads, which leave a point every ACCESS_APART bytes.
  *
- * An index and a layout are hints.  They may be wrong, by accident or on purpose.  So the first read
- * from such a point decodes on, up to what comes next: another point, the end of a member that began
- * after the point, or the end of the file.  If the place, the length and, for a member, the CRC are
- * not as expected, the hints are dropped.  This does not find out whether the bytes of a window in
- * an index, or places further ahead, are wrong: only decoding all that comes before would.
+ * An index and a layout are hints.  They may be wrong, by accident or on purpose.  So the first
+ * read from such a point decodes on, up to what comes next: another point, the end of a member that
+ * began after the point, or the end of the file.  If the place, the length and, for a member, the
+ * CRC are not as expected, the hints are dropped.  This does not find out whether the bytes of a
+ * window in an index, or places further ahead, are wrong: only decoding all that comes before
+ * would.
  */
 #ifndef GZLZSS_ACCESS_READER_H
 #define GZLZSS_ACCESS_READER_H
@@ -20,7 +21,9 @@
 
 /* The usual distance of points that reads leave, in bytes of output.  Decoding from one to the next
  * takes 2 ms. */
+#ifndef ACCESS_APART /* tests choose other sizes */
 #define ACCESS_APART ((uint64_t)1 << 20)
+#endif
 
 /* The most bytes of memory for points.  If there are more, every second one is dropped, and the
  * distance of new ones doubles. */
@@ -40,6 +43,12 @@ enum access_hints {
 };
 
 struct access_reader;
+
+/* Tells a read whether it shall go on. */
+struct access_watch {
+    bool (*goes_on)(void *ctx); /* sets errno if it returns false */
+    void *ctx;
+};
 
 /* Makes a reader.  The source is copied; what it refers to must stay as it is.  NULL if memory is
  * short. */
@@ -64,14 +73,16 @@ void access_set_strict(struct access_reader *r, bool is_strict);
 /*
  * Reads `len` bytes of the decompressed data, from byte `offset` on, into buf.  Sets *done to the
  * number of bytes read, which is less than `len` only at the end of the data or after an error.
- * Returns what access_cursor_step does.  Several threads may read at the same time.
+ * Returns what access_cursor_step does; GZ_READ_ERROR if the watch, which may be NULL, ends the
+ * read.  Several threads may read at the same time.
  */
 enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint64_t offset,
-                           size_t *done);
+                           size_t *done, const struct access_watch *watch);
 
 /* Sets *size to the length of the decompressed data.  If neither the hints nor an earlier read tell
  * it, decodes up to the end. */
-enum gz_status access_size(struct access_reader *r, uint64_t *size);
+enum gz_status access_size(struct access_reader *r, uint64_t *size,
+                           const struct access_watch *watch);
 
 /* Output between two places, and the line feeds before each of them. */
 struct access_stretch {
@@ -83,8 +94,8 @@ struct access_stretch {
  * They are hints: count the line feeds in the stretch.  False if the index has none. */
 bool access_find_line(struct access_reader *r, uint64_t line, struct access_stretch *found);
 
-/* Writes an index of the file, as far as points are known: see access_index_write.  A BGZF file gets
- * bgzip's, whatever the format. */
+/* Writes an index of the file, as far as points are known: see access_index_write.  A BGZF file
+ * gets bgzip's, whatever the format. */
 bool access_export(struct access_reader *r, enum access_format format,
                    bool (*put)(void *ctx, const void *bytes, size_t len), void *ctx);
 

@@ -110,9 +110,8 @@ static bool write_index(struct file *f, const struct pipeline_stats *stats)
     /* If the output is BGZF, its index lists all members. */
     if (!f->to_stdout)
         members = access_builder_new(&output);
-    ok = indexes_write(
-        f, members != NULL && access_builder_is_bgzf(members) ? members : f->builder, name,
-        stats->out_bytes, stats->in_bytes);
+    ok = indexes_write(f, members != NULL && access_builder_is_bgzf(members) ? members : f->builder,
+                       name, stats->out_bytes, stats->in_bytes);
     access_builder_free(members);
     return ok;
 }

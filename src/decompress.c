@@ -377,8 +377,7 @@ static bool begin_index(struct file_reader *r)
 /* Writes the index, if one was made.  False, with a message, if that fails. */
 static bool end_index(struct file_reader *r, const struct gz_info *info)
 {
-    const uint64_t size =
-        r->start == 0 ? (uint64_t)r->f->in_stat.st_size : info->read_bytes;
+    const uint64_t size = r->start == 0 ? (uint64_t)r->f->in_stat.st_size : info->read_bytes;
 
     if (r->builder == NULL)
         return true;

@@ -12,8 +12,8 @@
 void decompress_file(struct file *f, struct pipeline *p);
 
 /* Decompresses the input from its current position on, and gives the output to `take`, which any
- * thread may call, one at a time; it returns 0, or -1 to end the decompression, then with the status
- * GZ_WRITE_ERROR.  Prints nothing.  Sets *info. */
+ * thread may call, one at a time; it returns 0, or -1 to end the decompression, then with the
+ * status GZ_WRITE_ERROR.  Prints nothing.  Sets *info. */
 enum gz_status decompress_through(struct file *f, struct pipeline *p,
                                   int (*take)(void *ctx, const void *buf, size_t len), void *ctx,
                                   struct gz_info *info);

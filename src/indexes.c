@@ -16,8 +16,8 @@
 #include "src/indexes.h"
 #include "src/names.h"
 
-/* What is added to a file's name: the name that bgzip gives an index, and gzlzss by default; and the
- * usual one of indexed_gzip, which also chooses that format for a new index. */
+/* What is added to a file's name: the name that bgzip gives an index, and gzlzss by default; and
+ * the usual one of indexed_gzip, which also chooses that format for a new index. */
 #define SUFFIX ".gzi"
 #define SUFFIX_INDEXED_GZIP ".gzidx"
 
@@ -193,7 +193,7 @@ bool indexes_write(struct file *f, struct access_builder *b, const char *name, u
         msg_error(&f->m, "%s: %s", to != NULL ? to : name, strerror(error));
     else if (f->o->verbose > 0)
         msg_note(&f->m, "%s: index written%s", to,
-                 access_builder_is_bgzf(b)        ? " (bgzip's format)"
+                 access_builder_is_bgzf(b)       ? " (bgzip's format)"
                  : format == ACCESS_INDEXED_GZIP ? " (indexed_gzip's format)"
                                                  : " (gztool's format)");
     free(own);

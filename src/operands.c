@@ -231,7 +231,8 @@ static bool may_be_side_by_side(const struct options *o)
      * a.gz. */
     const bool plain_suffix = o->suffix[0] == '.' && strpbrk(o->suffix + 1, "./") == NULL;
 
-    return o->pipeline.threads > 1 && !one_file && !o->makes_index && !in_order && !restores_names && plain_suffix;
+    return o->pipeline.threads > 1 && !one_file && !o->makes_index && !in_order &&
+           !restores_names && plain_suffix;
 }
 
 static void do_operand(struct operands *w, const char *operand)

@@ -48,8 +48,8 @@ struct options {
     const char *index_file; /* the name of the index to read or write, or NULL */
     struct range *ranges;   /* ranges[0..range_count): what to write of the data; all if none */
     size_t range_count;
-    const char *suffix;     /* 1 to NAMES_SUFFIX_MAX bytes */
-    const char *matcher;    /* the argument of --matcher (papers/papers.h), or NULL */
+    const char *suffix;              /* 1 to NAMES_SUFFIX_MAX bytes */
+    const char *matcher;             /* the argument of --matcher (papers/papers.h), or NULL */
     struct pipeline_config pipeline; /* the limits on memory are not set yet (run.h) */
     /* An option gave the number of threads; if not, it is the number of cores in the affinity
      * mask. */

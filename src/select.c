@@ -1,9 +1,9 @@
 /*
  * select.c - writes parts of a file's decompressed data: --range and --lines (select.h)
  *
- * An access reader (access/reader.h) decodes only what holds the range, if it finds an index, BGZF's
- * members or marks.  Otherwise, and if these are wrong, the file is decompressed from the start by
- * all threads, and what comes before the range is thrown away.
+ * An access reader (access/reader.h) decodes only what holds the range, if it finds an index,
+ * BGZF's members or marks.  Otherwise, and if these are wrong, the file is decompressed from the
+ * start by all threads, and what comes before the range is thrown away.
  */
 #include "config.h"
 
@@ -99,8 +99,8 @@ struct ranges {
     struct access_reader *reader; /* NULL: the file cannot be read at any place */
     struct index_file index;
     enum access_hints hints; /* what the reader has, as far as anybody has asked */
-    uint8_t *buffer; /* of BUFFER_SIZE bytes */
-    bool has_told; /* a message has said how the file is read */
+    uint8_t *buffer;         /* of BUFFER_SIZE bytes */
+    bool has_told;           /* a message has said how the file is read */
 };
 
 /* Bytes that are read from a reader at a time. */
@@ -174,7 +174,7 @@ static bool measure_all(struct ranges *w, uint64_t *size)
 /* How a part of the work ended. */
 enum outcome {
     DONE,
-    FAILED,     /* a message was printed */
+    FAILED,    /* a message was printed */
     NOT_KNOWN, /* the reader's hints are wrong, or it has none */
 };
 
@@ -186,7 +186,7 @@ static enum outcome select_from(struct ranges *w, struct selection *s, uint64_t 
     size_t done = BUFFER_SIZE;
 
     while (status == GZ_OK && !is_done(s) && done == BUFFER_SIZE) {
-        status = access_read(w->reader, w->buffer, BUFFER_SIZE, offset, &done);
+        status = access_read(w->reader, w->buffer, BUFFER_SIZE, offset, &done, NULL);
         offset += done;
         if (status == GZ_OK && done > 0 && !take(s, w->buffer, done) && s->has_failed) {
             if (!w->f->m.collect)
@@ -232,7 +232,7 @@ static uint64_t hinted_size(struct ranges *w)
     uint64_t size = UINT64_MAX;
 
     w->hints = access_look(w->reader);
-    return has_hints(w) && access_size(w->reader, &size) == GZ_OK ? size : UINT64_MAX;
+    return has_hints(w) && access_size(w->reader, &size, NULL) == GZ_OK ? size : UINT64_MAX;
 }
 
 /* Writes the last r->from bytes, or r->length of them, by marks near the file's end. */
@@ -300,7 +300,7 @@ static bool check_lines(struct ranges *w, const struct access_stretch *t)
         const uint64_t left = t->to - at;
         size_t done, n = left < BUFFER_SIZE ? (size_t)left : BUFFER_SIZE;
 
-        if (access_read(w->reader, w->buffer, n, at, &done) != GZ_OK || done < n)
+        if (access_read(w->reader, w->buffer, n, at, &done, NULL) != GZ_OK || done < n)
             return false;
         for (size_t i = 0; i < n; i++) {
             const uint8_t *feed = memchr(w->buffer + i, '\n', n - i);
