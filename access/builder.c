@@ -9,6 +9,12 @@
 
 #include "access/builder.h"
 #include "access/layout.h"
+#include "access/window.h"
+#include "inflate/find.h"
+#include "inflate/raw.h"
+
+/* The least distance of points without windows, in bytes of output.  They take little room. */
+#define CHEAP_APART (ACCESS_INDEX_APART / 8)
 
 struct access_builder {
     struct access_source file;
@@ -59,24 +65,30 @@ bool access_builder_is_bgzf(const struct access_builder *b)
     return b->is_bgzf;
 }
 
-/* Whether a point at byte `out` is far enough from the last one.  The caller has the lock. */
-static bool is_wanted(const struct access_builder *b, uint64_t out)
+/* Whether a mark comes just before the place, so that the point needs no window and is cheap. */
+static bool follows_mark(const struct access_builder *b, uint64_t bit)
 {
-    const struct access_points *points = &b->points;
-    const unsigned halvings = points->halvings < 32 ? points->halvings : 32;
+    uint8_t mark[INF_MARK_SIZE];
 
-    return !b->is_bgzf && (points->count == 0 || out >= points->list[points->count - 1].out +
-                                                            (ACCESS_INDEX_APART << halvings));
+    return b->has_file && bit % 8 == 0 && bit / 8 >= sizeof(mark) &&
+           access_source_read(&b->file, mark, sizeof(mark), bit / 8 - sizeof(mark)) ==
+               sizeof(mark) &&
+           inf_is_mark(mark);
 }
 
-bool access_builder_wants(struct access_builder *b, uint64_t out)
+bool access_builder_wants(struct access_builder *b, uint64_t bit, uint64_t out, bool has_window)
 {
-    bool wants;
+    uint64_t behind = UINT64_MAX;
+    unsigned halvings;
 
     pthread_mutex_lock(&b->lock);
-    wants = is_wanted(b, out);
+    if (b->points.count > 0)
+        behind = out - b->points.list[b->points.count - 1].out;
+    halvings = b->points.halvings < 32 ? b->points.halvings : 32;
     pthread_mutex_unlock(&b->lock);
-    return wants;
+    behind >>= halvings;
+    return !b->is_bgzf && (behind >= ACCESS_INDEX_APART ||
+                           (behind >= CHEAP_APART && (!has_window || follows_mark(b, bit))));
 }
 
 void access_builder_note(struct access_builder *b, uint64_t bit, uint64_t out, const uint8_t *end,
@@ -85,7 +97,7 @@ void access_builder_note(struct access_builder *b, uint64_t bit, uint64_t out, c
     struct access_point p = {.bit = bit, .out = out, .line = out > 0 ? ACCESS_NO_LINE : 0};
     const struct access_source *file = b->has_file ? &b->file : NULL;
 
-    if (!access_builder_wants(b, out))
+    if (!access_builder_wants(b, bit, out, len > 0))
         return;
     if (len > 0 && !access_window_pack(&p, file, end - len, len)) {
         b->is_short = true;

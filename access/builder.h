@@ -12,8 +12,8 @@
 #include "access/index.h"
 #include "compat/io.h"
 
-/* The least distance of two points, in bytes of output.  Half as many make reads twice as fast, and
- * the index twice as large. */
+/* The least distance of two points with windows, in bytes of output.  Half as many make reads twice
+ * as fast, and the index twice as large. */
 #ifndef ACCESS_INDEX_APART /* tests choose other sizes */
 #define ACCESS_INDEX_APART ((uint64_t)8 << 20)
 #endif
@@ -33,8 +33,8 @@ void access_builder_free(struct access_builder *b);
 /* Whether the file is BGZF, so that the builder has its index already. */
 bool access_builder_is_bgzf(const struct access_builder *b);
 
-/* Whether access_builder_note would keep a point at byte `out` of the output. */
-bool access_builder_wants(struct access_builder *b, uint64_t out);
+/* Whether access_builder_note would keep this point. */
+bool access_builder_wants(struct access_builder *b, uint64_t bit, uint64_t out, bool has_window);
 
 /* Says that a block starts at bit `bit` of the file and byte `out` of the output.  The `len` bytes
  * before `end` are the window, INF_WINDOW at most; 0: the data does not refer back.  Places come in

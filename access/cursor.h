@@ -9,6 +9,7 @@
 #define GZLZSS_ACCESS_CURSOR_H
 
 #include "access/points.h"
+#include "access/source.h"
 #include "compat/gzip.h"
 #include "inflate/steps.h"
 

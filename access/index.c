@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "access/index.h"
+#include "access/window.h"
+#include "inflate/raw.h"
 
 /* --- Numbers -------------------------------------------------------------------------------- */
 

@@ -35,6 +35,7 @@
 #define GZLZSS_ACCESS_INDEX_H
 
 #include "access/points.h"
+#include "access/source.h"
 
 enum access_format { ACCESS_BGZIP, ACCESS_GZTOOL, ACCESS_INDEXED_GZIP };
 
@@ -58,7 +59,7 @@ struct access_index {
 /*
  * Reads the index of a file of file_size bytes.  The points are added to *points, with is_hint set,
  * except that the point at the start of the file is always true.  Windows stay in the index
- * (access_window_get).
+ * (window.h).
  */
 enum access_index_status access_index_read(const struct access_source *source, uint64_t file_size,
                                            struct access_points *points,

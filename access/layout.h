@@ -8,6 +8,7 @@
 #define GZLZSS_ACCESS_LAYOUT_H
 
 #include "access/points.h"
+#include "access/source.h"
 
 enum access_layout {
     ACCESS_LAYOUT_FOUND,

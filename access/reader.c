@@ -15,6 +15,7 @@
 #include "access/cursor.h"
 #include "access/layout.h"
 #include "access/reader.h"
+#include "access/window.h"
 
 struct access_reader {
     struct access_source source, index; /* index.size is 0 if there is none */
@@ -336,17 +337,14 @@ static bool compare(struct reading *g)
 }
 
 /* Notes that the cursor has come to the end of the data. */
-static bool note_end(struct reading *g)
+static void note_end(struct reading *g)
 {
     struct access_reader *r = g->r;
-    bool ok;
 
     pthread_mutex_lock(&r->lock);
-    ok = r->size == UINT64_MAX || r->size == g->c->out;
     r->size = g->c->out;
     r->knows_size = true;
     pthread_mutex_unlock(&r->lock);
-    return ok;
 }
 
 /* Does a step.  *wrong: the hints turned out to be wrong. */
@@ -488,19 +486,31 @@ enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint6
     return len > 0 ? read_at(r, buf, len, offset, done, watch) : GZ_OK;
 }
 
+uint64_t access_size_hint(struct access_reader *r)
+{
+    uint64_t size;
+
+    access_look(r);
+    pthread_mutex_lock(&r->lock);
+    size = r->size;
+    pthread_mutex_unlock(&r->lock);
+    return size;
+}
+
 enum gz_status access_size(struct access_reader *r, uint64_t *size,
                            const struct access_watch *watch)
 {
     enum gz_status status = GZ_OK;
     size_t done;
+    bool knows;
 
     access_look(r);
     pthread_mutex_lock(&r->lock);
-    *size = r->size;
+    knows = r->knows_size;
     pthread_mutex_unlock(&r->lock);
-    if (*size != UINT64_MAX)
-        return GZ_OK;
-    status = read_at(r, NULL, 1, UINT64_MAX - 1, &done, watch);
+    /* This decodes from the last point on, and notes the end. */
+    if (!knows)
+        status = read_at(r, NULL, 1, UINT64_MAX - 1, &done, watch);
     pthread_mutex_lock(&r->lock);
     *size = r->size;
     pthread_mutex_unlock(&r->lock);
@@ -556,7 +566,8 @@ static bool note_points(struct access_reader *r, struct access_builder *b)
         const struct access_point *p = &r->points.list[i];
         ssize_t len;
 
-        if (p->is_header || p->out == 0 || !access_builder_wants(b, p->out))
+        if (p->is_header || p->out == 0 ||
+            !access_builder_wants(b, p->bit, p->out, p->form != ACCESS_NO_WINDOW))
             continue;
         len = access_window_get(p, &r->index, window + INF_WINDOW);
         ok = len >= 0;

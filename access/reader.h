@@ -79,8 +79,12 @@ void access_set_strict(struct access_reader *r, bool is_strict);
 enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint64_t offset,
                            size_t *done, const struct access_watch *watch);
 
-/* Sets *size to the length of the decompressed data.  If neither the hints nor an earlier read tell
- * it, decodes up to the end. */
+/* The length of the decompressed data if hints or an earlier read tell it, else UINT64_MAX.  Hints
+ * may be wrong. */
+uint64_t access_size_hint(struct access_reader *r);
+
+/* Sets *size to the length of the decompressed data.  Decodes from the last point up to the end,
+ * unless an earlier read has come to the end. */
 enum gz_status access_size(struct access_reader *r, uint64_t *size,
                            const struct access_watch *watch);
 

@@ -210,11 +210,11 @@ static const struct option_row rows[] = {
 #endif
 
     {.help = "Parts of a file:"},
-    {OPTION_RANGE, "range", "OFFSET:LENGTH", "write only these bytes of the data (64K:1M, -1K:)",
+    {OPTION_RANGE, "range", "RANGE", "write only bytes OFFSET:LENGTH, as 64K:1M or -1K:",
      DOES(IS_ODD)},
-    {OPTION_LINES, "lines", "FIRST:COUNT", "write only these lines of the data, counted from 1",
+    {OPTION_LINES, "lines", "RANGE", "write only lines FIRST:COUNT, counted from 1",
      DOES(IS_ODD)},
-    {OPTION_INDEX, "index", NULL, "write an index of the compressed file, to FILE.gz.gzi",
+    {OPTION_INDEX, "index", NULL, "write an index of the .gz to FILE.gz.gzi",
      DOES(SETS(options, makes_index))},
     {OPTION_INDEX_FILE, "index-file", "NAME", "use or write this index",
      DOES(TAKES_TEXT(options, index_file))},

@@ -226,13 +226,11 @@ static bool is_worth_it(const struct ranges *w, uint64_t from, uint64_t length)
     return length < NEAR || length / threads * (threads - 1) < from;
 }
 
-/* The length of the data, as hints tell it; UINT64_MAX if they do not. */
-static uint64_t hinted_size(struct ranges *w)
+/* Looks for hints.  Whether the reader has any. */
+static bool looks_for_hints(struct ranges *w)
 {
-    uint64_t size = UINT64_MAX;
-
     w->hints = access_look(w->reader);
-    return has_hints(w) && access_size(w->reader, &size, NULL) == GZ_OK ? size : UINT64_MAX;
+    return has_hints(w);
 }
 
 /* Writes the last r->from bytes, or r->length of them, by marks near the file's end. */
@@ -272,10 +270,9 @@ static enum outcome select_bytes(struct ranges *w, uint64_t from, uint64_t lengt
     enum outcome outcome = NOT_KNOWN;
 
     if (w->reader != NULL && from > NEAR) {
-        const uint64_t size = hinted_size(w), behind = from < size ? size - from : 0;
+        const uint64_t size = access_size_hint(w->reader), behind = from < size ? size - from : 0;
 
-        s.left = length < behind ? length : behind;
-        if (has_hints(w) && is_worth_it(w, from, s.left)) {
+        if (looks_for_hints(w) && is_worth_it(w, from, length < behind ? length : behind)) {
             tell(w, hints_names[w->hints]);
             outcome = select_from(w, &s, from);
         }
@@ -355,7 +352,8 @@ static enum outcome do_range(struct ranges *w, const struct range *r)
 
         if (outcome != NOT_KNOWN)
             return outcome;
-        size = hinted_size(w);
+        if (looks_for_hints(w) && access_size(w->reader, &size, NULL) != GZ_OK)
+            size = UINT64_MAX;
     }
     if (size == UINT64_MAX && !measure_all(w, &size))
         return FAILED;

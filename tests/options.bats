@@ -23,6 +23,8 @@ value_of() {
     level) echo 3 ;;
     matcher) echo help ;;
     backend) echo cpu ;;
+    range | lines) echo 1:1 ;;
+    index-file) echo index ;;
     *) fail "no value for --$1 in options.bats" ;;
     esac
 }
@@ -38,9 +40,11 @@ listed_options() {
 # decompress.  "stdout" and "stderr" get its output.
 works() {
     case " $* " in
-    *' -d '* | *' --de'[!v]* | *' -t '* | *' --te'* | *' -l '* | *' --lis'[!t-]* | *' --list '*)
+    *' --range'* | *' --lines'* | *' -d '* | *' --de'[!v]* | *' -t '* | *' --te'* | *' -l '* | *' --lis'[!t-]* | *' --list '*)
         "$GZLZSS" "$@" <plain.z >stdout 2>stderr
         ;;
+    # What is read from standard input has no name to which ".gzi" could be added.
+    *' --index '*) "$GZLZSS" "$@" --index-file=index <plain >stdout 2>stderr ;;
     *) "$GZLZSS" "$@" <plain >stdout 2>stderr ;;
     esac || fail "exit status $?: $*" "$(cat stderr)"
 }

@@ -133,6 +133,50 @@ static void actions(void)
     }
 }
 
+/* --range and --lines, and what they imply. */
+static void ranges(void)
+{
+    static const struct {
+        const char *words;
+        struct range range;
+    } cases[] = {
+        {"p --range=5:7 f", {false, false, 5, 7}},
+        {"p --range=-5:7 f", {false, true, 5, 7}},
+        {"p --range=: f", {false, false, 0, UINT64_MAX}},
+        {"p --range=2K:3m f", {false, false, 2048, 3 << 20}},
+        {"p --range=-1G: f", {false, true, 1 << 30, UINT64_MAX}},
+        {"p --lines=1:7 f", {true, false, 0, 7}},
+        {"p --lines=5: f", {true, false, 4, UINT64_MAX}},
+        {"p --lines=:5 f", {true, false, 0, 5}},
+    };
+    const struct options *o;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct range *expected = &cases[i].range;
+        const struct range *r;
+
+        o = good(cases[i].words);
+        r = o->ranges;
+        CHECK_EQ(o->action, ACTION_DECOMPRESS);
+        CHECK(o->to_stdout);
+        if (!CHECK_EQ(o->range_count, 1))
+            continue;
+        CHECK(r->is_lines == expected->is_lines && r->is_from_end == expected->is_from_end);
+        CHECK_EQ(r->from, expected->from);
+        CHECK_EQ(r->length, expected->length);
+    }
+    o = good("p --range=1:2 --lines=3:4 --range=5:6 f");
+    CHECK(o->range_count == 3 && o->ranges[2].from == 5 && o->ranges[1].is_lines);
+    o = good("p --index f");
+    CHECK(o->makes_index && o->action == ACTION_COMPRESS);
+    o = good("p -t --index-file=x f");
+    CHECK(o->makes_index && o->action == ACTION_TEST);
+    o = good("p --index-file=x --range=1:1 f");
+    CHECK(!o->makes_index);
+    bad("p --range=x f", "p: invalid range 'x': give OFFSET:LENGTH (bytes, or as 64K, 2M, 1G)\n");
+    bad("p --index", "p: --index needs --index-file, since the compressed data has no name\n");
+}
+
 /* The meaning of the name by which the program is called. */
 static void program_names(void)
 {
@@ -379,7 +423,8 @@ static void wrong_options(void)
     bad("p --n=1", "p: option '--n=1' is ambiguous; possibilities: '--no-name' '--name'\n"
                    "Try `p --help' for more information.\n");
     bad("p --li",
-        "p: option '--li' is ambiguous; possibilities: '--list' '--list-devices' '--license'\n"
+        "p: option '--li' is ambiguous; possibilities: '--list' '--list-devices' '--lines' "
+        "'--license'\n"
         "Try `p --help' for more information.\n");
     bad("p -k-", "p: invalid option -- '-'\nTry `p --help' for more information.\n");
     bad("p -Z f", "p: -Z not supported in this version\nTry `p --help' for more information.\n");
@@ -601,6 +646,7 @@ int main(void)
         abort();
     RUN(defaults);
     RUN(actions);
+    RUN(ranges);
     RUN(program_names);
     RUN(levels);
     RUN(segment_sizes);
