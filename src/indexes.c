@@ -154,6 +154,13 @@ static bool write_to(int fd, struct access_builder *b, enum access_format format
     return fclose(stream) == 0 && ok;
 }
 
+/* Lets those read the index who may read the file: windows are parts of its data.  False with errno
+ * set. */
+static bool set_mode(const struct file *f, int fd)
+{
+    return !S_ISREG(f->in_stat.st_mode) || fchmod(fd, f->in_stat.st_mode & 0666) == 0;
+}
+
 /* Gives the finished index its name.  Returns 0 or an errno. */
 static int commit(struct output *output)
 {
@@ -179,16 +186,13 @@ bool indexes_write(struct file *f, struct access_builder *b, const char *name, u
 
     if (error == 0)
         error = output_create(&output, AT_FDCWD, to, true);
-    if (error == 0) {
-        if (!write_to(output.fd, b, format, file_size, size) || fchmod(output.fd, 0644) != 0)
-            error = errno;
-        if (error == 0)
-            error = output_finish(&output);
-        if (error == 0)
-            error = commit(&output);
-        if (error != 0)
-            output_discard(&output);
-    }
+    if (error == 0 && (!write_to(output.fd, b, format, file_size, size) || !set_mode(f, output.fd)))
+        error = errno;
+    if (error == 0)
+        error = output_finish(&output);
+    if (error == 0)
+        error = commit(&output);
+    output_discard(&output);
     if (error != 0)
         msg_error(&f->m, "%s: %s", to != NULL ? to : name, strerror(error));
     else if (f->o->verbose > 0)
