@@ -1,10 +1,13 @@
 /*
  * test_access.c - reading at any place: kinds of files, indexes good and damaged, threads
+ *
+ * FUZZ_SECONDS=N in the environment: damages indexes for N seconds, in new ways on each run.
  */
 #include "config.h"
 
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 #include <zlib.h>
 
 #include "access/builder.h"
@@ -504,40 +507,59 @@ static struct bytes damaged(const struct bytes *index, size_t most, uint64_t *st
     return copy;
 }
 
+/* What became of damaged indexes. */
+struct fates {
+    int used, dropped, refused;
+};
+
+/* Reads by damaged copies of the index. */
+static void read_by_damaged(const struct bytes *file, const struct bytes *index, size_t most,
+                            int times, uint64_t *state, struct fates *fates)
+{
+    const struct access_source source = source_of(file);
+
+    for (int i = 0; i < times; i++) {
+        struct bytes bad = damaged(index, most, state);
+        const struct access_source bad_source = source_of(&bad);
+        struct access_reader *r = unit_need(access_open(&source));
+
+        if (access_use_index(r, &bad_source) == ACCESS_INDEX_OK)
+            fates->used++;
+        else
+            fates->refused++;
+        for (int n = 0; n < 5; n++)
+            CHECK(reads_right(r, unit_below(state, SIZE), 1000));
+        if (unit_below(state, 8) == 0)
+            read_at_random(r, unit_rand(state), 1);
+        fates->dropped += access_look(r) == ACCESS_WRONG_HINTS;
+        access_close(r);
+        drop(&bad);
+    }
+}
+
 /* An index that is damaged gives an error, or does not matter. */
 static void test_damaged_indexes(void)
 {
-    uint64_t state = 9;
-    int used = 0, dropped = 0, refused = 0;
+    const char *seconds = getenv("FUZZ_SECONDS");
+    const time_t end = time(NULL) + (seconds != NULL ? atoi(seconds) : 0);
+    uint64_t state = seconds != NULL ? (uint64_t)time(NULL) : 9;
+    struct fates fates = {0};
 
-    for (int kind = 0; kind < KINDS; kind++) {
-        struct bytes file = make_file((enum kind)kind);
-        const struct access_source source = source_of(&file);
+    do {
+        for (int kind = 0; kind < KINDS; kind++) {
+            struct bytes file = make_file((enum kind)kind);
 
-        for (int i = 0; i < 2; i++) {
-            struct bytes index = make_index(&file, formats[i]);
-            const size_t most = kind == BGZF ? index.len : checkable(&index, formats[i]);
+            for (int i = 0; i < 2; i++) {
+                struct bytes index = make_index(&file, formats[i]);
+                const size_t most = kind == BGZF ? index.len : checkable(&index, formats[i]);
 
-            for (int k = 0; k < (UNIT_SANITIZED ? 30 : 100); k++) {
-                struct bytes bad = damaged(&index, most, &state);
-                const struct access_source bad_source = source_of(&bad);
-                struct access_reader *r = unit_need(access_open(&source));
-
-                if (access_use_index(r, &bad_source) == ACCESS_INDEX_OK)
-                    used++;
-                else
-                    refused++;
-                for (int n = 0; n < 5; n++)
-                    CHECK(reads_right(r, unit_below(&state, SIZE), 1000));
-                dropped += access_look(r) == ACCESS_WRONG_HINTS;
-                access_close(r);
-                drop(&bad);
+                read_by_damaged(&file, &index, most, UNIT_SANITIZED ? 30 : 100, &state, &fates);
+                drop(&index);
             }
-            drop(&index);
+            drop(&file);
         }
-        drop(&file);
-    }
-    CHECK(used > 0 && dropped > 0 && refused > 0);
+    } while (time(NULL) < end);
+    CHECK(fates.used > 0 && fates.dropped > 0 && fates.refused > 0);
 }
 
 /* The index of another file of the same length. */
