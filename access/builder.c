@@ -10,6 +10,7 @@
 #include "access/builder.h"
 #include "access/layout.h"
 #include "access/window.h"
+#include "base/bytes.h"
 #include "inflate/find.h"
 #include "inflate/raw.h"
 
@@ -19,7 +20,8 @@
 struct access_builder {
     struct access_source file;
     bool has_file, is_bgzf;
-    bool is_short; /* memory was short, so points are missing */
+    uint64_t members; /* members with data, if the file is BGZF */
+    bool is_short;    /* memory was short, so points are missing */
     /* For access_builder_ahead. */
     const struct gz_ahead *inner; /* or NULL */
     bool inner_has;               /* what inner->has has said last */
@@ -31,6 +33,14 @@ struct access_builder {
     uint64_t lines;   /* line feeds in them */
     size_t known;     /* points whose number of line feeds is known */
 };
+
+static bool count_member(void *ctx, uint64_t at, uint64_t out)
+{
+    (void)at;
+    (void)out;
+    ++*(uint64_t *)ctx;
+    return true;
+}
 
 struct access_builder *access_builder_new(const struct access_source *file)
 {
@@ -45,9 +55,7 @@ struct access_builder *access_builder_new(const struct access_source *file)
     if (file == NULL)
         return b;
     b->file = *file;
-    b->is_bgzf = access_bgzf_list(file, 0, &b->points, &size) == ACCESS_LAYOUT_FOUND;
-    if (!b->is_bgzf)
-        access_points_clear(&b->points);
+    b->is_bgzf = access_bgzf_walk(file, count_member, &b->members, &size) == ACCESS_LAYOUT_FOUND;
     return b;
 }
 
@@ -150,15 +158,51 @@ void access_builder_wrote(struct access_builder *b, const uint8_t *bytes, size_t
     pthread_mutex_unlock(&b->lock);
 }
 
+/* --- Writing -------------------------------------------------------------------------------- */
+
+/* How bgzip's index is written. */
+struct bgzip_writing {
+    bool (*put)(void *ctx, const void *bytes, size_t len);
+    void *ctx;
+};
+
+static bool put_pair(const struct bgzip_writing *w, uint64_t first, uint64_t second)
+{
+    uint8_t bytes[16];
+
+    store64(bytes, first);
+    store64(bytes + 8, second);
+    return w->put(w->ctx, bytes, sizeof(bytes));
+}
+
+static bool put_member(void *ctx, uint64_t at, uint64_t out)
+{
+    return at == 0 || put_pair(ctx, at, out);
+}
+
+/* Writes bgzip's index.  Goes through the members again, since they may be too many to keep. */
+static bool write_bgzip(struct access_builder *b, struct bgzip_writing *w)
+{
+    uint8_t count[8];
+    uint64_t size;
+
+    store64(count, b->members - 1);
+    return w->put(w->ctx, count, sizeof(count)) &&
+           access_bgzf_walk(&b->file, put_member, w, &size) == ACCESS_LAYOUT_FOUND;
+}
+
 bool access_builder_write(struct access_builder *b, enum access_format format, uint64_t file_size,
                           uint64_t size, bool (*put)(void *ctx, const void *bytes, size_t len),
                           void *ctx)
 {
-    const struct access_index index = {.format = b->is_bgzf ? ACCESS_BGZIP : format,
+    const struct access_index index = {.format = format,
                                        .file_size = file_size,
                                        .size = size,
                                        .lines = b->counted == size ? b->lines : ACCESS_NO_LINE};
+    struct bgzip_writing w = {put, ctx};
 
+    if (b->is_bgzf)
+        return write_bgzip(b, &w);
     return !b->is_short && access_index_write(&b->points, NULL, &index, put, ctx);
 }
 

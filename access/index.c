@@ -253,17 +253,6 @@ static bool put_number(const struct writing *w, size_t len, bool is_big, uint64_
     return w->put(w->ctx, bytes, len);
 }
 
-static bool write_bgzip(const struct writing *w)
-{
-    const size_t count = w->points->count > 0 ? w->points->count - 1 : 0;
-    bool ok = put_number(w, 8, false, count);
-
-    for (size_t i = 1; ok && i <= count; i++)
-        ok = put_number(w, 8, false, w->points->list[i].bit / 8) &&
-             put_number(w, 8, false, w->points->list[i].out);
-    return ok;
-}
-
 /* The first whole byte of a point's data, and how many bits of the byte before belong to it. */
 static uint64_t whole_byte(const struct access_point *p)
 {
@@ -377,13 +366,5 @@ bool access_index_write(const struct access_points *points, const struct access_
 {
     const struct writing w = {points, source, index, put, ctx};
 
-    switch (index->format) {
-    case ACCESS_BGZIP:
-        return write_bgzip(&w);
-    case ACCESS_GZTOOL:
-        return write_gztool(&w);
-    case ACCESS_INDEXED_GZIP:
-        return write_indexed_gzip(&w);
-    }
-    return false;
+    return index->format == ACCESS_INDEXED_GZIP ? write_indexed_gzip(&w) : write_gztool(&w);
 }

@@ -65,9 +65,9 @@ enum access_index_status access_index_read(const struct access_source *source, u
                                            struct access_points *points,
                                            struct access_index *index);
 
-/* Writes an index in index->format by calls of `put`, which returns false if it fails.  The windows
- * of the points are in memory, or in `source`, the index from which they were read.  False if `put`
- * or memory fails, or a window is damaged.  ACCESS_BGZIP: all points are headers. */
+/* Writes an index in gztool's or indexed_gzip's format by calls of `put`, which returns false if it
+ * fails.  The windows of the points are in memory, or in `source`, the index from which they were
+ * read.  False if `put` or memory fails, or a window is damaged.  No point is a header. */
 bool access_index_write(const struct access_points *points, const struct access_source *source,
                         const struct access_index *index,
                         bool (*put)(void *ctx, const void *bytes, size_t len), void *ctx);

@@ -18,22 +18,18 @@
 #define BGZF_SIZED (BGZF_START + 2)
 #define BGZF_MEMBER_MIN (BGZF_SIZED + 2 + GZ_TRAILER_SIZE)
 
-enum access_layout access_bgzf_list(const struct access_source *file, uint64_t apart,
-                                    struct access_points *points, uint64_t *size)
+enum access_layout access_bgzf_walk(const struct access_source *file,
+                                    bool (*found)(void *ctx, uint64_t at, uint64_t out), void *ctx,
+                                    uint64_t *size)
 {
     /* The end of a member's trailer, which is the length of its data; and the next header. */
     uint8_t bytes[4 + BGZF_SIZED] = {0};
-    uint64_t at = 0, next = 0, last = 0;
+    uint64_t at = 0, next = 0;
 
     *size = 0;
     if (access_source_read(file, bytes + 4, BGZF_SIZED, 0) < 0)
         return ACCESS_LAYOUT_READ_ERROR;
     for (; at < file->size; at = next) {
-        const struct access_point p = {.bit = 8 * at,
-                                       .out = *size,
-                                       .line = at == 0 ? 0 : ACCESS_NO_LINE,
-                                       .is_header = true,
-                                       .is_hint = at > 0};
         const unsigned len = bytes[4 + BGZF_START] + 256u * bytes[4 + BGZF_START + 1] + 1;
         ssize_t n;
 
@@ -43,14 +39,41 @@ enum access_layout access_bgzf_list(const struct access_source *file, uint64_t a
         n = access_source_read(file, bytes, sizeof(bytes), next - 4);
         if (n < 4)
             return n < 0 ? ACCESS_LAYOUT_READ_ERROR : ACCESS_LAYOUT_NONE;
-        if (at == 0 || (load32(bytes) > 0 && *size - last >= apart)) {
-            if (!access_points_add(points, &p))
-                return ACCESS_LAYOUT_NO_MEMORY;
-            last = *size;
-        }
+        if ((at == 0 || load32(bytes) > 0) && !found(ctx, at, *size))
+            return ACCESS_LAYOUT_NO_MEMORY;
         *size += load32(bytes);
     }
     return at > 0 ? ACCESS_LAYOUT_FOUND : ACCESS_LAYOUT_NONE;
+}
+
+/* Members that become points. */
+struct members {
+    struct access_points *points;
+    uint64_t apart;
+    uint64_t from; /* the next point is at this byte of output or after it */
+};
+
+static bool note_member(void *ctx, uint64_t at, uint64_t out)
+{
+    struct members *m = ctx;
+    const struct access_point p = {.bit = 8 * at,
+                                   .out = out,
+                                   .line = at == 0 ? 0 : ACCESS_NO_LINE,
+                                   .is_header = true,
+                                   .is_hint = at > 0};
+
+    if (out < m->from)
+        return true;
+    m->from = out + m->apart;
+    return access_points_add(m->points, &p);
+}
+
+enum access_layout access_bgzf_list(const struct access_source *file, uint64_t apart,
+                                    struct access_points *points, uint64_t *size)
+{
+    struct members m = {.points = points, .apart = apart};
+
+    return access_bgzf_walk(file, note_member, &m, size);
 }
 
 /* --- Marks ---------------------------------------------------------------------------------- */

@@ -18,12 +18,20 @@ enum access_layout {
 };
 
 /*
- * Lists the members of a BGZF file.  Each member's header says how long the member is, and its
- * trailer says how much data it holds.  Sets *size to the bytes of all data.
+ * Goes through the members of a BGZF file: each member's header says how long the member is, and
+ * its trailer says how much data it holds.  Calls `found` for each member with data, and for the
+ * first, with the byte of the file and the byte of the output where it starts, until that returns
+ * false. Sets *size to the bytes of all data.
  *
- * The first member becomes a point, and each with data that starts `apart` bytes of output or more
- * after the last point.
+ * ACCESS_LAYOUT_NONE: the file is not BGZF up to its end.  ACCESS_LAYOUT_NO_MEMORY: `found` has
+ * returned false.
  */
+enum access_layout access_bgzf_walk(const struct access_source *file,
+                                    bool (*found)(void *ctx, uint64_t at, uint64_t out), void *ctx,
+                                    uint64_t *size);
+
+/* Makes points of the members that start `apart` bytes of output or more after the last point.
+ * Sets *size as access_bgzf_walk does. */
 enum access_layout access_bgzf_list(const struct access_source *file, uint64_t apart,
                                     struct access_points *points, uint64_t *size);
 

@@ -24,7 +24,6 @@ struct access_reader {
     pthread_mutex_t lock;
     struct access_points points;
     enum access_hints hints;
-    struct access_index about; /* with ACCESS_INDEX */
     /* The length of the data.  If `knows_size` is false, it is a hint, or UINT64_MAX. */
     uint64_t size;
     bool knows_size;
@@ -88,7 +87,7 @@ static bool take_points(struct access_reader *r, struct access_points *found)
 enum access_index_status access_use_index(struct access_reader *r,
                                           const struct access_source *index)
 {
-    struct access_points found = {0};
+    struct access_points found = {.most = ACCESS_POINTS_MEMORY};
     struct access_index about;
     enum access_index_status status = access_index_read(index, r->source.size, &found, &about);
 
@@ -97,7 +96,6 @@ enum access_index_status access_use_index(struct access_reader *r,
     if (!take_points(r, &found))
         return ACCESS_INDEX_NO_MEMORY;
     r->index = *index;
-    r->about = about;
     r->hints = ACCESS_INDEX;
     r->size = about.size;
     r->lines = about.lines;

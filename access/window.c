@@ -66,8 +66,8 @@ ssize_t access_window_get(const struct access_point *p, const struct access_sour
  * byte is out of reach may go on for 257 bytes. */
 #define NEEDED_OUT (INF_WINDOW + 257)
 
-/* Whether decoding from the point needs no window.  (The symbols below do not tell if a block is very
- * long, as after a mark.) */
+/* Whether decoding from the point needs no window.  (The symbols below do not tell if a block is
+ * very long, as after a mark.) */
 static bool needs_none(const struct access_source *file, const struct access_point *p)
 {
     struct access_cursor *c = access_cursor_new(file);

@@ -25,7 +25,7 @@ static bool parse_size(const char *text, const char *stop, bool *is_negative, ui
         return false;
     errno = 0;
     *value = strtoull(text, &end, 10);
-    unit = *end != '\0' && is_negative != NULL ? strchr(units, *end & ~0x20) : NULL;
+    unit = is_negative != NULL ? memchr(units, *end & ~0x20, sizeof(units) - 1) : NULL;
     if (unit != NULL && end < stop) {
         shift = 10 * (unsigned)(unit - units + 1);
         end++;

@@ -29,10 +29,10 @@
 struct selection {
     struct file *f;
     bool is_lines;
-    uint64_t skip; /* bytes or lines before the range that are still to come */
-    uint64_t left; /* bytes or lines of the range that are still to come */
-    uint64_t seen; /* bytes taken */
-    bool has_failed;
+    uint64_t skip;   /* bytes or lines before the range that are still to come */
+    uint64_t left;   /* bytes or lines of the range that are still to come */
+    uint64_t seen;   /* bytes taken */
+    bool has_failed; /* writing has failed */
 };
 
 static bool is_done(const struct selection *s)
@@ -175,7 +175,7 @@ static bool measure_all(struct ranges *w, uint64_t *size)
 enum outcome {
     DONE,
     FAILED,    /* a message was printed */
-    NOT_KNOWN, /* the reader's hints are wrong, or it has none */
+    NOT_KNOWN, /* the reader's hints are wrong, or it has none that help */
 };
 
 /* Reads from the reader until the selection is complete or the data ends. */
@@ -313,23 +313,32 @@ static bool check_lines(struct ranges *w, const struct access_stretch *t)
     return lines == 0;
 }
 
-/* Writes lines from line `from` on, counted from 0. */
+/* Writes lines from line `from` on, counted from 0, by the line numbers in the index. */
+static enum outcome select_indexed_lines(struct ranges *w, uint64_t from, uint64_t count)
+{
+    struct selection s = {.f = w->f, .is_lines = true, .left = count};
+    struct access_stretch t;
+    enum outcome outcome;
+
+    if (w->reader == NULL || from == 0 || !looks_for_hints(w) || w->hints != ACCESS_INDEX ||
+        !access_find_line(w->reader, from, &t))
+        return NOT_KNOWN;
+    if (!check_lines(w, &t)) {
+        msg_note(&w->f->m, "%s: the index does not fit it, so it is ignored", w->f->name);
+        return NOT_KNOWN;
+    }
+    tell(w, hints_names[ACCESS_INDEX]);
+    s.skip = from - t.lines_from;
+    outcome = select_from(w, &s, t.from);
+    /* Lines that were written cannot be taken back. */
+    return outcome == NOT_KNOWN && s.seen > 0 ? FAILED : outcome;
+}
+
 static enum outcome select_lines(struct ranges *w, uint64_t from, uint64_t count)
 {
     struct selection s = {.f = w->f, .is_lines = true, .skip = from, .left = count};
-    struct access_stretch t;
-    enum outcome outcome = NOT_KNOWN;
+    const enum outcome outcome = select_indexed_lines(w, from, count);
 
-    if (w->reader != NULL && from > 0 && access_look(w->reader) == ACCESS_INDEX &&
-        access_find_line(w->reader, from, &t)) {
-        if (check_lines(w, &t)) {
-            tell(w, hints_names[ACCESS_INDEX]);
-            s.skip = from - t.lines_from;
-            outcome = select_from(w, &s, t.from);
-        } else {
-            msg_note(&w->f->m, "%s: the index does not belong to it, so it is ignored", w->f->name);
-        }
-    }
     if (outcome != NOT_KNOWN)
         return outcome;
     return select_all(w, &s) ? DONE : FAILED;

@@ -220,7 +220,7 @@ try_ranges() {
 
 @test "wrong ranges and combinations are errors" {
     local range
-    for range in '' 5 5:x x:5 :-5 5:5:5 1Q:5 99999999999999999999:1 9000000000G:1; do
+    for range in '' 5 5:x x:5 :-5 5:5:5 1Q:5 '5 :5' 99999999999999999999:1 9000000000G:1; do
         ends_with 1 "$GZLZSS" "--range=$range" ours-6.gz
         stderr_is "${GZLZSS##*/}: invalid range '$range': give OFFSET:LENGTH (bytes, or as 64K, 2M, 1G)"
     done
