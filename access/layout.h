@@ -21,7 +21,7 @@ enum access_layout {
  * Goes through the members of a BGZF file: each member's header says how long the member is, and
  * its trailer says how much data it holds.  Calls `found` for each member with data, and for the
  * first, with the byte of the file and the byte of the output where it starts, until that returns
- * false. Sets *size to the bytes of all data.
+ * false.  Sets *size to the bytes of all data.
  *
  * ACCESS_LAYOUT_NONE: the file is not BGZF up to its end.  ACCESS_LAYOUT_NO_MEMORY: `found` has
  * returned false.

@@ -154,7 +154,8 @@ static uint64_t place_of(const struct access_cursor *c)
     return c->out - c->piece_len;
 }
 
-/* Takes the idle cursor that is nearest before `offset`, if it is after `after`; else NULL. */
+/* Takes the idle cursor that is nearest before `offset` and not before `after`; NULL if there is
+ * none. */
 static struct access_cursor *take_idle(struct access_reader *r, uint64_t offset, uint64_t after)
 {
     struct access_cursor **best = NULL, *c;
@@ -205,8 +206,8 @@ static void put_back(struct access_reader *r, struct access_cursor *c, bool is_g
     access_cursor_free(last);
 }
 
-/* Gets a cursor that is before `offset`.  *from becomes the number of the hint from which it
- * begins, if that was not checked yet; else SIZE_MAX. */
+/* Gets a cursor that is before `offset`: an idle one, or one that begins at the last point, *from.
+ * The caller has the lock. */
 static enum gz_status get_cursor(struct access_reader *r, uint64_t offset,
                                  struct access_cursor **cursor, struct access_point *from)
 {
@@ -246,15 +247,17 @@ struct reading {
     struct access_point from; /* where the cursor began, if it is not proven */
     bool has_next;            /* there is a later point */
     struct access_point next; /* with has_next: the nearest one after `from` */
+    uint64_t size;            /* the length of the data, as hints tell it, or UINT64_MAX */
     uint64_t leave_at;        /* the next point is left at this byte of output, or later */
 };
 
-/* Sets has_next and next. */
+/* Sets what the cursor's way is compared with.  The caller has the lock. */
 static void find_next(struct reading *g)
 {
     const struct access_points *points = &g->r->points;
     size_t i = access_points_until(points, g->from.out);
 
+    g->size = g->r->size;
     while (i < points->count && points->list[i].bit <= g->from.bit)
         i++;
     g->has_next = i < points->count;
@@ -321,7 +324,7 @@ static bool compare(struct reading *g)
     if (c->is_proven)
         return true;
     if (c->has_ended) {
-        if (g->has_next || (g->r->size != UINT64_MAX && g->r->size != c->out))
+        if (g->has_next || (g->size != UINT64_MAX && g->size != c->out))
             return false;
         prove(g);
         return true;
@@ -491,6 +494,8 @@ uint64_t access_size_hint(struct access_reader *r)
     access_look(r);
     pthread_mutex_lock(&r->lock);
     size = r->size;
+    if (size == UINT64_MAX && r->hints == ACCESS_INDEX)
+        size = r->points.list[r->points.count - 1].out;
     pthread_mutex_unlock(&r->lock);
     return size;
 }

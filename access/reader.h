@@ -80,7 +80,7 @@ enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint6
                            size_t *done, const struct access_watch *watch);
 
 /* The length of the decompressed data if hints or an earlier read tell it, else UINT64_MAX.  Hints
- * may be wrong. */
+ * may be wrong, and bgzip's index gives the place of the last member instead. */
 uint64_t access_size_hint(struct access_reader *r);
 
 /* Sets *size to the length of the decompressed data.  Decodes from the last point up to the end,

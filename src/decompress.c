@@ -409,6 +409,7 @@ static bool decompress(struct file *f, struct pipeline *p)
         return false;
     s = open_stream(&reader, &io, &info, p);
     if (s == NULL) {
+        access_builder_free(reader.builder);
         file_out_of_memory(f);
         return false;
     }
@@ -434,8 +435,7 @@ static bool decompress(struct file *f, struct pipeline *p)
         file_announce_again(f);
         f->in_bytes = reader.in;
         f->out_bytes = reader.out;
-        ok = decompress_judge_status(f, status, &info) && file_is_unchanged(f) &&
-             end_index(&reader, &info);
+        ok = decompress_judge_status(f, status, &info) && file_is_unchanged(f);
         /* Nothing follows the data.  If something does, gzip prints the totals so far in place of
          * the file's list line; for standard input, it prints neither totals nor the -v report. */
         ends = status != GZ_TRAILING_GARBAGE && !info.zeros_follow;
@@ -449,6 +449,7 @@ static bool decompress(struct file *f, struct pipeline *p)
             list_break_off(f->list);
         else if (ok && f->o->action != ACTION_LIST && (ends || !f->is_stdin))
             file_report(f, info.read_bytes - info.header_bytes, info.member_bytes);
+        ok = ok && end_index(&reader, &info);
     }
     gz_close(s);
     if (reader.expansion != NULL) {

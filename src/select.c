@@ -114,7 +114,7 @@ static void tell(struct ranges *w, const char *how)
     w->has_told = true;
 }
 
-/* Whether the reader knows places to begin at.  If it has not looked yet, it need not. */
+/* Whether the reader has hints, as far as anybody has asked. */
 static bool has_hints(const struct ranges *w)
 {
     return w->hints == ACCESS_INDEX || w->hints == ACCESS_BGZF || w->hints == ACCESS_MARKS;
@@ -127,9 +127,10 @@ static bool select_all(struct ranges *w, struct selection *s)
     enum gz_status status;
     const bool is_file = w->reader != NULL;
 
-    tell(w, w->reader != NULL && has_hints(w)
-                ? "decompressed from the start by all threads, which is faster here"
-                : "no index and no marks: decompressed from the start");
+    if (has_hints(w))
+        tell(w, "decompressed from the start, which is faster here");
+    else if (w->hints != ACCESS_UNKNOWN || !is_file)
+        tell(w, "no index and no marks: decompressed from the start");
     if (is_file && lseek(w->f->in_fd, 0, SEEK_SET) != 0) {
         file_read_error(w->f, errno);
         return false;
@@ -207,6 +208,7 @@ static enum outcome select_from(struct ranges *w, struct selection *s, uint64_t 
     return decompress_judge_status(w->f, status, &info) ? DONE : FAILED;
 }
 
+/* What -v prints. */
 static const char *const hints_names[] = {
     [ACCESS_INDEX] = "read by an index",
     [ACCESS_BGZF] = "read by the members of BGZF",
@@ -385,7 +387,10 @@ static bool open_reader(struct ranges *w)
         return false;
     }
     access_set_strict(w->reader, true);
-    return indexes_open(f, &w->index, w->reader);
+    if (!indexes_open(f, &w->index, w->reader))
+        return false;
+    w->hints = w->index.is_open ? ACCESS_INDEX : ACCESS_UNKNOWN;
+    return true;
 }
 
 static bool do_ranges(struct ranges *w)
