@@ -487,6 +487,23 @@ enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint6
     return len > 0 ? read_at(r, buf, len, offset, done, watch) : GZ_OK;
 }
 
+struct access_point access_proven_point(struct access_reader *r, uint64_t offset, uint8_t *window)
+{
+    struct access_point p;
+    size_t i;
+
+    memset(window, 0, INF_WINDOW);
+    pthread_mutex_lock(&r->lock);
+    i = access_points_until(&r->points, offset);
+    do
+        p = r->points.list[--i];
+    while (i > 0 && ((p.is_hint && !p.is_checked) ||
+                     access_window_get(&p, &r->index, window + INF_WINDOW) < 0));
+    pthread_mutex_unlock(&r->lock);
+    p.bytes = NULL;
+    return p;
+}
+
 uint64_t access_size_hint(struct access_reader *r)
 {
     uint64_t size;

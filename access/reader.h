@@ -79,6 +79,11 @@ void access_set_strict(struct access_reader *r, bool is_strict);
 enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint64_t offset,
                            size_t *done, const struct access_watch *watch);
 
+/* Finds the last point before byte `offset` of the output from which an earlier read has decoded,
+ * or which it has left, and copies its window to the INF_WINDOW bytes of `window`.  A window that
+ * is shorter is at its end. */
+struct access_point access_proven_point(struct access_reader *r, uint64_t offset, uint8_t *window);
+
 /* The length of the decompressed data if hints or an earlier read tell it, else UINT64_MAX.  Hints
  * may be wrong, and bgzip's index gives the place of the last member instead. */
 uint64_t access_size_hint(struct access_reader *r);

@@ -55,6 +55,7 @@ static enum gz_status go_ahead(struct gz_stream *s, struct inf_buffers *b, uint6
     *crc = place.crc;
     *len = place.len;
     *ended = place.ended;
+    s->has_jumped |= place.is_jump;
     s->info->out_bytes += place.made;
     gz_seek(s, place.bit / 8);
     if (place.ended)

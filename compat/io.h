@@ -29,6 +29,9 @@ struct gz_place {
     uint64_t made;
     /* Whether the data ends at the place, so that no block starts there. */
     bool ended;
+    /* Whether gz_ahead.run has moved the place without writing the bytes before it.  Then the CRC
+     * and the length of the member are not compared with its trailer. */
+    bool is_jump;
     /* Bytes of the data behind the place that were written already.  The decoder that goes on from
      * the place must not write them again. */
     uint64_t skip;

@@ -353,9 +353,8 @@ void gzlzss_stream_free(gzlzss_stream *s);
  * the first read far into the data decodes all before it.  A read takes place in the calling
  * thread.
  *
- * A reader takes up to 48 MiB of memory, mostly for places, 0.7 MiB of them for each of the last
- * four reads; each read under way takes 0.7 MiB more.  If 32 MiB are not enough for places, it
- * forgets every second one.
+ * A reader takes up to 32 MiB of memory for places, and 0.7 MiB for each of the last four reads and
+ * for each read under way.  If 32 MiB are not enough, it forgets every second place.
  *
  * An index and marks may be wrong.  Before a read returns data that was decoded from such a place,
  * it has checked that decoding comes to the next place, or to the end of the data, where they say.

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -23,8 +24,11 @@
 /* The context of read_input and write_output. */
 struct file_reader {
     struct file *f;
-    struct access_builder *builder; /* NULL if no index is made */
-    struct gz_ahead ahead;          /* the builder's */
+    struct access_builder *builder;     /* NULL if no index is made */
+    const struct decompress_jump *jump; /* NULL: no part is left out */
+    bool has_jumped;
+    struct gz_ahead ahead;        /* the builder's, or that of the jump */
+    const struct gz_ahead *inner; /* the expansion's, or NULL */
     /* If not NULL, takes the output in place of the file's. */
     int (*take)(void *ctx, const void *buf, size_t len);
     void *take_ctx;
@@ -251,12 +255,50 @@ static void note_place(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end
     access_builder_note(ctx, bit, out, end, len);
 }
 
-/* Returns what decodes ahead for gz_io.ahead: the expansion, which may be NULL, watched by the
- * builder of an index, if there is one. */
+/* The functions of a gz_ahead that jumps, and then does what the expansion does. */
+static bool jump_has(void *ctx, uint64_t bit, uint64_t *from)
+{
+    struct file_reader *r = ctx;
+
+    *from = UINT64_MAX;
+    return !r->has_jumped || (r->inner != NULL && r->inner->has(r->inner->ctx, bit, from));
+}
+
+static bool jump_run(void *ctx, struct gz_place *place)
+{
+    struct file_reader *r = ctx;
+
+    if (r->has_jumped)
+        return r->inner == NULL || r->inner->run(r->inner->ctx, place);
+    r->has_jumped = true;
+    place->bit = r->jump->bit;
+    place->len = r->jump->out;
+    place->is_jump = true;
+    memcpy(place->end - INF_WINDOW, r->jump->window, INF_WINDOW);
+    return true;
+}
+
+static void jump_seek(void *ctx, uint64_t byte)
+{
+    struct file_reader *r = ctx;
+
+    if (r->inner != NULL)
+        r->inner->seek(r->inner->ctx, byte);
+    else
+        lseek(r->f->in_fd, (off_t)byte, SEEK_SET); /* a regular file: this cannot fail */
+}
+
+/* Returns what decodes ahead for gz_io.ahead: the expansion, which may be NULL, after the jump if
+ * there is one, and watched by the builder of an index if there is one. */
 static const struct gz_ahead *watch(struct file_reader *r, struct expansion *e)
 {
     const struct gz_ahead *ahead = e != NULL ? expansion_ahead(e) : NULL;
 
+    r->inner = ahead;
+    if (r->jump != NULL) {
+        r->ahead = (struct gz_ahead){jump_has, jump_run, jump_seek, r};
+        return &r->ahead;
+    }
     if (r->builder == NULL)
         return ahead;
     if (e != NULL) {
@@ -464,10 +506,11 @@ static bool decompress(struct file *f, struct pipeline *p)
 }
 
 enum gz_status decompress_through(struct file *f, struct pipeline *p,
+                                  const struct decompress_jump *jump,
                                   int (*take)(void *ctx, const void *buf, size_t len), void *ctx,
                                   struct gz_info *info)
 {
-    struct file_reader reader = {.f = f, .take = take, .take_ctx = ctx, .start = -1};
+    struct file_reader reader = {.f = f, .jump = jump, .take = take, .take_ctx = ctx, .start = -1};
     struct gz_io io = {.read = read_input, .write = write_output, .ctx = &reader};
     struct pipeline_expansion_stats stats;
     struct gz_stream *s = open_stream(&reader, &io, info, p);

@@ -5,16 +5,27 @@
 #define GZLZSS_SRC_DECOMPRESS_H
 
 #include "compat/status.h"
+#include "inflate/raw.h"
 #include "src/files.h"
 
 /* Does ACTION_DECOMPRESS, ACTION_TEST or ACTION_LIST to a file (files.h).  The threads of pipeline
  * p help; if p is NULL, the calling thread works alone. */
 void decompress_file(struct file *f, struct pipeline *p);
 
+/* A place at which decompression goes on after the first member's header: bit `bit` of the input,
+ * where a block starts, and byte `out` of the output.  The INF_WINDOW bytes before it are in
+ * `window`. */
+struct decompress_jump {
+    uint64_t bit, out;
+    uint8_t window[INF_WINDOW];
+};
+
 /* Decompresses the input from its current position on, and gives the output to `take`, which any
  * thread may call, one at a time; it returns 0, or -1 to end the decompression, then with the
- * status GZ_WRITE_ERROR.  Prints nothing.  Sets *info. */
+ * status GZ_WRITE_ERROR.  jump: where to go on after the header; NULL: at the first block.  Prints
+ * nothing.  Sets *info. */
 enum gz_status decompress_through(struct file *f, struct pipeline *p,
+                                  const struct decompress_jump *jump,
                                   int (*take)(void *ctx, const void *buf, size_t len), void *ctx,
                                   struct gz_info *info);
 

@@ -2,8 +2,9 @@
  * select.c - writes parts of a file's decompressed data: --range and --lines (select.h)
  *
  * An access reader (access/reader.h) decodes only what holds the range, if it finds an index,
- * BGZF's members or marks.  Otherwise, and if these are wrong, the file is decompressed from the
- * start by all threads, and what comes before the range is thrown away.
+ * BGZF's members or marks.  It reads a short range itself.  For a long one, it only checks the
+ * point before it, from which all threads then decompress.  Without hints, and if they are wrong,
+ * all threads decompress from the start, and what comes before the range is thrown away.
  */
 #include "config.h"
 
@@ -90,8 +91,6 @@ static int take_for_stream(void *ctx, const void *buf, size_t len)
     return take(ctx, buf, len) ? 0 : -1;
 }
 
-/* --- From the start ------------------------------------------------------------------------- */
-
 /* The state of the work on a file. */
 struct ranges {
     struct file *f;
@@ -102,6 +101,8 @@ struct ranges {
     uint8_t *buffer;         /* of BUFFER_SIZE bytes */
     bool has_told;           /* a message has said how the file is read */
 };
+
+/* --- By all threads ------------------------------------------------------------------------- */
 
 /* Bytes that are read from a reader at a time. */
 #define BUFFER_SIZE ((size_t)1 << 20)
@@ -114,33 +115,34 @@ static void tell(struct ranges *w, const char *how)
     w->has_told = true;
 }
 
-/* Whether the reader has hints, as far as anybody has asked. */
-static bool has_hints(const struct ranges *w)
+/* Decompresses by all threads, up to the end of the selection: from a point, with its window, or
+ * from the start of the input if `p` is NULL. */
+static bool select_by_threads(struct ranges *w, struct selection *s, const struct access_point *p,
+                              struct decompress_jump *jump)
 {
-    return w->hints == ACCESS_INDEX || w->hints == ACCESS_BGZF || w->hints == ACCESS_MARKS;
-}
-
-/* Decompresses all, up to the end of the selection. */
-static bool select_all(struct ranges *w, struct selection *s)
-{
+    const bool jumps = p != NULL && !p->is_header;
+    const off_t start = p != NULL && p->is_header ? (off_t)(p->bit / 8) : 0;
     struct gz_info info;
     enum gz_status status;
-    const bool is_file = w->reader != NULL;
 
-    if (has_hints(w))
-        tell(w, "decompressed from the start, which is faster here");
-    else if (w->hints != ACCESS_UNKNOWN || !is_file)
-        tell(w, "no index and no marks: decompressed from the start");
-    if (is_file && lseek(w->f->in_fd, 0, SEEK_SET) != 0) {
+    if (w->reader != NULL && lseek(w->f->in_fd, start, SEEK_SET) != start) {
         file_read_error(w->f, errno);
         return false;
     }
-    status = decompress_through(w->f, w->p, take_for_stream, s, &info);
+    status = decompress_through(w->f, w->p, jumps ? jump : NULL, take_for_stream, s, &info);
     if (status == GZ_WRITE_ERROR && is_done(s) && !s->has_failed)
         return true;
     if (status == GZ_WRITE_ERROR && !w->f->m.collect)
         cleanup_signal_for(errno);
     return decompress_judge_status(w->f, status, &info);
+}
+
+/* Decompresses from the start, up to the end of the selection. */
+static bool select_all(struct ranges *w, struct selection *s)
+{
+    if (w->hints != ACCESS_UNKNOWN || w->reader == NULL)
+        tell(w, "no index and no marks: decompressed from the start");
+    return select_by_threads(w, s, NULL, NULL);
 }
 
 static int discard(void *ctx, const void *buf, size_t len)
@@ -166,7 +168,7 @@ static bool measure_all(struct ranges *w, uint64_t *size)
         file_read_error(w->f, errno);
         return false;
     }
-    status = decompress_through(w->f, w->p, discard, size, &info);
+    status = decompress_through(w->f, w->p, NULL, discard, size, &info);
     return decompress_judge_status(w->f, status, &info);
 }
 
@@ -179,33 +181,49 @@ enum outcome {
     NOT_KNOWN, /* the reader's hints are wrong, or it has none that help */
 };
 
-/* Reads from the reader until the selection is complete or the data ends. */
-static enum outcome select_from(struct ranges *w, struct selection *s, uint64_t offset)
+/* Reads up to `len` bytes, BUFFER_SIZE at most, and passes them to the selection.  *done becomes
+ * their number. */
+static enum outcome read_some(struct ranges *w, struct selection *s, uint64_t offset, size_t len,
+                              size_t *done)
 {
     struct gz_info info = {0};
-    enum gz_status status = GZ_OK;
-    size_t done = BUFFER_SIZE;
+    const enum gz_status status = access_read(w->reader, w->buffer, len, offset, done, NULL);
 
-    while (status == GZ_OK && !is_done(s) && done == BUFFER_SIZE) {
-        status = access_read(w->reader, w->buffer, BUFFER_SIZE, offset, &done, NULL);
-        offset += done;
-        if (status == GZ_OK && done > 0 && !take(s, w->buffer, done) && s->has_failed) {
-            if (!w->f->m.collect)
-                cleanup_signal_for(errno);
-            file_write_error(w->f, errno);
-            return FAILED;
-        }
+    if (status == GZ_OK) {
+        if (*done == 0 || take(s, w->buffer, *done) || !s->has_failed)
+            return DONE;
+        if (!w->f->m.collect)
+            cleanup_signal_for(errno);
+        file_write_error(w->f, errno);
+        return FAILED;
     }
-    if (status == GZ_OK)
-        return DONE;
     w->hints = access_look(w->reader);
-    if (w->hints == ACCESS_WRONG_HINTS)
+    if (w->hints == ACCESS_WRONG_HINTS && !w->f->m.quiet)
         msg_note(&w->f->m, "%s: %s, so it is decompressed from the start", w->f->name,
                  w->index.is_open ? "the index does not fit it"
                                   : "the marks or members in it are not as expected");
     if (w->hints == ACCESS_WRONG_HINTS || status == GZ_NOT_GZIP)
         return NOT_KNOWN;
     return decompress_judge_status(w->f, status, &info) ? DONE : FAILED;
+}
+
+/* Reads from the reader until the selection is complete or the data ends. */
+static enum outcome select_from(struct ranges *w, struct selection *s, uint64_t offset)
+{
+    enum outcome outcome = DONE;
+    size_t done = BUFFER_SIZE;
+
+    while (outcome == DONE && !is_done(s) && done == BUFFER_SIZE) {
+        outcome = read_some(w, s, offset, BUFFER_SIZE, &done);
+        offset += done;
+    }
+    return outcome;
+}
+
+/* Whether the reader has hints, as far as anybody has asked. */
+static bool has_hints(const struct ranges *w)
+{
+    return w->hints == ACCESS_INDEX || w->hints == ACCESS_BGZF || w->hints == ACCESS_MARKS;
 }
 
 /* What -v prints. */
@@ -215,18 +233,9 @@ static const char *const hints_names[] = {
     [ACCESS_MARKS] = "read by the marks between its segments",
 };
 
-/* Without hints, the range is read by one thread if decompressing up to its end makes no more bytes
- * than this; starting other threads takes longer. */
+/* One thread reads a range if it is not longer than this, and ends so near the start if there are
+ * no hints.  Starting other threads takes longer. */
 #define NEAR ((uint64_t)4 << 20)
-
-/* Whether it is worth while to read the bytes from `from` on, `length` of them, by one thread
- * that begins at a hint, instead of by all threads from the start. */
-static bool is_worth_it(const struct ranges *w, uint64_t from, uint64_t length)
-{
-    const uint64_t threads = w->p != NULL ? (uint64_t)w->f->o->pipeline.threads : 1;
-
-    return length < NEAR || length / threads * (threads - 1) < from;
-}
 
 /* Looks for hints.  Whether the reader has any. */
 static bool looks_for_hints(struct ranges *w)
@@ -265,20 +274,46 @@ static enum outcome select_tail(struct ranges *w, const struct range *r)
     return status == GZ_OK && !s.has_failed ? DONE : FAILED;
 }
 
+/* Writes many bytes from `from` on, by all threads, which begin at a point. */
+static enum outcome select_from_point(struct ranges *w, struct selection *s, uint64_t from)
+{
+    struct decompress_jump *jump;
+    struct selection nothing = {.f = w->f};
+    struct access_point p;
+    enum outcome outcome;
+    size_t done;
+
+    /* Reading a byte checks the point. */
+    outcome = read_some(w, &nothing, from, 1, &done);
+    if (outcome != DONE)
+        return outcome;
+    jump = malloc(sizeof(*jump));
+    if (jump == NULL) {
+        file_out_of_memory(w->f);
+        return FAILED;
+    }
+    p = access_proven_point(w->reader, from, jump->window);
+    jump->bit = p.bit;
+    jump->out = p.out;
+    s->skip = from - p.out;
+    outcome = select_by_threads(w, s, &p, jump) ? DONE : FAILED;
+    free(jump);
+    return outcome;
+}
+
 /* Writes bytes from `from` on. */
 static enum outcome select_bytes(struct ranges *w, uint64_t from, uint64_t length)
 {
     struct selection s = {.f = w->f, .left = length};
     enum outcome outcome = NOT_KNOWN;
 
-    if (w->reader != NULL && from > NEAR) {
+    if (w->reader != NULL && from > NEAR && looks_for_hints(w)) {
         const uint64_t size = access_size_hint(w->reader), behind = from < size ? size - from : 0;
 
-        if (looks_for_hints(w) && is_worth_it(w, from, length < behind ? length : behind)) {
-            tell(w, hints_names[w->hints]);
-            outcome = select_from(w, &s, from);
-        }
-    } else if (w->reader != NULL && length < NEAR) {
+        tell(w, hints_names[w->hints]);
+        outcome = length <= NEAR || behind <= NEAR ? select_from(w, &s, from)
+                                                   : select_from_point(w, &s, from);
+    } else if (w->reader != NULL && from <= NEAR && length <= NEAR) {
         outcome = select_from(w, &s, from);
     }
     if (outcome != NOT_KNOWN)
@@ -326,7 +361,8 @@ static enum outcome select_indexed_lines(struct ranges *w, uint64_t from, uint64
         !access_find_line(w->reader, from, &t))
         return NOT_KNOWN;
     if (!check_lines(w, &t)) {
-        msg_note(&w->f->m, "%s: the index does not fit it, so it is ignored", w->f->name);
+        if (!w->f->m.quiet)
+            msg_note(&w->f->m, "%s: the index does not fit it, so it is ignored", w->f->name);
         return NOT_KNOWN;
     }
     tell(w, hints_names[ACCESS_INDEX]);

@@ -48,6 +48,12 @@ try_ranges() {
     tail -c $offset plain >expected
     "$GZLZSS" "--range=-$offset:" "${@:2}" "$1" | cmp - expected || fail "$*: -$offset:"
     "$GZLZSS" --range=-1K:100 "${@:2}" "$1" | cmp - <(part $((size - 1024)) 100)
+    # Longer ranges are decompressed by several threads.
+    "$GZLZSS" --range=4500000:7000000 "${@:2}" "$1" | cmp - <(part 4500000 7000000) || fail "$*: long"
+    "$GZLZSS" --range=5M: "${@:2}" "$1" | cmp - <(part $((5 << 20)) $size) || fail "$*: 5M:"
+    GZLZSS_TEST_REGION=30000 "$GZLZSS" --range=6M: "${@:2}" "$1" |
+        cmp - <(part $((6 << 20)) $size) || fail "$*: 6M:"
+    "$GZLZSS" -p1 --range=4500000: "${@:2}" "$1" | cmp - <(part 4500000 $size) || fail "$*: -p1"
     "$GZLZSS" --range=:5 --range=11M:1K "${@:2}" "$1" |
         cmp - <(part 0 5; part $((11 << 20)) 1024)
 }
