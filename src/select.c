@@ -9,8 +9,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -115,6 +113,16 @@ static void tell(struct ranges *w, const char *how)
     w->has_told = true;
 }
 
+/* Goes to byte `at` of the input, unless that can only be read in order.  False, with a message, if
+ * that fails. */
+static bool go_to(struct ranges *w, off_t at)
+{
+    if (w->reader == NULL || lseek(w->f->in_fd, at, SEEK_SET) == at)
+        return true;
+    file_read_error(w->f, errno);
+    return false;
+}
+
 /* Decompresses by all threads, up to the end of the selection: from a point, with its window, or
  * from the start of the input if `p` is NULL. */
 static bool select_by_threads(struct ranges *w, struct selection *s, const struct access_point *p,
@@ -125,10 +133,8 @@ static bool select_by_threads(struct ranges *w, struct selection *s, const struc
     struct gz_info info;
     enum gz_status status;
 
-    if (w->reader != NULL && lseek(w->f->in_fd, start, SEEK_SET) != start) {
-        file_read_error(w->f, errno);
+    if (!go_to(w, start))
         return false;
-    }
     status = decompress_through(w->f, w->p, jumps ? jump : NULL, take_for_stream, s, &info);
     if (status == GZ_WRITE_ERROR && is_done(s) && !s->has_failed)
         return true;
@@ -164,12 +170,62 @@ static bool measure_all(struct ranges *w, uint64_t *size)
         return false;
     }
     tell(w, "no index and no marks: decompressed twice, first to find its length");
-    if (lseek(w->f->in_fd, 0, SEEK_SET) != 0) {
-        file_read_error(w->f, errno);
+    if (!go_to(w, 0))
         return false;
-    }
     status = decompress_through(w->f, w->p, NULL, discard, size, &info);
     return decompress_judge_status(w->f, status, &info);
+}
+
+/* The last bytes of the output: bytes[0..len), of which the oldest is bytes[at]. */
+struct tail {
+    uint8_t *bytes;
+    size_t size; /* bytes to keep */
+    size_t len, at;
+};
+
+static int keep_tail(void *ctx, const void *buf, size_t len)
+{
+    struct tail *t = ctx;
+    const uint8_t *from = buf;
+
+    if (len > t->size) {
+        from += len - t->size;
+        len = t->size;
+    }
+    while (len > 0) {
+        const size_t room = t->size - t->at, n = len < room ? len : room;
+
+        memcpy(t->bytes + t->at, from, n);
+        from += n;
+        len -= n;
+        t->len = t->len + n < t->size ? t->len + n : t->size;
+        t->at = (t->at + n) % t->size;
+    }
+    return 0;
+}
+
+/* Decompresses all, and writes the last r->from bytes, BUFFER_SIZE at most, or r->length of
+ * them. */
+static bool select_last(struct ranges *w, const struct range *r)
+{
+    struct tail t = {.bytes = w->buffer, .size = (size_t)r->from};
+    struct selection s = {.f = w->f, .left = r->length};
+    struct gz_info info;
+    enum gz_status status;
+
+    tell(w, "no index and no marks: decompressed from the start");
+    if (!go_to(w, 0))
+        return false;
+    status = decompress_through(w->f, w->p, NULL, keep_tail, &t, &info);
+    if (!decompress_judge_status(w->f, status, &info))
+        return false;
+    if (t.len < t.size)
+        take(&s, t.bytes, t.len);
+    else if (take(&s, t.bytes + t.at, t.len - t.at))
+        take(&s, t.bytes, t.at);
+    if (s.has_failed)
+        file_write_error(w->f, errno);
+    return !s.has_failed;
 }
 
 /* --- By an access reader -------------------------------------------------------------------- */
@@ -180,6 +236,19 @@ enum outcome {
     FAILED,    /* a message was printed */
     NOT_KNOWN, /* the reader's hints are wrong, or it has none that help */
 };
+
+/* After an error of the reader: whether its hints were wrong.  Then a message says so. */
+static bool are_hints_wrong(struct ranges *w)
+{
+    w->hints = access_look(w->reader);
+    if (w->hints != ACCESS_WRONG_HINTS)
+        return false;
+    if (!w->f->m.quiet)
+        msg_note(&w->f->m, "%s: %s, so it is decompressed from the start", w->f->name,
+                 w->index.is_open ? "the index does not fit it"
+                                  : "the marks or members in it are not as expected");
+    return true;
+}
 
 /* Reads up to `len` bytes, BUFFER_SIZE at most, and passes them to the selection.  *done becomes
  * their number. */
@@ -197,12 +266,7 @@ static enum outcome read_some(struct ranges *w, struct selection *s, uint64_t of
         file_write_error(w->f, errno);
         return FAILED;
     }
-    w->hints = access_look(w->reader);
-    if (w->hints == ACCESS_WRONG_HINTS && !w->f->m.quiet)
-        msg_note(&w->f->m, "%s: %s, so it is decompressed from the start", w->f->name,
-                 w->index.is_open ? "the index does not fit it"
-                                  : "the marks or members in it are not as expected");
-    if (w->hints == ACCESS_WRONG_HINTS || status == GZ_NOT_GZIP)
+    if (are_hints_wrong(w) || status == GZ_NOT_GZIP)
         return NOT_KNOWN;
     return decompress_judge_status(w->f, status, &info) ? DONE : FAILED;
 }
@@ -388,7 +452,7 @@ static enum outcome do_range(struct ranges *w, const struct range *r)
 {
     uint64_t size = UINT64_MAX, from;
 
-    if (r->length == 0)
+    if (r->length == 0 || (r->is_from_end && r->from == 0))
         return DONE;
     if (r->is_lines)
         return select_lines(w, r->from, r->length);
@@ -399,9 +463,13 @@ static enum outcome do_range(struct ranges *w, const struct range *r)
 
         if (outcome != NOT_KNOWN)
             return outcome;
-        if (looks_for_hints(w) && access_size(w->reader, &size, NULL) != GZ_OK)
+        if (looks_for_hints(w) && access_size(w->reader, &size, NULL) != GZ_OK) {
+            are_hints_wrong(w);
             size = UINT64_MAX;
+        }
     }
+    if (size == UINT64_MAX && r->from <= BUFFER_SIZE)
+        return select_last(w, r) ? DONE : FAILED;
     if (size == UINT64_MAX && !measure_all(w, &size))
         return FAILED;
     from = r->from < size ? size - r->from : 0;
@@ -414,10 +482,14 @@ static bool open_reader(struct ranges *w)
     struct file *f = w->f;
     const struct access_source source = {.fd = f->in_fd, .size = (uint64_t)f->in_stat.st_size};
 
+    w->buffer = malloc(BUFFER_SIZE);
+    if (w->buffer == NULL) {
+        file_out_of_memory(f);
+        return false;
+    }
     if (!S_ISREG(f->in_stat.st_mode) || lseek(f->in_fd, 0, SEEK_CUR) != 0)
         return true;
-    w->buffer = malloc(BUFFER_SIZE);
-    w->reader = w->buffer != NULL ? access_open(&source) : NULL;
+    w->reader = access_open(&source);
     if (w->reader == NULL) {
         file_out_of_memory(f);
         return false;

@@ -165,13 +165,18 @@ try_ranges() {
     # shellcheck disable=SC2002 # A pipe is what is tested.
     cat rsyncable.gz | "$GZLZSS" --range=7M:50 | cmp - <(part $((7 << 20)) 50)
     # shellcheck disable=SC2002
-    ! cat rsyncable.gz | "$GZLZSS" --range=-5: 2>stderr || fail "it cannot know the end"
+    cat rsyncable.gz | "$GZLZSS" --range=-1M:50 | cmp - <(part $((size - (1 << 20))) 50)
+    # shellcheck disable=SC2002
+    ! cat rsyncable.gz | "$GZLZSS" --range=-2M: 2>stderr || fail "it cannot know the end"
     stderr_is "${GZLZSS##*/}: stdin: a range from the end needs a regular file"
 }
 
 @test "ranges of older formats and of damaged files" {
     printf hello | "$GZLZSS" >small.gz
     "$GZLZSS" --range=1:3 small.gz | cmp - <(printf ell)
+    "$GZLZSS" --range=-3:2 small.gz | cmp - <(printf ll)
+    "$GZLZSS" --range=-100: small.gz | cmp - <(printf hello)
+    "$GZLZSS" --range=-0: small.gz | cmp - /dev/null
     head -c 2000000 rsyncable.gz >cut.gz
     "$GZLZSS" --range=1000:1000 cut.gz | cmp - <(part 1000 1000)
     ends_with 1 "$GZLZSS" --range=11000000:10 cut.gz
