@@ -70,6 +70,12 @@ struct access_point access_start(void);
  */
 enum gz_status access_cursor_step(struct access_cursor *c);
 
+/* The byte of the output that the cursor gives next. */
+static inline uint64_t access_cursor_place(const struct access_cursor *c)
+{
+    return c->out - c->piece_len;
+}
+
 /* The bytes before the cursor that later data may refer to: *len of them, INF_WINDOW at most. */
 const uint8_t *access_cursor_window(const struct access_cursor *c, size_t *len);
 

@@ -13,6 +13,7 @@
 
 #include "access/builder.h"
 #include "access/cursor.h"
+#include "access/cursors.h"
 #include "access/layout.h"
 #include "access/reader.h"
 #include "access/window.h"
@@ -28,8 +29,7 @@ struct access_reader {
     uint64_t size;
     bool knows_size;
     uint64_t lines;
-    /* Cursors that no thread uses.  Only proven ones are kept. */
-    struct access_cursor *idle[ACCESS_CURSORS];
+    struct access_cursors cursors; /* those that no read uses; all are proven */
 };
 
 struct access_reader *access_open(const struct access_source *source)
@@ -54,8 +54,7 @@ void access_close(struct access_reader *r)
 {
     if (r == NULL)
         return;
-    for (int i = 0; i < ACCESS_CURSORS; i++)
-        access_cursor_free(r->idle[i]);
+    access_cursors_clear(&r->cursors);
     access_points_clear(&r->points);
     pthread_mutex_destroy(&r->lock);
     free(r);
@@ -148,64 +147,6 @@ static void drop_hints(struct access_reader *r)
 
 /* --- Cursors -------------------------------------------------------------------------------- */
 
-/* The byte of the output that the cursor gives next. */
-static uint64_t place_of(const struct access_cursor *c)
-{
-    return c->out - c->piece_len;
-}
-
-/* Takes the idle cursor that is nearest before `offset` and not before `after`; NULL if there is
- * none. */
-static struct access_cursor *take_idle(struct access_reader *r, uint64_t offset, uint64_t after)
-{
-    struct access_cursor **best = NULL, *c;
-
-    for (int i = 0; i < ACCESS_CURSORS; i++)
-        if (r->idle[i] != NULL && place_of(r->idle[i]) <= offset && place_of(r->idle[i]) >= after &&
-            (best == NULL || place_of(r->idle[i]) > place_of(*best)))
-            best = &r->idle[i];
-    if (best == NULL)
-        return NULL;
-    c = *best;
-    *best = NULL;
-    return c;
-}
-
-/* Makes a cursor, or takes the idle one that was put back first. */
-static struct access_cursor *any_cursor(struct access_reader *r)
-{
-    struct access_cursor *c = NULL;
-
-    if (r->idle[ACCESS_CURSORS - 1] == NULL)
-        c = access_cursor_new(&r->source);
-    for (int i = ACCESS_CURSORS - 1; c == NULL && i >= 0; i--) {
-        c = r->idle[i];
-        r->idle[i] = NULL;
-    }
-    return c;
-}
-
-/* Keeps the cursor for later reads.  The last one that was kept comes first. */
-static void put_back(struct access_reader *r, struct access_cursor *c, bool is_good)
-{
-    struct access_cursor *last = r->idle[ACCESS_CURSORS - 1];
-    int to = ACCESS_CURSORS - 1;
-
-    if (!is_good || !c->is_proven) {
-        access_cursor_free(c);
-        return;
-    }
-    for (int i = 0; i < ACCESS_CURSORS - 1; i++)
-        if (r->idle[i] == NULL) {
-            to = i;
-            last = NULL;
-            break;
-        }
-    memmove(r->idle + 1, r->idle, (size_t)to * sizeof(*r->idle));
-    r->idle[0] = c;
-    access_cursor_free(last);
-}
-
 /* Gets a cursor that is before `offset`: an idle one, or one that begins at the last point, *from.
  * The caller has the lock. */
 static enum gz_status get_cursor(struct access_reader *r, uint64_t offset,
@@ -222,10 +163,10 @@ static enum gz_status get_cursor(struct access_reader *r, uint64_t offset,
     if (i > 0 && i + 1 == r->points.count && r->size == UINT64_MAX && p->is_hint && !p->is_checked)
         p--;
     *from = *p;
-    *cursor = take_idle(r, offset, p->out);
+    *cursor = access_cursors_take(&r->cursors, offset, p->out);
     if (*cursor != NULL)
         return GZ_OK;
-    *cursor = any_cursor(r);
+    *cursor = access_cursors_make(&r->cursors, &r->source);
     window = *cursor != NULL ? malloc(INF_WINDOW) : NULL;
     if (window == NULL)
         return GZ_NO_MEMORY;
@@ -379,7 +320,7 @@ static enum gz_status step(struct reading *g, bool *wrong)
  * of bytes copied. */
 static size_t take(struct access_cursor *c, uint8_t *buf, size_t len, uint64_t offset)
 {
-    const uint64_t at = place_of(c), behind = offset > at ? offset - at : 0;
+    const uint64_t at = access_cursor_place(c), behind = offset > at ? offset - at : 0;
     const size_t skip = behind < c->piece_len ? (size_t)behind : c->piece_len;
     const size_t left = c->piece_len - skip, n = left < len ? left : len;
 
@@ -434,8 +375,10 @@ static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t le
         status = run(&g, buf, len, offset, done, wrong);
     error = errno;
     pthread_mutex_lock(&r->lock);
-    if (g.c != NULL)
-        put_back(r, g.c, status == GZ_OK);
+    if (status == GZ_OK && g.c->is_proven)
+        access_cursors_put(&r->cursors, g.c);
+    else
+        access_cursor_free(g.c);
     if (*wrong)
         drop_hints(r);
     pthread_mutex_unlock(&r->lock);
@@ -457,11 +400,8 @@ static bool should_look(struct access_reader *r, uint64_t offset)
 
     pthread_mutex_lock(&r->lock);
     p = &r->points.list[access_points_until(&r->points, offset) - 1];
-    is_far = offset - p->out > ACCESS_FAR;
-    for (int i = 0; i < ACCESS_CURSORS; i++)
-        if (r->idle[i] != NULL && place_of(r->idle[i]) <= offset &&
-            offset - place_of(r->idle[i]) <= ACCESS_FAR)
-            is_far = false;
+    is_far = offset - p->out > ACCESS_FAR &&
+             !access_cursors_have(&r->cursors, offset, offset - ACCESS_FAR);
     pthread_mutex_unlock(&r->lock);
     return is_far;
 }

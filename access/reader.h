@@ -29,9 +29,6 @@
  * distance of new ones doubles. */
 #define ACCESS_POINTS_MEMORY ((uint64_t)32 << 20)
 
-/* The most cursors that are kept between reads, 0.7 MB each. */
-#define ACCESS_CURSORS 4
-
 /* Where a reader's hints come from. */
 enum access_hints {
     ACCESS_UNKNOWN, /* nobody has looked yet */
