@@ -146,7 +146,7 @@ static bool select_by_threads(struct ranges *w, struct selection *s, const struc
 /* Decompresses from the start, up to the end of the selection. */
 static bool select_all(struct ranges *w, struct selection *s)
 {
-    if (w->hints != ACCESS_UNKNOWN || w->reader == NULL)
+    if (w->hints == ACCESS_NOTHING || w->reader == NULL)
         tell(w, "no index and no marks: decompressed from the start");
     return select_by_threads(w, s, NULL, NULL);
 }

@@ -74,7 +74,16 @@ try_ranges() {
         try_ranges "$file" "--index-file=$file.gzidx"
         "$GZLZSS" -v --range=9M:10 "$file" 2>stderr >got
         stderr_is "${GZLZSS##*/}: $file: read by an index"
+        "$GZLZSS" -v --range=1: "$file" 2>stderr >got
+        stderr_is
     done
+}
+
+@test "-v says why a range takes long" {
+    "$GZLZSS" -v --range=9M:10 rsyncable.gz 2>stderr >got
+    stderr_is "${GZLZSS##*/}: rsyncable.gz: no index and no marks: decompressed from the start"
+    "$GZLZSS" -v --range=9M:10 ours-1.gz 2>stderr >got
+    stderr_is "${GZLZSS##*/}: ours-1.gz: read by the marks between its segments"
 }
 
 @test "an index made while compressing is right" {
