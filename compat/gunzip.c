@@ -177,6 +177,10 @@ static enum gz_status read_gzip(struct gz_stream *s)
             return s->in_stop;
         trailer[i] = (uint8_t)byte;
     }
+    if (s->has_jumped) {
+        s->has_jumped = false;
+        return GZ_OK;
+    }
     return gz_check_data(s, crc, len, gz_get_u32(trailer), gz_get_u32(trailer + 4));
 }
 

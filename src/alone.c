@@ -8,6 +8,7 @@
 #include "src/decompress.h"
 #include "src/recover.h"
 #include "src/report.h"
+#include "src/select.h"
 #include "src/testing.h"
 
 /* The job's `wrote` callback. */
@@ -23,6 +24,8 @@ static void process_alone(struct run *r, struct file *f)
 
     if (r->o->recover) {
         recover_file(f);
+    } else if (r->o->range_count > 0) {
+        select_file(f, r->pipeline);
     } else if (r->o->action != ACTION_COMPRESS) {
         decompress_file(f, r->pipeline);
     } else if (compress_begin(f, &job)) {

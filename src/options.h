@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "src/messages.h"
+#include "src/range.h"
 #include "pipeline/pipeline.h"
 
 enum action {
@@ -58,6 +59,10 @@ struct options {
     bool exclude_compressed; /* do not compress a file that starts as compressed data does */
     bool json;               /* print a JSON object about each file (json.h) */
     enum sparse sparse;
+    bool makes_index;       /* write an index of each compressed file */
+    const char *index_file; /* the name of the index to read or write, or NULL */
+    struct range *ranges;   /* ranges[0..range_count): what to write of the data; all if none */
+    size_t range_count;
     const char *suffix;  /* 1 to NAMES_SUFFIX_MAX bytes */
     const char *matcher; /* the argument of --matcher (papers/papers.h), or NULL */
     const char *alias;   /* the name that the header has for standard input, or NULL */
