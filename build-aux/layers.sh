@@ -22,6 +22,7 @@ lzss base
 huffman base lzss
 inflate base
 compat base inflate
+access base inflate compat
 gpu base lzss
 papers base lzss gpu
 pipeline/crew base lzss huffman gpu
@@ -29,8 +30,8 @@ pipeline/compress base lzss huffman compat gpu pipeline/crew
 pipeline/expand base inflate compat gpu pipeline/crew
 pipeline base lzss huffman inflate compat gpu pipeline/crew pipeline/compress pipeline/expand
 include
-lib include base lzss huffman inflate compat gpu papers pipeline
-src base lzss huffman inflate compat gpu papers pipeline
+lib include base lzss huffman inflate compat access gpu papers pipeline
+src base lzss huffman inflate compat access gpu papers pipeline
 mpi include base inflate compat gpu pipeline src'
 
 # A line for each member of struct pipeline and struct expansion (variables p, pipeline or e) that

@@ -45,6 +45,7 @@ static enum gz_status go_ahead(struct gz_stream *s, struct inf_buffers *b, uint6
     s->ahead_from = 0;
     if (!gz_flush_window(s))
         return GZ_WRITE_ERROR;
+    place.before = s->info->out_bytes - *len;
     place.skip = s->out_skip;
     if (!ahead->run(ahead->ctx, &place))
         return GZ_WRITE_ERROR;
@@ -54,6 +55,7 @@ static enum gz_status go_ahead(struct gz_stream *s, struct inf_buffers *b, uint6
     *check = place.check;
     *len = place.len;
     *ended = place.ended;
+    s->has_jumped |= place.is_jump;
     s->info->out_bytes += place.made;
     gz_seek(s, place.bit / 8);
     if (place.ended)

@@ -177,6 +177,10 @@ static enum gz_status read_gzip(struct gz_stream *s)
             return s->in_stop;
         trailer[i] = (uint8_t)byte;
     }
+    if (s->has_jumped) {
+        s->has_jumped = false;
+        return GZ_OK;
+    }
     return gz_check_data(s, crc, len, gz_get_u32(trailer), gz_get_u32(trailer + 4));
 }
 
@@ -259,6 +263,7 @@ static bool is_given(const struct gz_stream *s)
 static enum gz_status next_header(struct gz_stream *s)
 {
     const bool first = s->info->members == 0;
+    const uint64_t at = gz_in_offset(s);
     enum gz_format format;
     enum gz_status status = is_given(s) ? next_given(s, &format) : next_format(s, &format);
 
@@ -271,6 +276,7 @@ static enum gz_status next_header(struct gz_stream *s)
         return GZ_OK;
     if (first || format != GZ_FORMAT_UNKNOWN) {
         s->info->format = format;
+        s->info->member_at = at;
         s->info->has_crc = false;
     }
     if (format == GZ_FORMAT_GZIP)

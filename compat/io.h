@@ -22,6 +22,8 @@ struct gz_place {
     /* The check value and the bytes of the member's data before the place. */
     uint32_t check;
     uint64_t len;
+    /* The bytes of the data of earlier members. */
+    uint64_t before;
     /* The last bytes of that data, INF_WINDOW at most, are stored before `end`.  gz_ahead.run
      * replaces them by the last bytes that it has written. */
     uint8_t *end;
@@ -29,6 +31,9 @@ struct gz_place {
     uint64_t made;
     /* Whether the data ends at the place, so that no block starts there. */
     bool ended;
+    /* Whether gz_ahead.run has moved the place without writing the bytes before it.  Then the CRC
+     * and the length of the member are not compared with its trailer. */
+    bool is_jump;
     /* Bytes of the data behind the place that were written already.  The decoder that goes on from
      * the place must not write them again. */
     uint64_t skip;

@@ -80,6 +80,8 @@ struct gz_info {
      * the ratio is 1 - (read_bytes - header_bytes) / member_bytes; "crc" is `crc`, or
      * ffffffffffffffff if has_crc is false. */
 
+    /* Bytes of the input before the last member that was begun. */
+    uint64_t member_at;
     /* Bytes decoded from the last member. */
     uint64_t member_bytes;
     /* Bytes of header and trailer of the gzip member, if it is the first and nothing follows it;

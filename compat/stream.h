@@ -72,6 +72,8 @@ struct gz_stream {
     size_t out_len;
     /* The next bytes of output that io.ahead has written already. */
     uint64_t out_skip;
+    /* Whether a part of the member was left out (gz_place.is_jump). */
+    bool has_jumped;
 
     /* The decoder of compat/deflate.c, made when it is first needed, or by gz_open with
      * io.ahead. */

@@ -487,6 +487,99 @@ gzlzss_status gzlzss_file_error(const gzlzss_file *f, int *error_number);
  * data of a written file is complete only if this returns GZLZSS_OK.  f may be NULL. */
 gzlzss_status gzlzss_file_close(gzlzss_file *f);
 
+/* --- Readers: the decompressed data at any place -------------------------------------------- */
+
+/*
+ * A reader reads the decompressed data of a file or of memory at any place, like pread(2).  Several
+ * threads may read from one reader at the same time.
+ *
+ *     gzlzss_reader *r;
+ *     status = gzlzss_reader_fd(&r, z, fd, NULL);
+ *     ...
+ *     size_t len = sizeof(buffer);
+ *     status = gzlzss_reader_read(r, buffer, &len, offset, NULL);
+ *
+ * The input must be in gzip's own format, with one or more members.  Each read decodes from the
+ * last place before `offset` that the reader knows.  It knows places from an index
+ * (gzlzss_reader_index), from BGZF's headers, from the marks of gzlzss and `pigz -i`, and from
+ * earlier reads: it remembers one for each MiB that was decoded.  So without an index and marks,
+ * the first read far into the data decodes all before it.  A read takes place in the calling
+ * thread.
+ *
+ * A reader takes up to 32 MiB of memory for places, and 0.7 MiB for each of the last four reads and
+ * for each read under way.  If 32 MiB are not enough, it forgets every second place.
+ *
+ * An index and marks may be wrong.  Before a read returns data that was decoded from such a place,
+ * it has checked that decoding comes to the next place, or to the end of the data, where they say.
+ * If not, the reader does without them.  But nobody can notice an index whose places are right and
+ * whose windows (bytes before a place) were changed on purpose, or a file that was made so that its
+ * marks mislead: use an index only if you trust its author as much as that of the file.  A read
+ * checks a member's CRC only if it decodes the member from its start to its end.
+ *
+ * The members `name`, `mtime` and `progress` of `call` have no effect; gzlzss_cancel ends a read.
+ */
+typedef struct gzlzss_reader gzlzss_reader;
+
+/*
+ * Make a reader of the regular file fd, from the file's byte 0 on, or of in[0..in_len), and set *r.
+ * The file or memory must stay as it is until gzlzss_reader_free, which comes before gzlzss_free.
+ * The descriptor stays open, and its position stays as it is.
+ *
+ * On an error, *r is NULL.  GZLZSS_ERROR_ARGUMENT: fd is no regular file.  A file in another format
+ * is noticed by the first read.
+ */
+gzlzss_status gzlzss_reader_fd(gzlzss_reader **r, gzlzss *z, int fd, gzlzss_call *call);
+gzlzss_status gzlzss_reader_memory(gzlzss_reader **r, gzlzss *z, const void *in, size_t in_len,
+                                   gzlzss_call *call);
+
+/* Frees a reader.  Let all reads return first.  r may be NULL. */
+void gzlzss_reader_free(gzlzss_reader *r);
+
+/*
+ * Gives the reader an index of the input: of bgzip (.gzi), of gztool or of indexed_gzip, in the
+ * regular file fd or in index[0..index_len), which must stay as it is until gzlzss_reader_free.
+ * Call this before the first read.
+ *
+ * GZLZSS_ERROR_FORMAT: this is no index.  GZLZSS_ERROR_DATA: it is damaged, or that of a file of
+ * another length.  After an error, the reader works without the index.
+ */
+gzlzss_status gzlzss_reader_index_fd(gzlzss_reader *r, int fd, gzlzss_call *call);
+gzlzss_status gzlzss_reader_index(gzlzss_reader *r, const void *index, size_t index_len,
+                                  gzlzss_call *call);
+
+/*
+ * Reads *len bytes of the data from byte `offset` on into buf.  *len becomes the number of bytes
+ * read: less only at the end of the data, 0 behind it.  Bytes after the last member that are no
+ * member are ignored.
+ *
+ * After an error, *len is 0.  GZLZSS_ERROR_FORMAT: the input is not in gzip's own format.
+ * GZLZSS_ERROR_DATA and GZLZSS_ERROR_TRUNCATED: the input is damaged where it had to be decoded.
+ */
+gzlzss_status gzlzss_reader_read(gzlzss_reader *r, void *buf, size_t *len, uint64_t offset,
+                                 gzlzss_call *call);
+
+/* Sets *size to the bytes of the data.  If no index and no marks say it, decodes all of the input
+ * once.  Errors are those of gzlzss_reader_read. */
+gzlzss_status gzlzss_reader_size(gzlzss_reader *r, uint64_t *size, gzlzss_call *call);
+
+/* The format of an index that is written.  The index of a BGZF file always has bgzip's. */
+typedef enum gzlzss_index_format {
+    GZLZSS_INDEX_GZTOOL = 0, /* about a thousandth of the input's size */
+    /* 32 KiB for each 8 MiB of the data, except at places to which nothing refers back */
+    GZLZSS_INDEX_INDEXED_GZIP = 1
+} gzlzss_index_format;
+
+/*
+ * Writes an index of the input to out, for later readers and other programs.  If the reader does
+ * not know all places yet, it first decodes the rest of the input.
+ *
+ * *out_len: before the call, the size of out in bytes; afterwards, the bytes of the index.
+ * GZLZSS_ERROR_ROOM: out is too small; *out_len is the size that is needed.  Other errors are those
+ * of gzlzss_reader_read, and set *out_len to 0.  out may be NULL if *out_len is 0.
+ */
+gzlzss_status gzlzss_reader_export(gzlzss_reader *r, gzlzss_index_format format, void *out,
+                                   size_t *out_len, gzlzss_call *call);
+
 /* --- Ranges: one output from many processes ------------------------------------------------- */
 
 /*

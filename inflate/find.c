@@ -72,26 +72,29 @@ size_t inf_find_hint(const uint8_t *in, size_t from, size_t to)
  */
 enum {
     TYPE_DYNAMIC = 2 << 1, /* the first three bits of a block that is not the final one */
+    TYPE_FINAL = TYPE_DYNAMIC | 1,
     LITLENS_MOST = 286 - 257,
     DISTANCES_MOST = 30 - 1,
     COUNTS_BITS = 17,
 };
 
-/* Whether a header could start with these bits.  Only the lowest `known` of them are known. */
-static bool could_be(unsigned bits, unsigned known)
+/* Whether a header with `wanted` as its first three bits could start with these bits.  Only the
+ * lowest `known` of them are known. */
+static bool could_be(unsigned wanted, unsigned bits, unsigned known)
 {
     const unsigned type = bits & 7, litlens = bits >> 3 & 31, distances = bits >> 8 & 31;
 
-    return ((type ^ TYPE_DYNAMIC) & ((1u << (known < 3 ? known : 3)) - 1)) == 0 &&
+    return ((type ^ wanted) & ((1u << (known < 3 ? known : 3)) - 1)) == 0 &&
            (known < 8 || litlens <= LITLENS_MOST) && (known < 13 || distances <= DISTANCES_MOST);
 }
 
-void inf_finder_init(struct inf_finder *f)
+/* Fills in the tables for headers with `wanted` as their first three bits. */
+static void init(struct inf_finder *f, unsigned wanted)
 {
     for (unsigned bits = 0; bits < 1u << INF_FIND_BITS; bits++) {
         unsigned skip = 0;
 
-        while (skip < INF_FIND_BITS && !could_be(bits >> skip, INF_FIND_BITS - skip))
+        while (skip < INF_FIND_BITS && !could_be(wanted, bits >> skip, INF_FIND_BITS - skip))
             skip++;
         f->skip[bits] = (uint8_t)skip;
     }
@@ -102,6 +105,16 @@ void inf_finder_init(struct inf_finder *f)
             used += (128u >> (lengths >> i & 7)) & 127;
         f->used[lengths] = (uint16_t)used;
     }
+}
+
+void inf_finder_init(struct inf_finder *f)
+{
+    init(f, TYPE_DYNAMIC);
+}
+
+void inf_finder_init_final(struct inf_finder *f)
+{
+    init(f, TYPE_FINAL);
 }
 
 /* Whether `count` precode lengths of 3 bits, at most 19, make a complete code. */

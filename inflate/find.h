@@ -56,11 +56,15 @@ struct inf_finder {
 /* Fills in the tables. */
 void inf_finder_init(struct inf_finder *f);
 
+/* The same for a finder of final blocks: with it, inf_find_dynamic finds the header of a dynamic
+ * block that is the final one. */
+void inf_finder_init_final(struct inf_finder *f);
+
 /*
  * Returns the first bit, from `from` to before `to`, at which a good header (blockheader.h) starts
- * in in[0..len).  The header must be that of a dynamic block that is not the final one, and must
- * lie completely in in[0..len).  Returns INF_NOWHERE if there is none.  Reads up to 8 bytes after
- * in[0..len), but the result does not depend on them.
+ * in in[0..len).  The header must be that of a dynamic block that is not the final one (but see
+ * inf_finder_init_final), and must lie completely in in[0..len).  Returns INF_NOWHERE if there is
+ * none.  Reads up to 8 bytes after in[0..len), but the result does not depend on them.
  */
 uint64_t inf_find_dynamic(const struct inf_finder *f, const uint8_t *in, size_t len, uint64_t from,
                           uint64_t to);

@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "mpi/options.h"
 
@@ -17,29 +16,34 @@ static bool refuse(struct messages *m, const char *what, const char *instead)
 
 bool mpi_options_check(struct options *o, struct messages *m)
 {
-    if (o->action == ACTION_LIST)
-        return refuse(m, "--list", "use gzlzss -l");
-    if (o->action == ACTION_LIST_DEVICES)
-        return refuse(m, "--list-devices", "use gzlzss --list-devices");
-    if (o->action == ACTION_LIST_MATCHERS)
-        return refuse(m, "--matcher=help", "use gzlzss --matcher=help");
-    if (o->to_stdout)
-        return refuse(m, "--stdout", "the ranks write to a file together; use gzlzss -c");
-    if (o->recursive)
-        return refuse(m, "--recursive", "give the files, as find prints them");
-    if (o->pipeline.rsyncable)
-        return refuse(m, "--rsyncable", "segments end where the input says so; use gzlzss");
-    if (o->pipeline.container != CONTAINER_GZIP)
-        return refuse(m, "--format", "ranks read and write .gz files; use gzlzss");
-    if (o->pipeline.own_level.finder != NULL && o->matcher == NULL)
-        return refuse(m, "--huffman or --rle", "the library has no such strategies; use gzlzss");
-    if (o->progress)
-        return refuse(m, "--progress", "use -v, which reports each file");
-    if (o->name_count == 0)
-        return refuse(m, "standard input", "give FILEs that all ranks can open");
-    for (int i = 0; i < o->name_count; i++)
-        if (strcmp(o->names[i], "-") == 0)
-            return refuse(m, "standard input", "give FILEs that all ranks can open");
+    const struct {
+        bool is_given;
+        const char *what, *instead;
+    } refused[] = {
+        {o->action == ACTION_LIST, "--list", "use gzlzss -l"},
+        {o->action == ACTION_LIST_DEVICES, "--list-devices", "use gzlzss --list-devices"},
+        {o->action == ACTION_LIST_MATCHERS, "--matcher=help", "use gzlzss --matcher=help"},
+        {o->recover, "--recover", "use gzlzss"},
+        {o->range_count > 0, "--range or --lines", "use gzlzss"},
+        {o->makes_index, "--index", "use gzlzss -t --index afterwards"},
+        {o->to_stdout, "--stdout", "the ranks write to a file together; use gzlzss -c"},
+        {o->output != NULL || o->output_dir != NULL, "--output", "outputs are beside the inputs"},
+        {o->recursive, "--recursive", "give the files, as find prints them"},
+        {o->files_from != NULL, "--files-from", "give the files"},
+        {o->exclude_compressed, "--exclude-compressed", "give the other files"},
+        {o->pipeline.rsyncable, "--rsyncable", "segments end where the input says so; use gzlzss"},
+        {o->pipeline.container != CONTAINER_GZIP, "--format",
+         "ranks read and write .gz files; use gzlzss"},
+        {o->pipeline.own_level.finder != NULL && o->matcher == NULL, "--huffman or --rle",
+         "the library has no such strategies; use gzlzss"},
+        {o->json, "--json", "use -v, which reports each file"},
+        {o->progress, "--progress", "use -v, which reports each file"},
+        {options_read_stdin(o), "standard input", "give FILEs that all ranks can open"},
+    };
+
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        if (refused[i].is_given)
+            return refuse(m, refused[i].what, refused[i].instead);
     /* No other program must see a partial output. */
     o->atomic = true;
     /* No rank can ask the user, not even in gzip's own tests. */

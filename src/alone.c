@@ -6,7 +6,9 @@
 #include "src/alone.h"
 #include "src/compress.h"
 #include "src/decompress.h"
+#include "src/recover.h"
 #include "src/report.h"
+#include "src/select.h"
 #include "src/testing.h"
 
 /* The job's `wrote` callback. */
@@ -20,7 +22,11 @@ static void process_alone(struct run *r, struct file *f)
 {
     struct pipeline_job job = {.wrote = wrote_alone, .ctx = f};
 
-    if (r->o->action != ACTION_COMPRESS) {
+    if (r->o->recover) {
+        recover_file(f);
+    } else if (r->o->range_count > 0) {
+        select_file(f, r->pipeline);
+    } else if (r->o->action != ACTION_COMPRESS) {
         decompress_file(f, r->pipeline);
     } else if (compress_begin(f, &job)) {
         job.status = pipeline_run(r->pipeline, &job);
@@ -34,7 +40,7 @@ static void process_alone(struct run *r, struct file *f)
 static bool needs_crew(const struct run *r, const struct file *f, bool minor)
 {
     return r->o->action == ACTION_COMPRESS ||
-           ((S_ISREG(f->in_stat.st_mode) || S_ISFIFO(f->in_stat.st_mode)) &&
+           (!r->o->recover && (S_ISREG(f->in_stat.st_mode) || S_ISFIFO(f->in_stat.st_mode)) &&
             (!minor || testing_region() > 0 || r->config.is_test) &&
             (pipeline_threads(&r->config) > 1 || r->config.expand_backend != BACKEND_CPU));
 }

@@ -11,6 +11,7 @@
 #include "compat/gzip.h"
 #include "src/cleanup.h"
 #include "src/compress.h"
+#include "src/indexes.h"
 #include "src/names.h"
 
 /* Prints, for -vv, what the match finder has counted, if it counts anything. */
@@ -118,6 +119,50 @@ static void note_result(struct file *f, const struct pipeline_job *job)
                                                                   : "cpu+gpu"};
 }
 
+/* Notes that a segment ends, and the next one starts: see `segment` in struct pipeline_job. */
+static void note_segment(struct pipeline_job *job, uint64_t in, uint64_t out)
+{
+    const struct file *f = job->ctx;
+
+    access_builder_note(f->builder, 8 * out, in, NULL, 0);
+}
+
+/* Begins an index of the output.  False, with a message, if memory is short, or the output cannot
+ * have one. */
+static bool begin_index(struct file *f, struct pipeline_job *job)
+{
+    if (f->o->pipeline.container == CONTAINER_BGZF) {
+        if (f->to_stdout)
+            msg_error(&f->m, "%s: an index of BGZF needs a file as output, which is read again",
+                      f->name);
+        return !f->to_stdout;
+    }
+    f->builder = access_builder_new(NULL);
+    if (f->builder == NULL) {
+        file_out_of_memory(f);
+        return false;
+    }
+    access_builder_note(f->builder, 8 * f->header_len, 0, NULL, 0);
+    job->segment = note_segment;
+    return true;
+}
+
+/* Writes the index of the output.  False, with a message, if that fails. */
+static bool write_index(struct file *f, const struct pipeline_stats *stats)
+{
+    const struct access_source output = {.fd = f->out_fd, .size = stats->out_bytes};
+
+    /* The index of BGZF lists all members. */
+    if (f->o->pipeline.container == CONTAINER_BGZF)
+        f->builder = access_builder_new(&output);
+    if (f->builder == NULL) {
+        file_out_of_memory(f);
+        return false;
+    }
+    return indexes_write(f, f->builder, file_output_in_messages(f), stats->out_bytes,
+                         stats->in_bytes);
+}
+
 /* Prints how the job ended.  True if it succeeded. */
 static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job *job)
 {
@@ -155,7 +200,7 @@ static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job 
     file_report(f, packed_bytes(f, stats->out_bytes), stats->in_bytes);
     if (f->o->verbose > 1)
         report_work(f, p, stats);
-    return true;
+    return !f->o->makes_index || write_index(f, stats);
 }
 
 bool compress_make_header(struct file *f)
@@ -182,7 +227,8 @@ bool compress_make_header(struct file *f)
 
 bool compress_begin(struct file *f, struct pipeline_job *job)
 {
-    if (!file_open_output(f) || !compress_make_header(f)) {
+    if (!file_open_output(f) || !compress_make_header(f) ||
+        (f->o->makes_index && !begin_index(f, job))) {
         file_finish(f, false);
         return false;
     }
@@ -207,6 +253,8 @@ void compress_end(struct file *f, struct pipeline *p, const struct pipeline_job 
         cleanup_signal_for(job->error_number);
     file_announce_again(f);
     file_finish(f, judge(f, p, job));
+    access_builder_free(f->builder);
+    f->builder = NULL;
 }
 
 void compress_report_run(struct messages *m, struct pipeline *p)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/bgzf.h"
@@ -16,6 +17,7 @@
 #include "inflate/raw.h"
 #include "src/cleanup.h"
 #include "src/decompress.h"
+#include "src/indexes.h"
 #include "src/list.h"
 #include "src/names.h"
 #include "src/progress.h"
@@ -24,6 +26,14 @@
 /* The context of read_input and write_output. */
 struct file_reader {
     struct file *f;
+    struct access_builder *builder;     /* NULL if no index is made */
+    const struct decompress_jump *jump; /* NULL: no part is left out */
+    bool has_jumped;
+    struct gz_ahead ahead;        /* the builder's, or that of the jump */
+    const struct gz_ahead *inner; /* the expansion's, or NULL */
+    /* If not NULL, takes the output in place of the file's. */
+    int (*take)(void *ctx, const void *buf, size_t len);
+    void *take_ctx;
     struct expansion *expansion; /* NULL if one thread does all the work */
     bool is_announced;           /* file_announce was called */
     bool has_told_extra;         /* note_extra has printed its message */
@@ -76,6 +86,10 @@ static int write_output(void *ctx, const void *buf, size_t len)
     r->out += len;
     if (r->expansion != NULL)
         show_progress(r);
+    if (r->builder != NULL)
+        access_builder_wrote(r->builder, buf, len);
+    if (r->take != NULL)
+        return r->take(r->take_ctx, buf, len);
     if (r->f->out_fd < 0) /* -t and -l write nothing */
         return 0;
     if (r->has_holes)
@@ -83,8 +97,7 @@ static int write_output(void *ctx, const void *buf, size_t len)
     return io_write(r->f->out_fd, buf, len) ? 0 : -1;
 }
 
-/* Prints how reading the header, or decompression, ended.  True if all is well. */
-static bool judge(struct file *f, enum gz_status status, const struct gz_info *info)
+bool decompress_judge_status(struct file *f, enum gz_status status, const struct gz_info *info)
 {
     const bool discards = f->o->action == ACTION_TEST || f->o->action == ACTION_LIST;
     struct gz_complaint list[GZ_COMPLAINTS_MAX];
@@ -115,6 +128,27 @@ static bool judge(struct file *f, enum gz_status status, const struct gz_info *i
     return !gz_status_is_error(status, f->to_stdout);
 }
 
+/* Prints, below gzip's message, where a .gz is damaged. */
+static void tell_place(struct file *f, enum gz_status status, const struct gz_info *info)
+{
+    const uint64_t out = info->out_bytes - info->member_bytes;
+
+    if (info->format != GZ_FORMAT_GZIP || f->o->action == ACTION_LIST || f->m.quiet ||
+        !msg_has_own_name(&f->m))
+        return;
+    if (status == GZ_BAD_DATA || (status == GZ_TRUNCATED && !info->lone_byte))
+        msg_note(&f->m,
+                 "%s: noticed near byte %" PRIu64 ", output byte %" PRIu64
+                 ", in the member at byte %" PRIu64 ", output byte %" PRIu64 "; see --recover",
+                 f->name, info->in_bytes, info->out_bytes, info->member_at, out);
+    else if (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH)
+        msg_note(&f->m,
+                 "%s: the member is bytes %" PRIu64 " to %" PRIu64 ", output bytes %" PRIu64
+                 " to %" PRIu64 "; see --recover",
+                 f->name, info->member_at, info->in_bytes - 1, out,
+                 info->out_bytes - (info->member_bytes > 0));
+}
+
 bool decompress_restore_name(struct file *f, const struct gz_info *info)
 {
     const char *stored = names_base(info->name);
@@ -143,7 +177,7 @@ bool decompress_restore_name(struct file *f, const struct gz_info *info)
 
 static void list(struct file *f, const struct gz_info *info)
 {
-    const struct list_entry e = {
+    struct list_entry e = {
         .method = gz_format_name(info->format),
         .crc = info->crc,
         .has_crc = info->has_crc,
@@ -156,6 +190,13 @@ static void list(struct file *f, const struct gz_info *info)
         .name = file_output_in_messages(f),
     };
 
+    if (f->o->exact) {
+        /* gzip's numbers are those of the last member, and count what follows the data. */
+        e.has_crc = info->has_crc && info->members == 1;
+        e.packed = info->in_bytes;
+        e.original = info->out_bytes;
+        e.overhead = info->deflate_bytes > 0 ? info->in_bytes - info->deflate_bytes : 0;
+    }
     list_print(f->list, &e);
 }
 
@@ -235,6 +276,65 @@ static bool is_small(const struct file *f)
            (uint64_t)f->in_stat.st_size < INF_SMALL && testing_region() == 0;
 }
 
+static void note_place(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end, size_t len)
+{
+    access_builder_note(ctx, bit, out, end, len);
+}
+
+/* The functions of a gz_ahead that jumps, and then does what the expansion does. */
+static bool jump_has(void *ctx, uint64_t bit, uint64_t *from)
+{
+    struct file_reader *r = ctx;
+
+    *from = UINT64_MAX;
+    return !r->has_jumped || (r->inner != NULL && r->inner->has(r->inner->ctx, bit, from));
+}
+
+static bool jump_run(void *ctx, struct gz_place *place)
+{
+    struct file_reader *r = ctx;
+
+    if (r->has_jumped)
+        return r->inner == NULL || r->inner->run(r->inner->ctx, place);
+    r->has_jumped = true;
+    place->bit = r->jump->bit;
+    place->len = r->jump->out;
+    place->is_jump = true;
+    memcpy(place->end - INF_WINDOW, r->jump->window, INF_WINDOW);
+    return true;
+}
+
+static void jump_seek(void *ctx, uint64_t byte)
+{
+    struct file_reader *r = ctx;
+
+    if (r->inner != NULL)
+        r->inner->seek(r->inner->ctx, byte);
+    else
+        lseek(r->f->in_fd, (off_t)byte, SEEK_SET); /* a regular file: this cannot fail */
+}
+
+/* Returns what decodes ahead for gz_io.ahead: the expansion, which may be NULL, after the jump if
+ * there is one, and watched by the builder of an index if there is one. */
+static const struct gz_ahead *watch(struct file_reader *r, struct expansion *e)
+{
+    const struct gz_ahead *ahead = e != NULL ? expansion_ahead(e) : NULL;
+
+    r->inner = ahead;
+    if (r->jump != NULL) {
+        r->ahead = (struct gz_ahead){jump_has, jump_run, jump_seek, r};
+        return &r->ahead;
+    }
+    if (r->builder == NULL)
+        return ahead;
+    if (e != NULL) {
+        expansion_avoid_gpu(e);
+        expansion_watch(e, note_place, r->builder);
+    }
+    r->ahead = access_builder_ahead(r->builder, ahead);
+    return &r->ahead;
+}
+
 /* Opens a stream.  If several threads can help, opens an expansion, too, which lets them.  If
  * memory is short, does without the expansion, then also frees the memory that the pipeline keeps
  * for later.  NULL if memory is still short. */
@@ -244,14 +344,15 @@ static struct gz_stream *open_stream(struct file_reader *r, struct gz_io *io, st
     struct pipeline_expansion_stats stats;
     struct gz_stream *s;
 
+    io->ahead = watch(r, NULL);
     if (p != NULL && may_expand(r->f))
         r->expansion = pipeline_expand(p, r->f->in_fd, testing_region(), write_output, r);
     if (r->expansion != NULL) {
-        io->ahead = expansion_ahead(r->expansion);
+        io->ahead = watch(r, r->expansion);
         s = gz_open(io, info);
         if (s != NULL)
             return s;
-        io->ahead = NULL;
+        io->ahead = watch(r, NULL);
         expansion_close(r->expansion, &stats);
         r->expansion = NULL;
     }
@@ -290,7 +391,7 @@ static enum gz_status end_output(struct file_reader *r, enum gz_status status)
 static void begin_expansion(const struct file_reader *r, const struct gz_io *io)
 {
     expansion_set_container(r->expansion, io->container);
-    if (r->f->out_fd < 0)
+    if (r->f->out_fd < 0 && r->builder == NULL)
         expansion_discard(r->expansion);
     expansion_begin(r->expansion);
 }
@@ -352,8 +453,7 @@ static enum gz_status decompress_again(struct file_reader *r, struct gz_io *io,
     return status == GZ_OK ? gz_run(*s) : status;
 }
 
-/* Returns the format of the input; CONTAINER_GZIP also means that its first bytes tell it. */
-static enum container container_of(const struct file *f)
+enum container decompress_container(const struct file *f)
 {
     const enum container given = f->o->pipeline.container;
 
@@ -366,7 +466,8 @@ static enum container container_of(const struct file *f)
 static void conclude(struct file *f, bool ok, enum gz_status status, const struct gz_info *info)
 {
     /* Nothing follows the data.  If something does, gzip prints the totals so far in place of the
-     * file's list line; for standard input, it prints neither totals nor the -v report. */
+     * file's list line (--exact prints the line); for standard input, it prints neither totals nor
+     * the -v report. */
     const bool ends = status != GZ_TRAILING_GARBAGE && !info->zeros_follow;
 
     if (f->o->json)
@@ -374,11 +475,13 @@ static void conclude(struct file *f, bool ok, enum gz_status status, const struc
     if (f->o->action != ACTION_LIST) {
         if (ok && (ends || !f->is_stdin))
             file_report(f, info->read_bytes - info->header_bytes, info->member_bytes);
-    } else if (ok && ends) {
+    } else if (ok && (ends || f->o->exact)) {
         list(f, info);
-    } else if (!f->is_stdin && (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH)) {
+    } else if (f->is_stdin || f->o->exact) {
+        return; /* no line about this file, and no early totals */
+    } else if (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH) {
         list_print_totals(f->list);
-    } else if (!f->is_stdin && (ok || is_next_member_bad(status, info))) {
+    } else if (ok || is_next_member_bad(status, info)) {
         list_break_off(f->list);
     }
 }
@@ -411,6 +514,34 @@ static void note_result(struct file_reader *r, const struct gz_info *info, uint6
                                                                            : "cpu+gpu"};
 }
 
+/* Begins to make an index if the options want one.  False, with a message, if memory is short. */
+static bool begin_index(struct file_reader *r)
+{
+    const struct access_source source = {.fd = r->f->in_fd,
+                                         .size = (uint64_t)r->f->in_stat.st_size};
+
+    if (!r->f->o->makes_index)
+        return true;
+    r->builder = access_builder_new(r->start == 0 ? &source : NULL);
+    if (r->builder == NULL)
+        file_out_of_memory(r->f);
+    return r->builder != NULL;
+}
+
+/* Writes the index, if one was made.  False, with a message, if that fails. */
+static bool end_index(struct file_reader *r, const struct gz_info *info)
+{
+    const uint64_t size = r->start == 0 ? (uint64_t)r->f->in_stat.st_size : info->read_bytes;
+
+    if (r->builder == NULL)
+        return true;
+    if (info->format != GZ_FORMAT_GZIP) {
+        msg_error(&r->f->m, "%s: only a file in gzip's own format can have an index", r->f->name);
+        return false;
+    }
+    return indexes_write(r->f, r->builder, r->f->name, size, r->out);
+}
+
 static bool decompress(struct file *f, struct pipeline *p)
 {
     struct file_reader reader = {.f = f, .start = -1};
@@ -419,7 +550,7 @@ static bool decompress(struct file *f, struct pipeline *p)
                        .ctx = &reader,
                        .copy_unknown = f->o->force && f->to_stdout && f->o->action != ACTION_LIST,
                        .extra = note_extra,
-                       .container = container_of(f),
+                       .container = decompress_container(f),
                        .is_small = is_small(f)};
     struct pipeline_expansion_stats stats = {0};
     struct gz_info info;
@@ -429,8 +560,11 @@ static bool decompress(struct file *f, struct pipeline *p)
 
     if (S_ISREG(f->in_stat.st_mode))
         reader.start = lseek(f->in_fd, 0, SEEK_CUR);
+    if (!begin_index(&reader))
+        return false;
     s = open_stream(&reader, &io, &info, p);
     if (s == NULL) {
+        access_builder_free(reader.builder);
         file_out_of_memory(f);
         return false;
     }
@@ -438,7 +572,7 @@ static bool decompress(struct file *f, struct pipeline *p)
     if (f->o->action == ACTION_LIST && f->o->force && status == GZ_TRUNCATED && info.read_bytes < 2)
         status = GZ_NOT_GZIP; /* without -l, -f would copy such a file */
     if (status != GZ_OK) {
-        ok = judge(f, status, &info);
+        ok = decompress_judge_status(f, status, &info);
     } else if (!decompress_restore_name(f, &info) || !file_open_output(f)) {
         ok = false;
     } else {
@@ -457,8 +591,10 @@ static bool decompress(struct file *f, struct pipeline *p)
         file_announce_again(f);
         f->in_bytes = reader.in;
         f->out_bytes = reader.out;
-        ok = judge(f, status, &info) && file_is_unchanged(f);
+        ok = decompress_judge_status(f, status, &info) && file_is_unchanged(f);
+        tell_place(f, status, &info);
         conclude(f, ok, status, &info);
+        ok = ok && end_index(&reader, &info);
     }
     gz_close(s);
     if (reader.expansion != NULL) {
@@ -466,10 +602,41 @@ static bool decompress(struct file *f, struct pipeline *p)
         if (ok)
             report_expansion(f, p, &stats);
     }
+    access_builder_free(reader.builder);
     if (ok && f->o->json)
         note_result(&reader, &info, stats.gpu_bytes);
     f->lacked_isal = ok && lacked_isal(f, info.format);
     return ok;
+}
+
+enum gz_status decompress_through(struct file *f, struct pipeline *p,
+                                  const struct decompress_jump *jump,
+                                  int (*take)(void *ctx, const void *buf, size_t len), void *ctx,
+                                  struct gz_info *info)
+{
+    struct file_reader reader = {.f = f, .jump = jump, .take = take, .take_ctx = ctx, .start = -1};
+    struct gz_io io = {.read = read_input,
+                       .write = write_output,
+                       .ctx = &reader,
+                       .container = decompress_container(f)};
+    struct pipeline_expansion_stats stats;
+    struct gz_stream *s = open_stream(&reader, &io, info, p);
+    enum gz_status status = GZ_NO_MEMORY;
+
+    if (s != NULL)
+        status = gz_read_header(s);
+    if (status == GZ_OK && reader.expansion != NULL && gz_is_deflate(info->format)) {
+        /* What a GPU makes is believed after its CRC, and this may end before. */
+        expansion_avoid_gpu(reader.expansion);
+        begin_expansion(&reader, &io);
+    }
+    if (status == GZ_OK)
+        status = gz_run(s);
+    gz_close(s);
+    if (reader.expansion != NULL)
+        expansion_close(reader.expansion, &stats);
+    f->in_bytes = reader.in;
+    return status;
 }
 
 void decompress_file(struct file *f, struct pipeline *p)

@@ -32,6 +32,7 @@
 #include "src/output.h"
 #include "src/progress.h"
 
+struct access_builder;
 struct list;
 
 /* The most bytes of a file handle: Linux's MAX_HANDLE_SZ. */
@@ -109,6 +110,7 @@ struct file {
     struct stat in_stat;  /* the input's attributes before anything was read */
     /* The input's id; known only if the file waits for its commit and may be removed. */
     struct file_id in_id;
+    struct access_builder *builder; /* the index of the output that is made; or NULL */
     uint8_t *header; /* header[0..header_len): the gzip header to write; to be freed */
     size_t header_len;
     struct output output; /* unused if the output is standard output, or there is no output */

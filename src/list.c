@@ -54,7 +54,7 @@ void list_print(struct list *l, const struct list_entry *e)
     print_sizes(e->packed, e->original, e->overhead, e->name, true);
     l->packed += e->packed;
     l->original += e->original;
-    l->overhead = e->overhead;
+    l->overhead = e->overhead + (l->exact ? l->overhead : 0);
 }
 
 void list_print_totals(struct list *l)

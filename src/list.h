@@ -20,14 +20,15 @@ struct list_entry {
     const char *name;  /* the name that the file decompresses to */
 };
 
-/* The list so far.  To begin one, set `verbose` and `quiet`, and zero the rest. */
+/* The list so far.  To begin one, set `verbose`, `quiet` and `exact`, and zero the rest. */
 struct list {
     bool verbose;      /* -v: with method, CRC and time */
     bool quiet;        /* -q: without a heading */
+    bool exact;        /* --exact: the totals count no header and trailer at all in the ratio */
     bool has_heading;  /* the heading was printed, or -q left it out */
     uint64_t packed,   /* bytes of all compressed files so far */
         original;      /* bytes of their uncompressed data */
-    uint64_t overhead; /* bytes of the last file's header and trailer */
+    uint64_t overhead; /* bytes of the last file's header and trailer; of all with `exact` */
 };
 
 /* Prints a file's line on standard output; before the first line, prints the heading. */

@@ -82,6 +82,11 @@ static void say(struct messages *m, const char *before, const char *format, va_l
     put_line(m, line, (size_t)start, "\n", format, args);
 }
 
+bool msg_has_own_name(const struct messages *m)
+{
+    return strstr(m->program, PACKAGE_NAME) != NULL;
+}
+
 void msg_error(struct messages *m, const char *format, ...)
 {
     va_list args;

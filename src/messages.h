@@ -36,6 +36,10 @@ struct messages {
     size_t length, room;
 };
 
+/* Whether the program is called by its own name.  Under one of gzip's names, it prints gzip's
+ * messages, and no more. */
+bool msg_has_own_name(const struct messages *m);
+
 /* Prints an error, one line: "PROGRAM: ", the formatted text, and the line's end.  Sets the status
  * to STATUS_ERROR. */
 void msg_error(struct messages *m, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -228,14 +228,16 @@ static void do_entries(struct operands *w)
 static bool may_be_side_by_side(const struct options *o)
 {
     const bool one_file = options_name_one(o);
-    const bool in_order = o->action == ACTION_LIST || (o->to_stdout && o->action != ACTION_TEST);
+    const bool in_order = o->action == ACTION_LIST || o->recover || o->range_count > 0 ||
+                          (o->to_stdout && o->action != ACTION_TEST);
     /* A header may store any name, so names do not tell whether one file is another's output. */
     const bool restores_names = o->action == ACTION_DECOMPRESS && !o->no_name;
     /* names_hash needs a suffix that starts with a dot and has no other: with -S z, a.g becomes
      * a.gz. */
     const bool plain_suffix = o->suffix[0] == '.' && strpbrk(o->suffix + 1, "./") == NULL;
 
-    return o->pipeline.threads > 1 && !one_file && !in_order && !restores_names && plain_suffix;
+    return o->pipeline.threads > 1 && !one_file && !o->makes_index && !in_order &&
+           !restores_names && plain_suffix;
 }
 
 static void do_operand(struct operands *w, const char *operand)
@@ -325,12 +327,13 @@ static void begin_progress(struct progress *p, const struct options *o)
 
 bool operands_process(const struct options *o, struct messages *m)
 {
-    struct operands w = {.run = {.o = o,
-                                 .config = o->pipeline,
-                                 .m = m,
-                                 .list = {.verbose = o->verbose > 0, .quiet = m->quiet},
-                                 .side_by_side = may_be_side_by_side(o)},
-                         .to_come = (uint64_t)o->name_count};
+    struct operands w = {
+        .run = {.o = o,
+                .config = o->pipeline,
+                .m = m,
+                .list = {.verbose = o->verbose > 0, .quiet = m->quiet, .exact = o->exact},
+                .side_by_side = may_be_side_by_side(o)},
+        .to_come = (uint64_t)o->name_count};
     struct run *run = &w.run;
     bool may_exit = true;
 

@@ -30,13 +30,18 @@ enum {
     OPTION_BITS,
     OPTION_COMPRESS,
     OPTION_DEVICE,
+    OPTION_EXACT,
     OPTION_EXCLUDE_COMPRESSED,
     OPTION_FILES0,
     OPTION_FILES_FROM,
+    OPTION_FILL,
     OPTION_FORMAT,
     OPTION_HUFFMAN,
+    OPTION_INDEX,
+    OPTION_INDEX_FILE,
     OPTION_JSON,
     OPTION_LEVEL,
+    OPTION_LINES,
     OPTION_LIST_DEVICES,
     OPTION_MATCHER,
     OPTION_MEMORY,
@@ -47,6 +52,9 @@ enum {
     OPTION_OUTPUT_DIR,
     OPTION_PRESUME_INPUT_TTY,
     OPTION_PROGRESS,
+    OPTION_RANGE,
+    OPTION_RECOVER,
+    OPTION_REINDEX,
     OPTION_RM,
     OPTION_SPARSE,
     /* OPTION_OF_PEER + i: long option i of the program by whose name gzlzss is called (peers.h). */
@@ -183,8 +191,14 @@ static const struct option_row rows[] = {
     {'d', "decompress", NULL, "decompress", DOES(SETS(wishes, decompress)), .in_mpi = SAME},
     {OPTION_COMPRESS, "compress", NULL, "compress: undo -d", DOES(CLEARS(wishes, decompress))},
     {'l', "list", NULL, "list sizes and names of compressed files", DOES(SETS(wishes, list))},
+    {OPTION_EXACT, "exact", NULL, "list, with the sizes of all members together",
+     DOES(SETS(options, exact), SETS(wishes, list))},
     {'t', "test", NULL, "test the integrity of compressed files",
      DOES(SETS(wishes, test)), .in_mpi = SAME},
+    {OPTION_RECOVER, "recover", NULL, "decompress what is left of damaged files, keep them",
+     DOES(SETS(options, recover))},
+    {OPTION_FILL, "fill", "N", "with --recover: byte for lost ones, by default 0",
+     DOES(TAKES_NUMBER(options, fill, 0, 255, "byte", ""))},
     {'c', "stdout", NULL, "write to standard output, keep input files",
      DOES(SETS(options, to_stdout))},
     {'o', "output", "FILE", "write to FILE, keep input file",
@@ -274,6 +288,16 @@ static const struct option_row rows[] = {
      DOES(IS_ODD), .in_mpi = SAME},
 #endif
 
+    {.help = "Parts of a file:"},
+    {OPTION_RANGE, "range", "RANGE", "write only bytes OFFSET:LENGTH, as 64K:1M or -1K:",
+     DOES(IS_ODD)},
+    {OPTION_LINES, "lines", "RANGE", "write only lines FIRST:COUNT, counted from 1",
+     DOES(IS_ODD)},
+    {OPTION_INDEX, "index", NULL, "write an index of the .gz to FILE.gz.gzi",
+     DOES(SETS(options, makes_index))},
+    {OPTION_INDEX_FILE, "index-file", "NAME", "use or write this index",
+     DOES(TAKES_TEXT(options, index_file))},
+
     {.help = "What to say:"},
     {'v', "verbose", NULL, "report each file; -vv also times and engine",
      DOES(COUNTS(options, verbose), CLEARS(messages, quiet)),
@@ -306,6 +330,8 @@ static const struct option_row rows[] = {
     SYNONYM('l', "lis"), /* not --list-devices */
     SYNONYM('n', "no"),  /* not --no-time */
     SYNONYM('n', "no-"),
+    SYNONYM('r', "re"),  /* not --recover */
+    SYNONYM('r', "rec"),
     /* An option of compress, which gzip accepts and ignores. */
     {OPTION_BITS, "bits", "N", NULL, DOES(IS_ODD)},
     SYNONYM('q', "silent"),
@@ -322,12 +348,14 @@ static const struct option_row rows[] = {
     DIGIT(6),
     DIGIT(7),
     DIGIT(8),
-    /* Names that xz and zstd have: */
+    /* Names that xz, zstd and bgzip have: */
     SYNONYM_WITH(OPTION_FILES_FROM, "files", "[FILE]"),
     {OPTION_FILES0, "files0", "[FILE]", NULL,
      DOES(TAKES_TEXT(options, files_from), SETS(options, null_names))},
     SYNONYM_WITH(OPTION_MEMORY, "memlimit", "LIMIT"),
     SYNONYM_WITH(OPTION_OUTPUT_DIR, "output-dir-flat", "DIR"),
+    {OPTION_REINDEX, "reindex", NULL, NULL,
+     DOES(SETS(wishes, test), SETS(options, makes_index))},
 };
 
 /* clang-format on */
@@ -437,13 +465,6 @@ static bool parse_limit(const char *text, uint64_t *bytes, unsigned *percent)
     return *end == '\0';
 }
 
-/* Whether the program is called by its own name.  Under one of gzip's names, it prints gzip's
- * messages, even for an option that means something else to gzlzss. */
-static bool has_own_name(const struct messages *m)
-{
-    return strstr(m->program, PACKAGE_NAME) != NULL;
-}
-
 /* Checks the argument of gzip's own -b; false, with gzip's message, if gzip would refuse it. */
 static bool want_digits(const char *argument, struct messages *m)
 {
@@ -485,6 +506,29 @@ static bool apply_word(const struct effect *e, const char *argument, int *to, st
     return false;
 }
 
+/* Adds the range that the argument gives. */
+static bool add_range(struct options *o, const char *argument, bool is_lines, struct messages *m)
+{
+    struct range *ranges, range;
+
+    if (!range_parse(argument, is_lines, &range)) {
+        if (is_lines)
+            msg_error(m, "invalid lines '%s': give FIRST:COUNT, from 1 on", argument);
+        else
+            msg_error(m, "invalid range '%s': give OFFSET:LENGTH (bytes, or as 64K, 2M, 1G)",
+                      argument);
+        return false;
+    }
+    ranges = realloc(o->ranges, (o->range_count + 1) * sizeof(*ranges));
+    if (ranges == NULL) {
+        msg_error(m, "memory exhausted");
+        return false;
+    }
+    o->ranges = ranges;
+    ranges[o->range_count++] = range;
+    return true;
+}
+
 /* Applies an option of kind ODD. */
 static bool apply_odd(struct options *o, struct wishes *w, int id, const char *argument,
                       struct messages *m)
@@ -494,7 +538,7 @@ static bool apply_odd(struct options *o, struct wishes *w, int id, const char *a
     switch (id) {
     case 'b':
         if (!parse_kib(argument, LZ_SEGMENT_MIN >> 10, LZ_SEGMENT_MAX >> 10, &kib)) {
-            if (has_own_name(m) || want_digits(argument, m))
+            if (msg_has_own_name(m) || want_digits(argument, m))
                 msg_error(m, "invalid block size '%s': give %ld to %ld (KiB)", argument,
                           (long)LZ_SEGMENT_MIN >> 10, (long)LZ_SEGMENT_MAX >> 10);
             return false;
@@ -511,6 +555,9 @@ static bool apply_odd(struct options *o, struct wishes *w, int id, const char *a
                   "between them",
                   argument, GPUS_MAX);
         return false;
+    case OPTION_RANGE:
+    case OPTION_LINES:
+        return add_range(o, argument, id == OPTION_LINES, m);
     case OPTION_MATCHER:
         w->matcher_source = m->source;
         if (strcmp(argument, "help") == 0)
@@ -809,7 +856,8 @@ static bool is_limit(const char *operand, struct messages *m)
     uint64_t bytes;
     unsigned percent;
 
-    if (!has_own_name(m) || !parse_limit(operand, &bytes, &percent) || access(operand, F_OK) == 0)
+    if (!msg_has_own_name(m) || !parse_limit(operand, &bytes, &percent) ||
+        access(operand, F_OK) == 0)
         return false;
     msg_error(m, "-M %s: -M stores the time, as in gzip; for a limit on memory, give --memory=%s",
               operand, operand);
@@ -1023,6 +1071,34 @@ static bool suit_bgzf(const struct options *o, struct messages *m)
     return true;
 }
 
+/* Whether the options give another format than gzip's own; BGZF is gzip's. */
+static bool has_other_format(const struct options *o)
+{
+    return o->pipeline.container != CONTAINER_GZIP && o->pipeline.container != CONTAINER_BGZF;
+}
+
+/* Concludes from --recover.  False, with a message printed, if it contradicts other options. */
+static bool conclude_recovery(struct options *o, struct messages *m)
+{
+    const char *other = o->action == ACTION_LIST                  ? "--list"
+                        : o->range_count > 0                      ? "--range and --lines"
+                        : o->makes_index || o->index_file != NULL ? "--index"
+                                                                  : NULL;
+
+    if (!o->recover)
+        return true;
+    if (other != NULL) {
+        msg_error(m, "--recover does not go with %s", other);
+        return false;
+    }
+    if (has_other_format(o)) {
+        msg_error(m, "--recover reads only gzip's own format");
+        return false;
+    }
+    o->keep = true;
+    return true;
+}
+
 /* Concludes where outputs go, and which inputs stay.  False, with a message printed, if the options
  * contradict each other. */
 static bool conclude_files(struct options *o, const struct wishes *w, struct messages *m)
@@ -1053,6 +1129,63 @@ static bool conclude_files(struct options *o, const struct wishes *w, struct mes
     return true;
 }
 
+/* Whether all compressed data has a name, after which its index can be called. */
+static bool names_compressed(const struct options *o)
+{
+    if (o->action == ACTION_COMPRESS)
+        return !o->to_stdout && (o->output != NULL || !options_read_stdin(o));
+    return !options_read_stdin(o);
+}
+
+/* Concludes from --index, and from --index-file without a range.  False, with a message printed, if
+ * they contradict other options. */
+static bool conclude_index(const struct options *o, struct messages *m)
+{
+    if (o->action == ACTION_LIST) {
+        msg_error(m, "--index does not go with -l");
+        return false;
+    }
+    if (has_other_format(o)) {
+        msg_error(m, "only a file in gzip's own format can have an index");
+        return false;
+    }
+    if (o->action == ACTION_COMPRESS && o->pipeline.rsyncable) {
+        msg_error(m, "--index does not go with --rsyncable: make the index afterwards, with -t");
+        return false;
+    }
+    if (o->index_file == NULL && !names_compressed(o)) {
+        msg_error(m, "--index needs --index-file, since the compressed data has no name");
+        return false;
+    }
+    return true;
+}
+
+/* Concludes from --range, --lines, --index and --index-file, after conclude_files.  False, with a
+ * message printed, if the options contradict each other. */
+static bool conclude_parts(struct options *o, struct messages *m)
+{
+    if (o->index_file != NULL && !options_name_one(o)) {
+        msg_error(m, "--index-file is for one file");
+        return false;
+    }
+    if (o->range_count == 0) {
+        o->makes_index |= o->index_file != NULL;
+        return !o->makes_index || conclude_index(o, m);
+    }
+    if (o->action != ACTION_DECOMPRESS) {
+        msg_error(m, "--range and --lines do not go with -t and -l");
+        return false;
+    }
+    if (o->makes_index) {
+        msg_error(m, "--index does not go with --range and --lines");
+        return false;
+    }
+    if (o->output == NULL && o->output_dir == NULL)
+        o->to_stdout = true;
+    o->keep = true;
+    return true;
+}
+
 /* Sets the fields that depend on several options.  False, with a message printed, if the options
  * contradict each other. */
 static bool conclude(struct options *o, const struct wishes *w, struct messages *m)
@@ -1061,8 +1194,11 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
 
     o->suffix = w->suffix != NULL ? w->suffix : suffix_of(o->pipeline.container);
     suffix = strlen(o->suffix);
-    if (o->action == ACTION_COMPRESS && (w->decompress || w->test || w->list))
+    if (o->action == ACTION_COMPRESS &&
+        (w->decompress || w->test || w->list || o->recover || o->range_count > 0))
         o->action = w->list ? ACTION_LIST : w->test ? ACTION_TEST : ACTION_DECOMPRESS;
+    if (!conclude_recovery(o, m))
+        return false;
     o->no_name = w->no_name < 0 ? o->action != ACTION_COMPRESS : w->no_name;
     o->no_time = w->no_time < 0 ? o->action != ACTION_COMPRESS : w->no_time;
     if (suffix == 0 || suffix > NAMES_SUFFIX_MAX) {
@@ -1076,7 +1212,7 @@ static bool conclude(struct options *o, const struct wishes *w, struct messages 
     }
     if (o->pipeline.container == CONTAINER_BGZF && !suit_bgzf(o, m))
         return false;
-    if (!choose_matcher(o, w, m) || !conclude_files(o, w, m))
+    if (!choose_matcher(o, w, m) || !conclude_files(o, w, m) || !conclude_parts(o, m))
         return false;
     if (!choose_matcher(o, w, m))
         return false;
@@ -1164,6 +1300,7 @@ void options_free(struct options *o)
 {
     for (int i = 0; i < OPTIONS_VARIABLES; i++)
         free(o->variables[i]);
+    free(o->ranges);
 }
 
 /* Prints an option's line of --help.  letter 0, or name NULL: the option has none. */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "src/messages.h"
+#include "src/range.h"
 #include "pipeline/pipeline.h"
 
 enum action {
@@ -45,6 +46,9 @@ struct options {
     bool recursive;
     bool no_name; /* do not store the name, or do not restore the stored name */
     bool no_time; /* do not store the time, or do not restore the stored time */
+    bool recover; /* decompress what is left of a damaged file */
+    int fill;     /* with `recover`: the byte that is written for unknown and lost ones */
+    bool exact;   /* -l decompresses all members, and prints their sizes in all */
     bool synchronous;
     bool atomic;             /* name each output only once it is complete */
     bool progress;           /* show the progress line even if standard error is no terminal */
@@ -55,6 +59,10 @@ struct options {
     bool exclude_compressed; /* do not compress a file that starts as compressed data does */
     bool json;               /* print a JSON object about each file (json.h) */
     enum sparse sparse;
+    bool makes_index;       /* write an index of each compressed file */
+    const char *index_file; /* the name of the index to read or write, or NULL */
+    struct range *ranges;   /* ranges[0..range_count): what to write of the data; all if none */
+    size_t range_count;
     const char *suffix;  /* 1 to NAMES_SUFFIX_MAX bytes */
     const char *matcher; /* the argument of --matcher (papers/papers.h), or NULL */
     const char *alias;   /* the name that the header has for standard input, or NULL */

@@ -19,7 +19,7 @@
  * output that gets none is public: the umask decides. */
 #define MODE (S_IRUSR | S_IWUSR)
 #define MODE_PUBLIC (MODE | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH)
-#define FLAGS (O_WRONLY | O_CLOEXEC)
+#define FLAGS (O_RDWR | O_CLOEXEC)
 
 /* How a temporary name begins, and the size of the whole name in bytes, including the final
  * zero. */

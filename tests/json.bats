@@ -92,11 +92,16 @@ is() {
     is stdout 1 'o["uncompressed"]' 100000
 }
 
-@test "several members: their sum, and no CRC" {
+@test "several members: their sum, as with --exact, and no CRC" {
     "$GZLZSS" -c a b a >many.gz
     "$GZLZSS" -l --json many.gz >stdout
     is stdout 1 'o["members"], o["uncompressed"], o["compressed"], "crc" in o' \
         "(3, 200300, $(stat -c %s many.gz), False)"
+    head -c 100 /dev/zero >>many.gz
+    "$GZLZSS" -l --json many.gz >stdout
+    # shellcheck disable=SC2046 # The first two words of the line are the sizes.
+    set -- $("$GZLZSS" -q --exact many.gz)
+    is stdout 1 'o["compressed"], o["uncompressed"]' "($1, $2)"
 }
 
 @test "older formats have their names" {

@@ -20,7 +20,7 @@ value_of() {
     blocksize) echo 64 ;;
     suffix) echo .x ;;
     threads) echo 2 ;;
-    device) echo 0 ;;
+    device | fill) echo 0 ;;
     level) echo 3 ;;
     matcher) echo help ;;
     backend) echo cpu ;;
@@ -29,6 +29,8 @@ value_of() {
     output-dir | output-dir-mirror) echo . ;;
     files-from) echo /dev/null ;;
     memory) echo 1G ;;
+    range | lines) echo 1:1 ;;
+    index-file) echo index ;;
     *) fail "no value for --$1 in options.bats" ;;
     esac
 }
@@ -44,9 +46,12 @@ listed_options() {
 # decompress.  "stdout" and "stderr" get its output.
 works() {
     case " $* " in
-    *' -d '* | *' --de'[!v]* | *' -t '* | *' --te'* | *' -l '* | *' --lis'[!t-]* | *' --list '*)
+    *' --range'* | *' --lines'* | *' -d '* | *' --de'[!v]* | *' --exact '* | *' --recover '* | *' -t '* | \
+        *' --te'* | *' -l '* | *' --lis'[!t-]* | *' --list '*)
         "$GZLZSS" "$@" <plain.z >stdout 2>stderr
         ;;
+    # What is read from standard input has no name to which ".gzi" could be added.
+    *' --index '*) "$GZLZSS" "$@" --index-file=index <plain >stdout 2>stderr ;;
     *) "$GZLZSS" "$@" <plain >stdout 2>stderr ;;
     esac || fail "exit status $?: $*" "$(cat stderr)"
 }

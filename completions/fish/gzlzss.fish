@@ -7,7 +7,7 @@
 # Succeeds if the command line so far asks to decompress, list or test files.
 function __gzlzss_decompresses
     set -l words (commandline -opc)
-    string match -qr -- '^(-[a-zA-Z0-9]*[dlt].*|--decompress|--uncompress|--list|--test)$' $words[2..-1]
+    string match -qr -- '^(-[a-zA-Z0-9]*[dlt].*|--decompress|--uncompress|--list|--recover|--test)$' $words[2..-1]
 end
 
 # Prints the files that fish would offer for any command, but only directories and names with a
@@ -47,12 +47,17 @@ complete -c gzlzss -s c -l stdout -d 'Write to standard output, keep input files
 complete -c gzlzss -s C -l comment -x -d 'Comment in the header'
 complete -c gzlzss -l compress -d 'Compress, whatever -d says'
 complete -c gzlzss -s d -l decompress -d 'Decompress'
+complete -c gzlzss -l exact -d 'List, with the sizes of all members together'
+complete -c gzlzss -l fill -x -a '0 32 63 255' -d 'With --recover: the byte to write for lost ones'
 complete -c gzlzss -s f -l force -d 'Overwrite output, allow links and terminals'
 complete -c gzlzss -s h -l help -d 'List the options'
 complete -c gzlzss -l huffman -d 'Find no repetitions, only code bytes'
 complete -c gzlzss -s i -l independent -d 'Ignored: segments are independent anyway'
+complete -c gzlzss -l index -d 'Write an index of the compressed file'
+complete -c gzlzss -l index-file -r -d 'Use or write this index'
 complete -c gzlzss -s k -l keep -d 'Keep input files'
 complete -c gzlzss -s l -l list -d 'List what is in compressed files'
+complete -c gzlzss -l lines -x -d 'Write only these lines: FIRST:COUNT'
 complete -c gzlzss -s L -l license -d 'Print the license'
 complete -c gzlzss -s m -l no-time -d 'Neither store nor restore the time'
 complete -c gzlzss -s M -l time -d 'Store or restore the time'
@@ -62,6 +67,8 @@ complete -c gzlzss -s o -l output -r -d 'Write to this file, keep the input file
 complete -c gzlzss -s p -l processes -x -a '(seq (getconf _NPROCESSORS_ONLN))' -d 'Number of threads'
 complete -c gzlzss -s T -l threads -x -a '(seq (getconf _NPROCESSORS_ONLN))' -d 'Number of threads'
 complete -c gzlzss -s q -l quiet -d 'Print no warnings'
+complete -c gzlzss -l range -x -d 'Write only these bytes: OFFSET:LENGTH'
+complete -c gzlzss -l recover -d 'Decompress what is left of damaged files'
 complete -c gzlzss -s r -l recursive -d 'Process all files in directories'
 complete -c gzlzss -s R -l rsyncable -d 'Make output that rsync can transfer in part'
 complete -c gzlzss -s S -l suffix -x -a '.gz .z .zip' -d 'Suffix of compressed files'

@@ -60,6 +60,21 @@ static struct iovec end_of_output(const struct job *j, const struct written *w)
     return (struct iovec){end, gz_write_end(j->pipeline->config.container, end, &data)};
 }
 
+/* Tells the caller where the segments start that follow those written. */
+static void tell_segments(struct job *j, struct slot *const found[], unsigned count)
+{
+    uint64_t in = j->stats.in_bytes, out = j->stats.out_bytes;
+
+    if (j->compression->written == 0)
+        out += j->request->header_len;
+    for (unsigned i = 0; i < count; i++) {
+        in += found[i]->len;
+        out += found[i]->out_len;
+        if (!found[i]->last)
+            j->request->segment(j->request, in, out);
+    }
+}
+
 void write_segments(struct job *j, struct slot *const found[], unsigned count, const char *engine,
                     struct written *w)
 {
@@ -88,6 +103,8 @@ void write_segments(struct job *j, struct slot *const found[], unsigned count, c
     w->ok = write_parts(j->request, parts, n);
     w->error = errno;
     w->seconds += clock_seconds();
+    if (w->ok && j->request->segment != NULL)
+        tell_segments(j, found, count);
     if (w->ok && j->request->wrote != NULL)
         j->request->wrote(j->request, j->stats.in_bytes + w->in_bytes,
                           j->stats.out_bytes + w->out_bytes, engine);

@@ -140,6 +140,9 @@ struct pipeline_job {
      * worked: "cpu", "gpu" or "cpu+gpu".  Any thread may call it, but only one at a time for each
      * job.  May be NULL. */
     void (*wrote)(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine);
+    /* Called after each segment but the last was written, in order, with the bytes of input and
+     * output so far.  Any thread may call it, but only one at a time for each job.  May be NULL. */
+    void (*segment)(struct pipeline_job *job, uint64_t in, uint64_t out);
     void *ctx; /* for the caller's use in these functions */
 
     /* The level, if it is another than the pipeline's (pipeline_takes_level); else NULL.  Then only

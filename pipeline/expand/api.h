@@ -126,6 +126,15 @@ void expansion_avoid_gpu(struct expansion *e);
  * assumed without this call.  Call this before expansion_begin. */
 void expansion_set_container(struct expansion *e, enum container container);
 
+/* Makes `at` be called where a run was accepted: at bit `bit` of the input, a block starts, and at
+ * byte `out` of the output; the last `len` bytes before it, INF_WINDOW at most, end at `end`.  The
+ * calls come in order, before the run is written, from any thread, but one at a time.  Call this
+ * before expansion_begin, and expansion_avoid_gpu. */
+void expansion_watch(struct expansion *e,
+                     void (*at)(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end,
+                                size_t len),
+                     void *ctx);
+
 /* Says that the input is in this format.  From now on, workers and a GPU may take part. */
 void expansion_begin(struct expansion *e);
 

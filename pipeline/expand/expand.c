@@ -148,6 +148,15 @@ void expansion_set_container(struct expansion *e, enum container container)
         expansion_avoid_gpu(e);
 }
 
+void expansion_watch(struct expansion *e,
+                     void (*at)(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end,
+                                size_t len),
+                     void *ctx)
+{
+    e->at = at;
+    e->at_ctx = ctx;
+}
+
 void expansion_begin(struct expansion *e)
 {
     e->may_begin = has_others(e->p) || e->p->config.expand_backend != BACKEND_CPU;

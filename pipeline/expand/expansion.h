@@ -134,6 +134,10 @@ struct expansion {
     enum gz_check check; /* the kind of check value that the input's format has */
     bool discards;       /* `write` ignores the bytes; a GPU's output is not copied to the host */
 
+    /* Called where a run was accepted; may be NULL (expansion_watch). */
+    void (*at)(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end, size_t len);
+    void *at_ctx;
+
     struct region_list regions; /* regions.c */
     struct run_line in_order;   /* in_order.c */
     struct pushing pushing;     /* pushing.c */

@@ -82,6 +82,9 @@ static void accept(struct expansion *e, struct expand_tools *t, struct decoded_r
     struct region *r = run->region;
 
     unlock(e->p);
+    if (e->at != NULL)
+        e->at(e->at_ctx, place->bit, place->before + place->len, l->window + INF_WINDOW,
+              place->len < INF_WINDOW ? (size_t)place->len : INF_WINDOW);
     /* Nothing needs a window after the end of a member. */
     if (!run->ends_stream)
         e->engine->next_window(t, &r->task, run, l->window, l->next_window);

@@ -151,18 +151,22 @@ static void hints_in_noise(void)
 
 static struct inf_finder finder;
 
+/* The first bit of the headers that `finder` finds: 1 for final blocks. */
+static unsigned final_bit;
+
 static unsigned bit_of(const uint8_t *in, uint64_t place)
 {
     return in[place / 8] >> place % 8 & 1;
 }
 
-/* Whether the header of a dynamic block, not a final one, starts at bit `place`. */
+/* Whether the header of a dynamic block, final or not as `finder` finds them, starts at bit
+ * `place`. */
 static bool is_start(const uint8_t *in, size_t len, uint64_t place)
 {
     struct inf_block block;
 
-    if (place + 3 > 8 * (uint64_t)len || bit_of(in, place) != 0 || bit_of(in, place + 1) != 0 ||
-        bit_of(in, place + 2) != 1)
+    if (place + 3 > 8 * (uint64_t)len || bit_of(in, place) != final_bit ||
+        bit_of(in, place + 1) != 0 || bit_of(in, place + 2) != 1)
         return false;
     const uint8_t *rest = in + place / 8 + 1;
     return inf_check_block((uint64_t)in[place / 8] >> place % 8, 8 - (unsigned)(place % 8), rest,
@@ -354,6 +358,26 @@ static void headers_at_random(void)
     CHECK(good > n / 6 && bad > n / 6);
 }
 
+static void final_blocks(void)
+{
+    uint64_t state = 26;
+    unsigned good = 0;
+
+    inf_finder_init_final(&finder);
+    final_bit = 1;
+    for (unsigned n = 0; n < 4000; n++) {
+        const struct planted p = plant(false, &state);
+
+        good += is_start(p.b.data, p.b.len, p.place);
+        if (!compare(p.b.data, p.b.len, 0, 8 * (uint64_t)p.b.len))
+            n = 4000;
+        free(p.b.data);
+    }
+    CHECK(good > 100);
+    final_bit = 0;
+    inf_finder_init(&finder);
+}
+
 int main(void)
 {
     inf_finder_init(&finder);
@@ -367,5 +391,6 @@ int main(void)
     RUN(compressed);
     RUN(other_data);
     RUN(around_a_header);
+    RUN(final_blocks);
     return unit_done();
 }

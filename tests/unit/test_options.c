@@ -133,6 +133,60 @@ static void actions(void)
     }
 }
 
+/* --range and --lines, and what they imply. */
+static void ranges(void)
+{
+    static const struct {
+        const char *words;
+        struct range range;
+    } cases[] = {
+        {"p --range=5:7 f", {false, false, 5, 7}},
+        {"p --range=-5:7 f", {false, true, 5, 7}},
+        {"p --range=: f", {false, false, 0, UINT64_MAX}},
+        {"p --range=2K:3m f", {false, false, 2048, 3 << 20}},
+        {"p --range=-1G: f", {false, true, 1 << 30, UINT64_MAX}},
+        {"p --lines=1:7 f", {true, false, 0, 7}},
+        {"p --lines=5: f", {true, false, 4, UINT64_MAX}},
+        {"p --lines=:5 f", {true, false, 0, 5}},
+    };
+    const struct options *o;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct range *expected = &cases[i].range;
+        const struct range *r;
+
+        o = good(cases[i].words);
+        r = o->ranges;
+        CHECK_EQ(o->action, ACTION_DECOMPRESS);
+        CHECK(o->to_stdout);
+        if (!CHECK_EQ(o->range_count, 1))
+            continue;
+        CHECK(r->is_lines == expected->is_lines && r->is_from_end == expected->is_from_end);
+        CHECK_EQ(r->from, expected->from);
+        CHECK_EQ(r->length, expected->length);
+    }
+    o = good("p --range=1:2 --lines=3:4 --range=5:6 f");
+    CHECK(o->range_count == 3 && o->ranges[2].from == 5 && o->ranges[1].is_lines);
+    o = good("p --index f");
+    CHECK(o->makes_index && o->action == ACTION_COMPRESS);
+    o = good("p -t --index-file=x f");
+    CHECK(o->makes_index && o->action == ACTION_TEST);
+    o = good("p --index-file=x --range=1:1 f");
+    CHECK(!o->makes_index);
+    bad("p --range=x f", "p: invalid range 'x': give OFFSET:LENGTH (bytes, or as 64K, 2M, 1G)\n");
+    bad("p --index", "p: --index needs --index-file, since the compressed data has no name\n");
+    bad("p -d --index --files-from=l -",
+        "p: --index needs --index-file, since the compressed data has no name\n");
+    CHECK(good("p --index -o out")->makes_index && good("p --index --files-from=l")->makes_index);
+    bad("p --index -z f", "p: only a file in gzip's own format can have an index\n");
+    o = good("p --reindex f");
+    CHECK(o->makes_index && o->action == ACTION_TEST);
+    o = good("p --range=1:2 -o out f");
+    CHECK(!o->to_stdout && strcmp(o->output, "out") == 0 && o->keep);
+    CHECK(good("p --range=1:2 --rm --output-dir=d f")->keep);
+    CHECK_EQ(good("p --lines=1:2 -z f")->range_count, 1);
+}
+
 /* The meaning of the name by which the program is called. */
 static void program_names(void)
 {
@@ -436,6 +490,20 @@ static void reports(void)
     CHECK(good("p --exclude-compressed")->exclude_compressed);
 }
 
+static void recovery(void)
+{
+    CHECK(good("p --recover f")->recover && good("p --recover --rm f")->keep);
+    CHECK_EQ(good("p --recover f")->action, ACTION_DECOMPRESS);
+    CHECK_EQ(good("p -t --recover f")->action, ACTION_TEST);
+    CHECK_EQ(good("p --recover --fill=255 f")->fill, 255);
+    CHECK(good("p --rec f")->recursive);
+    CHECK_EQ(good("p --exact f")->action, ACTION_LIST);
+    bad("p --recover -l f", "p: --recover does not go with --list\n");
+    bad("p --recover --format=raw f", "p: --recover reads only gzip's own format\n");
+    bad("p --recover --index f", "p: --recover does not go with --index\n");
+    bad("p --recover --lines=1: f", "p: --recover does not go with --range and --lines\n");
+}
+
 /* Operands keep their order, with options anywhere between them. */
 static void operands(void)
 {
@@ -466,7 +534,8 @@ static void wrong_options(void)
         "p: option '--n=1' is ambiguous; possibilities: '--no-name' '--name' '--no-time' '--null' "
         "'--no-sparse' '--no-progress'\nTry `p --help' for more information.\n");
     bad("p --li",
-        "p: option '--li' is ambiguous; possibilities: '--list' '--list-devices' '--license'\n"
+        "p: option '--li' is ambiguous; possibilities: '--list' '--list-devices' '--lines' "
+        "'--license'\n"
         "Try `p --help' for more information.\n");
     bad("p -k-", "p: invalid option -- '-'\nTry `p --help' for more information.\n");
     bad("p -Z f", "p: -Z not supported in this version\nTry `p --help' for more information.\n");
@@ -715,7 +784,8 @@ static void every_option_of_peers(void)
                      p->argument != NULL ? "1" : "");
             if (!CHECK_EQ(parse(words)->ok, is_taken))
                 printf("# %s\n", words);
-            snprintf(words, sizeof(words), "%s %s", programs[i], option);
+            snprintf(words, sizeof(words), "%s%s %s", programs[i], p->argument == NULL ? " f" : "",
+                     option);
             if (!CHECK_EQ(parse(words)->ok, is_taken && p->argument == NULL))
                 printf("# %s\n", words);
         }
@@ -757,6 +827,7 @@ int main(void)
         abort();
     RUN(defaults);
     RUN(actions);
+    RUN(ranges);
     RUN(program_names);
     RUN(levels);
     RUN(segment_sizes);
@@ -769,6 +840,7 @@ int main(void)
     RUN(lists_of_files);
     RUN(memory);
     RUN(reports);
+    RUN(recovery);
     RUN(wrong_options);
     RUN(own_variable);
     RUN(gzip_variable);

@@ -1,0 +1,37 @@
+/*
+ * cursors.h - a few cursors that wait where reads have ended, so that a read that goes on there
+ * need not begin at a point
+ *
+ * The caller has a lock that protects the struct.
+ */
+#ifndef GZLZSS_ACCESS_CURSORS_H
+#define GZLZSS_ACCESS_CURSORS_H
+
+#include "access/cursor.h"
+
+/* The most cursors that are kept, of 0.7 MB each. */
+#define ACCESS_CURSORS 4
+
+/* The cursor that was put in last comes first.  NULL where there is none.  All NULL at first. */
+struct access_cursors {
+    struct access_cursor *idle[ACCESS_CURSORS];
+};
+
+/* Frees all. */
+void access_cursors_clear(struct access_cursors *s);
+
+/* Whether a cursor is at byte `from` of the output or after it, and not after `to`. */
+bool access_cursors_have(const struct access_cursors *s, uint64_t to, uint64_t from);
+
+/* Takes out the last cursor that access_cursors_have looks for; NULL if there is none. */
+struct access_cursor *access_cursors_take(struct access_cursors *s, uint64_t to, uint64_t from);
+
+/* Makes a cursor, or takes out the one that was put in first if there are ACCESS_CURSORS, or memory
+ * is short.  NULL if there is none. */
+struct access_cursor *access_cursors_make(struct access_cursors *s,
+                                          const struct access_source *source);
+
+/* Puts a cursor in.  Frees the one that was put in first if there are too many. */
+void access_cursors_put(struct access_cursors *s, struct access_cursor *c);
+
+#endif

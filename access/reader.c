@@ -1,0 +1,556 @@
+/*
+ * reader.c - reads the decompressed data of a .gz at any place (reader.h)
+ *
+ * A thread that reads takes a cursor out of the reader, decodes without the lock, and puts the
+ * cursor back.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "access/builder.h"
+#include "access/cursor.h"
+#include "access/cursors.h"
+#include "access/layout.h"
+#include "access/reader.h"
+#include "access/window.h"
+
+struct access_reader {
+    struct access_source source, index; /* index.size is 0 if there is none */
+    bool is_strict;
+    /* Protects all below. */
+    pthread_mutex_t lock;
+    struct access_points points;
+    enum access_hints hints;
+    /* The length of the data.  If `knows_size` is false, it is a hint, or UINT64_MAX. */
+    uint64_t size;
+    bool knows_size;
+    uint64_t lines;
+    struct access_cursors cursors; /* those that no read uses; all are proven */
+};
+
+struct access_reader *access_open(const struct access_source *source)
+{
+    const struct access_point start = access_start();
+    struct access_reader *r = calloc(1, sizeof(*r));
+
+    if (r == NULL)
+        return NULL;
+    r->source = *source;
+    r->points.most = ACCESS_POINTS_MEMORY;
+    r->size = UINT64_MAX;
+    r->lines = ACCESS_NO_LINE;
+    pthread_mutex_init(&r->lock, NULL);
+    if (access_points_add(&r->points, &start))
+        return r;
+    access_close(r);
+    return NULL;
+}
+
+void access_close(struct access_reader *r)
+{
+    if (r == NULL)
+        return;
+    access_cursors_clear(&r->cursors);
+    access_points_clear(&r->points);
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+void access_set_strict(struct access_reader *r, bool is_strict)
+{
+    r->is_strict = is_strict;
+}
+
+/* --- Hints ---------------------------------------------------------------------------------- */
+
+/* Adds new points, except the start, which r has; empties the list. */
+static bool take_points(struct access_reader *r, struct access_points *found)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < found->count; i++) {
+        struct access_point p = found->list[i];
+
+        found->list[i].bytes = NULL; /* it belongs to r now */
+        if (p.bit > 0)
+            ok = access_points_add(&r->points, &p) && ok;
+    }
+    access_points_clear(found);
+    return ok;
+}
+
+enum access_index_status access_use_index(struct access_reader *r,
+                                          const struct access_source *index)
+{
+    struct access_points found = {.most = ACCESS_POINTS_MEMORY};
+    struct access_index about;
+    enum access_index_status status = access_index_read(index, r->source.size, &found, &about);
+
+    if (status != ACCESS_INDEX_OK)
+        return status;
+    if (!take_points(r, &found))
+        return ACCESS_INDEX_NO_MEMORY;
+    r->index = *index;
+    r->hints = ACCESS_INDEX;
+    r->size = about.size;
+    r->lines = about.lines;
+    return ACCESS_INDEX_OK;
+}
+
+/* Looks for hints in the file.  The caller has the lock. */
+static void look(struct access_reader *r)
+{
+    struct access_points found = {.most = ACCESS_POINTS_MEMORY};
+    uint64_t size;
+
+    if (r->hints != ACCESS_UNKNOWN)
+        return;
+    r->hints = ACCESS_NOTHING;
+    if (access_bgzf_list(&r->source, ACCESS_APART / 4, &found, &size) == ACCESS_LAYOUT_FOUND) {
+        r->hints = ACCESS_BGZF;
+    } else {
+        access_points_clear(&found);
+        if (access_marks_list(&r->source, &found, &size) == ACCESS_LAYOUT_FOUND)
+            r->hints = ACCESS_MARKS;
+    }
+    if (r->hints == ACCESS_NOTHING)
+        return;
+    take_points(r, &found);
+    if (!r->knows_size)
+        r->size = size;
+}
+
+enum access_hints access_look(struct access_reader *r)
+{
+    enum access_hints hints;
+
+    pthread_mutex_lock(&r->lock);
+    look(r);
+    hints = r->hints;
+    pthread_mutex_unlock(&r->lock);
+    return hints;
+}
+
+/* Drops the hints, which are wrong. */
+static void drop_hints(struct access_reader *r)
+{
+    access_points_drop_hints(&r->points);
+    r->hints = ACCESS_WRONG_HINTS;
+    r->lines = ACCESS_NO_LINE;
+    if (!r->knows_size)
+        r->size = UINT64_MAX;
+}
+
+/* --- Cursors -------------------------------------------------------------------------------- */
+
+/* Gets a cursor that is before `offset`: an idle one, or one that begins at the last point, *from.
+ * The caller has the lock. */
+static enum gz_status get_cursor(struct access_reader *r, uint64_t offset,
+                                 struct access_cursor **cursor, struct access_point *from)
+{
+    const size_t i = access_points_until(&r->points, offset) - 1;
+    const struct access_point *p = &r->points.list[i];
+    uint8_t *window;
+    ssize_t len;
+    bool ok;
+
+    /* The last point can be compared with nothing, unless the length of the data is known.  So
+     * begin one point earlier. */
+    if (i > 0 && i + 1 == r->points.count && r->size == UINT64_MAX && p->is_hint && !p->is_checked)
+        p--;
+    *from = *p;
+    *cursor = access_cursors_take(&r->cursors, offset, p->out);
+    if (*cursor != NULL)
+        return GZ_OK;
+    *cursor = access_cursors_make(&r->cursors, &r->source);
+    window = *cursor != NULL ? malloc(INF_WINDOW) : NULL;
+    if (window == NULL)
+        return GZ_NO_MEMORY;
+    len = access_window_get(p, &r->index, window + INF_WINDOW);
+    ok = len >= 0 && access_cursor_begin(*cursor, p, window + INF_WINDOW - len, (size_t)len);
+    free(window);
+    if (!ok && len >= 0)
+        return GZ_NO_MEMORY;
+    return ok ? GZ_OK : GZ_BAD_DATA;
+}
+
+/* --- Steps ---------------------------------------------------------------------------------- */
+
+/* A read under way. */
+struct reading {
+    struct access_reader *r;
+    const struct access_watch *watch; /* or NULL */
+    struct access_cursor *c;
+    struct access_point from; /* where the cursor began, if it is not proven */
+    bool has_next;            /* there is a later point */
+    struct access_point next; /* with has_next: the nearest one after `from` */
+    uint64_t size;            /* the length of the data, as hints tell it, or UINT64_MAX */
+    uint64_t leave_at;        /* the next point is left at this byte of output, or later */
+};
+
+/* Sets what the cursor's way is compared with.  The caller has the lock. */
+static void find_next(struct reading *g)
+{
+    const struct access_points *points = &g->r->points;
+    size_t i = access_points_until(points, g->from.out);
+
+    g->size = g->r->size;
+    while (i < points->count && points->list[i].bit <= g->from.bit)
+        i++;
+    g->has_next = i < points->count;
+    if (g->has_next)
+        g->next = points->list[i];
+}
+
+/* The hint from which the cursor began has turned out to be true. */
+static void prove(struct reading *g)
+{
+    struct access_points *points = &g->r->points;
+
+    g->c->is_proven = true;
+    pthread_mutex_lock(&g->r->lock);
+    for (size_t i = access_points_until(points, g->from.out); i > 0; i--) {
+        struct access_point *p = &points->list[i - 1];
+
+        if (p->out < g->from.out)
+            break;
+        p->is_checked |= p->bit == g->from.bit;
+    }
+    pthread_mutex_unlock(&g->r->lock);
+}
+
+/* Leaves a point where the cursor is, for later reads, if the last one is far enough away. */
+static void leave_point(struct reading *g)
+{
+    struct access_reader *r = g->r;
+    const struct access_cursor *c = g->c;
+    struct access_point p = {.bit = c->bit,
+                             .out = c->out,
+                             .line = ACCESS_NO_LINE,
+                             .has_crc = c->knows_member,
+                             .crc = c->crc,
+                             .len = c->len};
+    const uint8_t *window;
+    uint64_t last, apart;
+    size_t len;
+
+    window = access_cursor_window(c, &len);
+    pthread_mutex_lock(&r->lock);
+    last = r->points.list[access_points_until(&r->points, c->out) - 1].out;
+    apart = ACCESS_APART << (r->points.halvings < 32 ? r->points.halvings : 32);
+    g->leave_at = last + apart;
+    if (c->out >= g->leave_at) {
+        g->leave_at = c->out + apart;
+        p.bytes = len > 0 ? malloc(len) : NULL;
+        if (p.bytes != NULL || len == 0) {
+            p.form = len > 0 ? ACCESS_RAW : ACCESS_NO_WINDOW;
+            p.stored = (uint32_t)len;
+            if (len > 0)
+                memcpy(p.bytes, window, len);
+            access_points_add(&r->points, &p); /* without memory, later reads take longer */
+        }
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* Compares the place where the cursor is with the hints.  False if they are wrong. */
+static bool compare(struct reading *g)
+{
+    const struct access_cursor *c = g->c;
+
+    if (c->is_proven)
+        return true;
+    if (c->has_ended) {
+        if (g->has_next || (g->size != UINT64_MAX && g->size != c->out))
+            return false;
+        prove(g);
+        return true;
+    }
+    if (!c->is_at_place || !g->has_next || c->bit < g->next.bit)
+        return !g->has_next || c->out <= g->next.out;
+    if (c->bit != g->next.bit || c->out != g->next.out)
+        return false;
+    prove(g);
+    return true;
+}
+
+/* Notes that the cursor has come to the end of the data. */
+static void note_end(struct reading *g)
+{
+    struct access_reader *r = g->r;
+
+    pthread_mutex_lock(&r->lock);
+    r->size = g->c->out;
+    r->knows_size = true;
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* Does a step.  *wrong: the hints turned out to be wrong. */
+static enum gz_status step(struct reading *g, bool *wrong)
+{
+    struct access_cursor *c = g->c;
+    enum gz_status status;
+
+    if (g->watch != NULL && !g->watch->goes_on(g->watch->ctx))
+        return GZ_READ_ERROR;
+    if (!c->is_proven)
+        c->stop_at = g->has_next ? g->next.bit : UINT64_MAX;
+    else
+        c->stop_at = c->out >= g->leave_at ? 0 : UINT64_MAX;
+    status = access_cursor_step(c);
+    if (status != GZ_OK) {
+        *wrong = !c->is_proven && status != GZ_READ_ERROR && status != GZ_NO_MEMORY;
+        return status;
+    }
+    *wrong = !compare(g);
+    if (*wrong)
+        return GZ_BAD_DATA;
+    if (c->is_proven && c->is_at_place && !c->is_at_header)
+        leave_point(g);
+    if (c->is_proven && c->has_ended)
+        note_end(g);
+    return GZ_OK;
+}
+
+/* Takes bytes from the cursor: skips those before `offset`, copies up to `len`.  Returns the number
+ * of bytes copied. */
+static size_t take(struct access_cursor *c, uint8_t *buf, size_t len, uint64_t offset)
+{
+    const uint64_t at = access_cursor_place(c), behind = offset > at ? offset - at : 0;
+    const size_t skip = behind < c->piece_len ? (size_t)behind : c->piece_len;
+    const size_t left = c->piece_len - skip, n = left < len ? left : len;
+
+    if (n > 0 && buf != NULL)
+        memcpy(buf, c->piece + skip, n);
+    c->piece += skip + n;
+    c->piece_len -= skip + n;
+    return n;
+}
+
+/* Reads on with g's cursor.  buf may be NULL: then the bytes are only counted. */
+static enum gz_status run(struct reading *g, uint8_t *buf, size_t len, uint64_t offset,
+                          size_t *done, bool *wrong)
+{
+    enum gz_status status = GZ_OK;
+
+    *done = 0;
+    *wrong = false;
+    while (*done < len && status == GZ_OK) {
+        const size_t n = take(g->c, buf != NULL ? buf + *done : NULL, len - *done, offset + *done);
+
+        *done += n;
+        if (*done == len || (g->c->has_ended && g->c->piece_len == 0))
+            break;
+        if (g->c->piece_len == 0)
+            status = step(g, wrong);
+    }
+    /* Do not give out bytes before the point was checked from which they were decoded. */
+    while (status == GZ_OK && !g->c->is_proven) {
+        g->c->piece_len = 0;
+        status = step(g, wrong);
+    }
+    return status;
+}
+
+/* Reads from the best point or cursor. */
+static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t len, uint64_t offset,
+                                size_t *done, bool *wrong, const struct access_watch *watch)
+{
+    struct reading g = {.r = r, .watch = watch};
+    enum gz_status status;
+    int error;
+
+    *done = 0;
+    pthread_mutex_lock(&r->lock);
+    status = get_cursor(r, offset, &g.c, &g.from);
+    *wrong = status == GZ_BAD_DATA;
+    if (status == GZ_OK)
+        find_next(&g);
+    pthread_mutex_unlock(&r->lock);
+    if (status == GZ_OK)
+        status = run(&g, buf, len, offset, done, wrong);
+    error = errno;
+    pthread_mutex_lock(&r->lock);
+    if (status == GZ_OK && g.c->is_proven)
+        access_cursors_put(&r->cursors, g.c);
+    else
+        access_cursor_free(g.c);
+    if (*wrong)
+        drop_hints(r);
+    pthread_mutex_unlock(&r->lock);
+    errno = error;
+    return status;
+}
+
+/* Without hints, decoding from the last point to the offset takes longer than to look for them, if
+ * there are more bytes than this between. */
+#ifndef ACCESS_FAR /* tests choose other sizes */
+#define ACCESS_FAR ((uint64_t)4 << 20)
+#endif
+
+/* Whether to look for hints before a read. */
+static bool should_look(struct access_reader *r, uint64_t offset)
+{
+    const struct access_point *p;
+    bool is_far;
+
+    pthread_mutex_lock(&r->lock);
+    p = &r->points.list[access_points_until(&r->points, offset) - 1];
+    is_far = offset - p->out > ACCESS_FAR &&
+             !access_cursors_have(&r->cursors, offset, offset - ACCESS_FAR);
+    pthread_mutex_unlock(&r->lock);
+    return is_far;
+}
+
+static enum gz_status read_at(struct access_reader *r, uint8_t *buf, size_t len, uint64_t offset,
+                              size_t *done, const struct access_watch *watch)
+{
+    enum gz_status status;
+    bool wrong;
+
+    if (should_look(r, offset))
+        access_look(r);
+    do
+        status = read_once(r, buf, len, offset, done, &wrong, watch);
+    while (wrong && !r->is_strict);
+    return status;
+}
+
+enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint64_t offset,
+                           size_t *done, const struct access_watch *watch)
+{
+    *done = 0;
+    return len > 0 ? read_at(r, buf, len, offset, done, watch) : GZ_OK;
+}
+
+struct access_point access_proven_point(struct access_reader *r, uint64_t offset, uint8_t *window)
+{
+    struct access_point p;
+    size_t i;
+
+    memset(window, 0, INF_WINDOW);
+    pthread_mutex_lock(&r->lock);
+    i = access_points_until(&r->points, offset);
+    do
+        p = r->points.list[--i];
+    while (i > 0 && ((p.is_hint && !p.is_checked) ||
+                     access_window_get(&p, &r->index, window + INF_WINDOW) < 0));
+    pthread_mutex_unlock(&r->lock);
+    p.bytes = NULL;
+    return p;
+}
+
+uint64_t access_size_hint(struct access_reader *r)
+{
+    uint64_t size;
+
+    access_look(r);
+    pthread_mutex_lock(&r->lock);
+    size = r->size;
+    if (size == UINT64_MAX && r->hints == ACCESS_INDEX)
+        size = r->points.list[r->points.count - 1].out;
+    pthread_mutex_unlock(&r->lock);
+    return size;
+}
+
+enum gz_status access_size(struct access_reader *r, uint64_t *size,
+                           const struct access_watch *watch)
+{
+    enum gz_status status = GZ_OK;
+    size_t done;
+    bool knows;
+
+    access_look(r);
+    pthread_mutex_lock(&r->lock);
+    knows = r->knows_size;
+    pthread_mutex_unlock(&r->lock);
+    /* This decodes from the last point on, and notes the end. */
+    if (!knows)
+        status = read_at(r, NULL, 1, UINT64_MAX - 1, &done, watch);
+    pthread_mutex_lock(&r->lock);
+    *size = r->size;
+    pthread_mutex_unlock(&r->lock);
+    return status;
+}
+
+bool access_find_line(struct access_reader *r, uint64_t line, struct access_stretch *found)
+{
+    *found = (struct access_stretch){0};
+    pthread_mutex_lock(&r->lock);
+    found->to = r->size;
+    found->lines_to = r->lines;
+    for (size_t i = 0; i < r->points.count; i++) {
+        const struct access_point *p = &r->points.list[i];
+
+        if (p->line == ACCESS_NO_LINE)
+            continue;
+        if (p->line >= line && i > 0) {
+            found->to = p->out;
+            found->lines_to = p->line;
+            break;
+        }
+        found->from = p->out;
+        found->lines_from = p->line;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return found->to != UINT64_MAX && found->lines_to != ACCESS_NO_LINE;
+}
+
+/* --- Export --------------------------------------------------------------------------------- */
+
+/* Gives the builder the point at the first block, after the first member's header. */
+static bool note_first_block(struct access_reader *r, struct access_builder *b)
+{
+    struct access_cursor *c = access_cursor_new(&r->source);
+    const struct access_point start = access_start();
+    const bool ok = c != NULL && access_cursor_begin(c, &start, NULL, 0) &&
+                    access_cursor_step(c) == GZ_OK && c->is_at_place;
+
+    if (ok)
+        access_builder_note(b, c->bit, 0, NULL, 0);
+    access_cursor_free(c);
+    return ok;
+}
+
+/* Gives the builder all points.  The caller has the lock. */
+static bool note_points(struct access_reader *r, struct access_builder *b)
+{
+    uint8_t *const window = malloc(INF_WINDOW);
+    bool ok = window != NULL;
+
+    for (size_t i = 0; ok && i < r->points.count; i++) {
+        const struct access_point *p = &r->points.list[i];
+        ssize_t len;
+
+        if (p->is_header || p->out == 0 ||
+            !access_builder_wants(b, p->bit, p->out, p->form != ACCESS_NO_WINDOW))
+            continue;
+        len = access_window_get(p, &r->index, window + INF_WINDOW);
+        ok = len >= 0;
+        if (ok)
+            access_builder_note(b, p->bit, p->out, window + INF_WINDOW, (size_t)len);
+    }
+    free(window);
+    return ok;
+}
+
+bool access_export(struct access_reader *r, enum access_format format,
+                   bool (*put)(void *ctx, const void *bytes, size_t len), void *ctx)
+{
+    struct access_builder *b = access_builder_new(&r->source);
+    bool ok = b != NULL;
+
+    if (ok && !access_builder_is_bgzf(b)) {
+        ok = note_first_block(r, b);
+        pthread_mutex_lock(&r->lock);
+        ok = ok && note_points(r, b);
+        pthread_mutex_unlock(&r->lock);
+    }
+    ok = ok && access_builder_write(b, format, r->source.size, r->size, put, ctx);
+    access_builder_free(b);
+    return ok;
+}

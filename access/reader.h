@@ -1,0 +1,108 @@
+/*
+ * reader.h - reads the decompressed data of a .gz at any place
+ *
+ * A reader keeps points from which decoding may begin, and a few cursors where recent reads have
+ * ended.  A read begins at the nearest of these before its place.  Points come from an index, from
+ * the file's layout (BGZF, marks), and from reads, which leave a point every ACCESS_APART bytes.
+ *
+ * An index and a layout are hints.  They may be wrong, by accident or on purpose.  So the first
+ * read from such a point decodes on, up to what comes next: another point, the end of a member that
+ * began after the point, or the end of the file.  If the place, the length and, for a member, the
+ * CRC are not as expected, the hints are dropped.  This does not find out whether the bytes of a
+ * window in an index, or places further ahead, are wrong: only decoding all that comes before
+ * would.
+ */
+#ifndef GZLZSS_ACCESS_READER_H
+#define GZLZSS_ACCESS_READER_H
+
+#include "access/index.h"
+#include "access/points.h"
+#include "compat/status.h"
+
+/* The usual distance of points that reads leave, in bytes of output.  Decoding from one to the next
+ * takes 2 ms. */
+#ifndef ACCESS_APART /* tests choose other sizes */
+#define ACCESS_APART ((uint64_t)1 << 20)
+#endif
+
+/* The most bytes of memory for points.  If there are more, every second one is dropped, and the
+ * distance of new ones doubles. */
+#define ACCESS_POINTS_MEMORY ((uint64_t)32 << 20)
+
+/* Where a reader's hints come from. */
+enum access_hints {
+    ACCESS_UNKNOWN, /* nobody has looked yet */
+    ACCESS_NOTHING, /* the file has no hints, and there is no index */
+    ACCESS_INDEX,
+    ACCESS_BGZF,
+    ACCESS_MARKS,
+    ACCESS_WRONG_HINTS, /* there were hints, and they were wrong */
+};
+
+struct access_reader;
+
+/* Tells a read whether it shall go on. */
+struct access_watch {
+    bool (*goes_on)(void *ctx); /* sets errno if it returns false */
+    void *ctx;
+};
+
+/* Makes a reader.  The source is copied; what it refers to must stay as it is.  NULL if memory is
+ * short. */
+struct access_reader *access_open(const struct access_source *source);
+
+/* r may be NULL. */
+void access_close(struct access_reader *r);
+
+/* Gives the reader an index.  It must stay as it is until access_close.  Call this before any
+ * read.  If it fails, the reader is as before. */
+enum access_index_status access_use_index(struct access_reader *r,
+                                          const struct access_source *index);
+
+/* Looks for BGZF or marks, unless there is an index or somebody has looked.  Returns the kind of
+ * hints that the reader has now. */
+enum access_hints access_look(struct access_reader *r);
+
+/* Whether a read goes on without hints if they are wrong.  By default, it does; if not, it returns
+ * GZ_BAD_DATA, and access_look returns ACCESS_WRONG_HINTS. */
+void access_set_strict(struct access_reader *r, bool is_strict);
+
+/*
+ * Reads `len` bytes of the decompressed data, from byte `offset` on, into buf.  Sets *done to the
+ * number of bytes read, which is less than `len` only at the end of the data or after an error.
+ * Returns what access_cursor_step does; GZ_READ_ERROR if the watch, which may be NULL, ends the
+ * read.  Several threads may read at the same time.
+ */
+enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint64_t offset,
+                           size_t *done, const struct access_watch *watch);
+
+/* Finds the last point before byte `offset` of the output from which an earlier read has decoded,
+ * or which it has left, and copies its window to the INF_WINDOW bytes of `window`.  A window that
+ * is shorter is at its end. */
+struct access_point access_proven_point(struct access_reader *r, uint64_t offset, uint8_t *window);
+
+/* The length of the decompressed data if hints or an earlier read tell it, else UINT64_MAX.  Hints
+ * may be wrong, and bgzip's index gives the place of the last member instead. */
+uint64_t access_size_hint(struct access_reader *r);
+
+/* Sets *size to the length of the decompressed data.  Decodes from the last point up to the end,
+ * unless an earlier read has come to the end. */
+enum gz_status access_size(struct access_reader *r, uint64_t *size,
+                           const struct access_watch *watch);
+
+/* Output between two places, and the line feeds before each of them. */
+struct access_stretch {
+    uint64_t from, lines_from;
+    uint64_t to, lines_to;
+};
+
+/* Finds the stretch in which line `line` (counted from 0) begins, by the line numbers in the index.
+ * They are hints: count the line feeds in the stretch.  False if the index has none. */
+bool access_find_line(struct access_reader *r, uint64_t line, struct access_stretch *found);
+
+/* Writes an index of the file, as far as points are known: see access_index_write.  A BGZF file
+ * gets bgzip's, whatever the format. */
+bool access_export(struct access_reader *r, enum access_format format,
+                   bool (*put)(void *ctx, const void *bytes, size_t len), void *ctx);
+
+#endif

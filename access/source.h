@@ -1,0 +1,35 @@
+/*
+ * source.h - bytes that are read at any place: a regular file, or memory
+ */
+#ifndef GZLZSS_ACCESS_SOURCE_H
+#define GZLZSS_ACCESS_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "base/io.h"
+
+struct access_source {
+    int fd;                /* a regular file; -1: the bytes are in memory */
+    const uint8_t *memory; /* memory[0..size), if fd is -1 */
+    uint64_t size;         /* in bytes */
+};
+
+/* Reads `len` bytes from byte `at` on, or those that there are.  Returns their number, or -1 with
+ * errno set.  Any number of threads may read. */
+static inline ssize_t access_source_read(const struct access_source *s, void *buf, size_t len,
+                                         uint64_t at)
+{
+    const uint64_t left = at < s->size ? s->size - at : 0;
+    const size_t n = len < left ? len : (size_t)left;
+
+    if (s->fd >= 0)
+        return io_read_at(s->fd, buf, n, at);
+    if (n > 0)
+        memcpy(buf, s->memory + at, n);
+    return (ssize_t)n;
+}
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * window.h - the windows of points: the bytes before a point that data after it may copy
+ */
+#ifndef GZLZSS_ACCESS_WINDOW_H
+#define GZLZSS_ACCESS_WINDOW_H
+
+#include "access/points.h"
+#include "access/source.h"
+
+/* Copies the point's window to the bytes before `end`, where there is room for INF_WINDOW bytes.
+ * Returns the number of bytes in it; -1 if it is damaged or cannot be read.  index: the index from
+ * which the point was read, or NULL. */
+ssize_t access_window_get(const struct access_point *p, const struct access_source *index,
+                          uint8_t *end);
+
+/*
+ * Packs the window[0..len) of the point at bit `bit` of the file, len at most INF_WINDOW: sets
+ * p->form, p->stored and p->bytes.  False if memory is short.
+ *
+ * Of the window, decoding needs only those bytes that data after the point copies.  If the file can
+ * be read (`file` may be NULL), all others are set to 0 first, which leaves a third of the packed
+ * bytes in text.  If no byte is needed, the point gets no window.
+ */
+bool access_window_pack(struct access_point *p, const struct access_source *file,
+                        const uint8_t *window, size_t len);
+
+#endif

@@ -1,0 +1,587 @@
+/*
+ * recover.c - decompresses what is left of a damaged .gz (recover.h)
+ *
+ * A leg is a run, and what comes after it: another run, directly or behind damage, or nothing.  A
+ * leg is examined before it is written, and so is the next one: together they tell how much data is
+ * lost between the two.
+ */
+#include "config.h"
+
+#include "compat/recover/recover.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "compat/gzip.h"
+#include "compat/recover/run.h"
+#include "compat/recover/starts.h"
+#include "compat/stream.h"
+
+/* A byte of lost input has made at most LOST_RATIO times as many bytes of output as a byte of the
+ * input before it, and LOST_LEAST more.  If the length in a trailer needs more, the trailer counts
+ * as noise.  With larger values, noise is believed more often, and then a gap is filled with far
+ * too many bytes.  With smaller ones, the length is not believed if the lost data was much more
+ * compressible than the data before it. */
+#define LOST_RATIO 8
+#define LOST_LEAST 32
+
+/* A byte of DEFLATE data makes fewer bytes of output than this. */
+#define RATIO_MAX 1040
+
+/* A member may lack this many bytes, and an eighth of its length. */
+#define LACK_MAX 4096
+
+/* Bits before the end of a stored block that may not belong to it, since bytes were deleted. */
+#define STORED_DOUBT (8 * (uint64_t)1024)
+
+/* A run, and what comes behind it. */
+struct leg {
+    bool is_empty; /* there is no run: this is the input's start */
+    struct gz_start start;
+    struct gz_run run;
+    uint64_t limit;  /* the bit before which the run ends, in any case */
+    bool ends;       /* the run ends with its member's trailer */
+    bool is_right;   /* the run is a whole member, with the right CRC */
+    bool has_next;   /* another run follows, from `next` on */
+    bool is_damaged; /* damage follows, up to byte damage_end of the input */
+    enum gz_damage damage;
+    uint64_t damage_end;
+    struct gz_start next;
+};
+
+/* The state of a recovery. */
+struct recovery {
+    const struct gz_recover_io *io;
+    struct gz_recovered *sums;
+    struct gz_view view;
+    struct gz_runner runner;
+    struct gz_starts *starts;
+    bool out_of_memory;
+
+    uint64_t out; /* bytes written */
+
+    /* The member that is being written: */
+    uint64_t member_out;         /* bytes of it that were written */
+    struct gz_segments segments; /* the lengths of its segments, in the legs that were examined */
+    uint64_t gaps_in;            /* bytes of input where data of unknown length is lost */
+
+    /* The segment that is being written: */
+    bool is_aligned;     /* it is known how much of it comes before in_segment */
+    uint64_t in_segment; /* bytes of it that were written */
+    uint64_t dropped;    /* bytes of it that were not written, since it is too long */
+    uint64_t size;       /* the length that it should have; 0: any */
+};
+
+/* --- Examining a leg ------------------------------------------------------------------------ */
+
+static void tell(struct recovery *r, const struct gz_finding *finding)
+{
+    r->io->tell(r->io->ctx, finding);
+}
+
+/* Decodes the leg's run without writing it. */
+static void survey(struct recovery *r, struct leg *leg, bool stops_at_holes)
+{
+    struct gz_pass pass = {.start = leg->start,
+                           .limit = leg->limit,
+                           .most = UINT64_MAX,
+                           .stops_at_holes = stops_at_holes};
+    struct gz_run run;
+
+    gz_run_decode(&r->runner, &pass, &leg->run);
+    if (leg->run.end == GZ_RUN_HOLE) {
+        /* Decode again exactly as write_run will do. */
+        pass.limit = leg->limit = leg->run.bit;
+        pass.stops_at_holes = false;
+        gz_run_decode(&r->runner, &pass, &run);
+        run.hole_end = leg->run.hole_end;
+        run.bit = leg->run.bit;
+        run.end = run.end == GZ_RUN_NO_MEMORY ? run.end : GZ_RUN_HOLE;
+        leg->run = run;
+    }
+    r->out_of_memory |= leg->run.end == GZ_RUN_NO_MEMORY;
+}
+
+/* Returns the first byte from `at` on that is not zero, or the input's end. */
+static uint64_t skip_zeros(struct recovery *r, uint64_t at)
+{
+    size_t got = 1, zeros = 1;
+
+    for (; zeros == got && at < r->view.size; at += zeros) {
+        const uint8_t *const in = gz_view_at(&r->view, at, GZ_IN_SIZE, &got);
+
+        for (zeros = 0; zeros < got && in[zeros] == 0;)
+            zeros++;
+    }
+    return at;
+}
+
+/* Searches the next start, from bit `from` on.  The bytes from `damage` on up to there are
+ * damaged. */
+static void find_next(struct recovery *r, struct leg *leg, enum gz_damage damage, uint64_t from,
+                      const struct gz_run *except)
+{
+    leg->is_damaged = true;
+    leg->damage = damage;
+    leg->has_next = gz_starts_find(r->starts, from, except, &leg->next);
+    leg->damage_end = leg->has_next ? leg->next.at : r->view.size;
+}
+
+/* Finds what comes at byte `at`, where a member should start or the input should end. */
+static void find_member(struct recovery *r, struct leg *leg, uint64_t at)
+{
+    leg->is_damaged = false;
+    leg->has_next = at < r->view.size && gz_starts_member(&r->view, at, &leg->next);
+    if (!leg->has_next && skip_zeros(r, at) < r->view.size)
+        find_next(r, leg, GZ_DAMAGE_HEADER, 8 * at, NULL);
+}
+
+/* Returns the bit from which to search for a start behind an error in the run.  The error may have
+ * been noticed late, when decoding had passed the damage and a block or two behind it.  So the
+ * search begins at the last block but one.  But a stored block may contain a .gz, and its end is
+ * known, unless bytes were inserted or deleted. */
+static uint64_t search_from(struct recovery *r, const struct gz_run *run)
+{
+    uint64_t from = run->before.bit;
+
+    if (run->end == GZ_RUN_HOLE)
+        return 8 * run->hole_end;
+    if (!gz_runner_may(&r->runner, run->bit))
+        return run->bit;
+    if (run->block.bit > from + STORED_DOUBT && gz_run_is_stored(&r->view, from))
+        from = run->block.bit - STORED_DOUBT;
+    if (run->bit > run->block.bit + STORED_DOUBT && gz_run_is_stored(&r->view, run->block.bit))
+        from = run->bit - STORED_DOUBT;
+    return from;
+}
+
+/* Finds what comes behind an error in the leg's run. */
+static void find_after_error(struct recovery *r, struct leg *leg)
+{
+    const struct gz_run *const run = &leg->run;
+    const enum gz_damage damage = run->end == GZ_RUN_HOLE  ? GZ_DAMAGE_ZEROS
+                                  : run->end == GZ_RUN_CUT ? GZ_DAMAGE_CUT
+                                                           : GZ_DAMAGE_DATA;
+    const uint64_t from = search_from(r, run);
+    uint64_t next;
+
+    find_next(r, leg, damage, from > leg->start.bit ? from : leg->start.bit + 1, run);
+    next = leg->next.kind == GZ_START_MEMBER ? 8 * leg->next.at : leg->next.bit;
+    if (leg->has_next && next < run->bit) {
+        leg->limit = next;
+        survey(r, leg, false);
+    }
+}
+
+/* Whether the trailer has the length of what was decoded. */
+static bool has_length(const struct gz_run *run)
+{
+    return (uint32_t)run->made == run->stored_len;
+}
+
+/* Examines the leg that starts at `start`. */
+static void examine(struct recovery *r, struct leg *leg, const struct gz_start *start)
+{
+    *leg = (struct leg){.start = *start, .limit = UINT64_MAX};
+    survey(r, leg, start->kind != GZ_START_MEMBER || !gz_runner_may(&r->runner, start->bit));
+    if (start->kind == GZ_START_MEMBER && !gz_run_is_right(&leg->run))
+        survey(r, leg, true);
+    leg->is_right = gz_run_is_right(&leg->run);
+    leg->ends = leg->run.end == GZ_RUN_MEMBER &&
+                (leg->is_right || has_length(&leg->run) || gz_starts_end(&r->view, leg->run.next));
+    if (leg->ends)
+        find_member(r, leg, leg->run.next);
+    else
+        find_after_error(r, leg);
+}
+
+/* Finds what comes at the input's start: a leg without a run. */
+static void examine_start(struct recovery *r, struct leg *leg)
+{
+    *leg = (struct leg){.is_empty = true, .ends = true};
+    find_member(r, leg, 0);
+}
+
+/* --- How much is lost ----------------------------------------------------------------------- */
+
+/* The length that the member's segments should have; 0: any. */
+static uint64_t segment_size(const struct recovery *r, const struct leg *leg)
+{
+    return leg->is_right ? 0 : gz_segments_size(&r->segments);
+}
+
+/* The bytes of output that the run will have: all of them, or, if it has marks, those behind the
+ * first.  If size is not 0, all segments will have that length. */
+static uint64_t length_after_mark(const struct gz_run *run, uint64_t size)
+{
+    if (run->marks == 0)
+        return run->made;
+    return (size > 0 ? (run->marks - 1) * size : run->last_mark - run->first_mark) + run->made -
+           run->last_mark;
+}
+
+/* The bytes of its segment that come before the end of the leg that will be written next. */
+static uint64_t segment_at_end(const struct recovery *r, const struct leg *leg)
+{
+    return leg->run.marks > 0 ? leg->run.made - leg->run.last_mark : r->in_segment + leg->run.made;
+}
+
+/* The bytes of the member that come before the end of that leg. */
+static uint64_t member_at_end(const struct recovery *r, const struct leg *leg)
+{
+    const uint64_t size = segment_size(r, leg), after = length_after_mark(&leg->run, size);
+
+    if (leg->run.marks == 0)
+        return r->member_out + after;
+    if (size > 0 && r->is_aligned)
+        return r->member_out - r->in_segment +
+               (r->in_segment + leg->run.first_mark > 0 ? size : 0) + after;
+    return r->member_out + leg->run.first_mark + after;
+}
+
+/* The last bytes of the leg's output, in which the damage behind it may already lie. */
+static uint64_t doubtful(const struct leg *leg)
+{
+    return leg->ends || leg->run.end == GZ_RUN_HOLE || leg->run.made < leg->run.before.made
+               ? 0
+               : leg->run.made - leg->run.before.made;
+}
+
+/* Bytes of the input that are damaged behind the leg. */
+static uint64_t damaged_in(const struct leg *leg)
+{
+    const struct gz_run *const run = &leg->run;
+    const uint64_t from = leg->ends                 ? run->next
+                          : run->end == GZ_RUN_HOLE ? run->bit / 8
+                                                    : run->before.bit / 8;
+
+    return leg->damage_end > from ? leg->damage_end - from : 0;
+}
+
+/* The most bytes that lost input behind the leg has made. */
+static double lost_most(const struct recovery *r, const struct leg *leg)
+{
+    const uint64_t in = leg->run.bit / 8 - leg->start.at;
+    const double ratio = in > 0 ? (double)leg->run.made / (double)in : 1;
+    const double most = LOST_RATIO * ratio + LOST_LEAST;
+
+    return (most < RATIO_MAX ? most : RATIO_MAX) * (double)(damaged_in(leg) + r->gaps_in);
+}
+
+/* Interprets a difference of lengths modulo 2^32 as the number of bytes that are lost behind the
+ * leg, at most what the damaged input can hold.  A negative number, at most of the doubtful bytes,
+ * is how many bytes the leg has too many.  False if the difference can be neither. */
+static bool interpret(const struct recovery *r, const struct leg *leg, uint32_t difference,
+                      int64_t *lost)
+{
+    const double most = lost_most(r, leg);
+
+    if (difference <= most && most <= UINT32_MAX)
+        *lost = difference;
+    else if (-difference <= doubtful(leg))
+        *lost = -(int64_t)-difference;
+    else
+        return false;
+    return true;
+}
+
+/* The same by the segments: the next leg comes to a mark, or starts at one, where a segment
+ * begins. */
+static bool lost_in_segment(const struct recovery *r, const struct leg *leg, const struct leg *next,
+                            int64_t *lost)
+{
+    const uint64_t size = gz_segments_size(&r->segments), in = leg->run.bit / 8 - leg->start.at;
+    const int64_t least = -(int64_t)doubtful(leg);
+    const bool at_mark = next->start.kind == GZ_START_MARK;
+
+    if (size == 0 || size > INT32_MAX || (!at_mark && next->run.marks == 0) ||
+        (!r->is_aligned && leg->run.marks == 0))
+        return false;
+    *lost = (int64_t)size - (int64_t)segment_at_end(r, leg) -
+            (at_mark ? 0 : (int64_t)next->run.first_mark);
+    if (*lost < least)
+        *lost += (least - *lost + (int64_t)size - 1) / (int64_t)size * (int64_t)size;
+    /* Whole segments may be lost, too.  Guess how many: the lost input would have made as much, for
+     * each byte, as the run. */
+    if (in > 0 && leg->damage_end > leg->run.bit / 8) {
+        const double guess =
+            (double)(leg->damage_end - leg->run.bit / 8) * (double)leg->run.made / (double)in;
+        const double more = (guess - (double)*lost) / (double)size;
+
+        if (more >= 0.5 && more < UINT32_MAX)
+            *lost += (int64_t)(more + 0.5) * (int64_t)size;
+    }
+    return *lost <= (int64_t)(RATIO_MAX * damaged_in(leg));
+}
+
+/* Finds out how many bytes of output are lost between the leg, which will be written next, and the
+ * leg after it; negative if the first has too many.  False if that is not known. */
+static bool find_lost(struct recovery *r, const struct leg *leg, const struct leg *next,
+                      int64_t *lost)
+{
+    const uint64_t at_end = member_at_end(r, leg);
+    const uint8_t *length;
+    size_t got;
+
+    if (!leg->has_next)
+        return false;
+    if (next->start.kind == GZ_START_MEMBER) {
+        if (leg->ends || next->start.at < 4)
+            return false;
+        length = gz_view_at(&r->view, next->start.at - 4, 4, &got);
+        return interpret(r, leg, gz_get_u32(length) - (uint32_t)at_end, lost);
+    }
+    if (next->ends) {
+        const struct gz_segments *const segments = leg->ends ? &next->run.segments : &r->segments;
+        const uint64_t size = next->is_right ? 0 : gz_segments_size(segments);
+        const uint64_t after =
+            length_after_mark(&next->run, size) + (next->run.marks > 0 ? next->run.first_mark : 0);
+        const uint64_t before = leg->ends ? 0 : at_end;
+
+        if (interpret(r, leg, next->run.stored_len - (uint32_t)(before + after), lost))
+            return true;
+    }
+    return !leg->ends && lost_in_segment(r, leg, next, lost);
+}
+
+/* --- Writing -------------------------------------------------------------------------------- */
+
+/* Writes bytes, and counts them. */
+static bool put(struct recovery *r, const uint8_t *bytes, size_t len)
+{
+    if (len > 0 && r->io->write(r->io->ctx, bytes, len) != 0)
+        return false;
+    r->out += len;
+    r->member_out += len;
+    r->in_segment += len;
+    return true;
+}
+
+/* Writes `count` fill bytes. */
+static bool put_fill(struct recovery *r, uint64_t count)
+{
+    uint8_t bytes[2048];
+
+    memset(bytes, r->io->fill, sizeof(bytes));
+    r->sums->filled += count;
+    for (; count > 0; count -= count < sizeof(bytes) ? count : sizeof(bytes))
+        if (!put(r, bytes, count < sizeof(bytes) ? (size_t)count : sizeof(bytes)))
+            return false;
+    return true;
+}
+
+/* The callbacks of a pass that writes: */
+
+static bool write_bytes(void *ctx, const uint8_t *bytes, const uint8_t *other, size_t len)
+{
+    struct recovery *const r = ctx;
+
+    if (r->size > 0 && r->is_aligned) {
+        const uint64_t room = r->size - (r->in_segment < r->size ? r->in_segment : r->size);
+
+        if (len > room) {
+            r->dropped += len - room;
+            len = (size_t)room;
+        }
+    }
+    for (size_t i = 0; other != NULL && i < len; i++)
+        r->sums->unknown += bytes[i] != other[i];
+    return put(r, bytes, len);
+}
+
+/* Ends a segment: fills it up if it is too short. */
+static bool write_mark(void *ctx)
+{
+    struct recovery *const r = ctx;
+    const uint64_t length = r->in_segment + r->dropped;
+    bool ok = true;
+
+    /* Without any bytes, the segment before was already filled up. */
+    if (r->size > 0 && r->is_aligned && length > 0 && length != r->size) {
+        struct gz_finding found = {.kind = GZ_FOUND_SEGMENT,
+                                   .damage = GZ_DAMAGE_DATA,
+                                   .out = r->out - r->in_segment,
+                                   .length = length};
+
+        if (length < r->size)
+            ok = put_fill(r, r->size - length);
+        found.out_end = r->out;
+        tell(r, &found);
+    }
+    r->is_aligned = true;
+    r->in_segment = r->dropped = 0;
+    return ok;
+}
+
+/* Writes the leg's run without its last `without` bytes. */
+static bool write_run(struct recovery *r, const struct leg *leg, uint64_t without)
+{
+    const struct gz_pass pass = {.start = leg->start,
+                                 .limit = leg->limit,
+                                 .most = without > 0 ? leg->run.made - without : UINT64_MAX,
+                                 .bytes = write_bytes,
+                                 .mark = write_mark,
+                                 .ctx = r};
+    struct gz_run written;
+
+    if (pass.most == 0)
+        return true;
+    r->size = segment_size(r, leg);
+    gz_run_decode(&r->runner, &pass, &written);
+    r->out_of_memory |= written.end == GZ_RUN_NO_MEMORY;
+    return written.end != GZ_RUN_WRITE_ERROR && written.end != GZ_RUN_NO_MEMORY;
+}
+
+/* Returns how many bytes the leg's member lacks at its end, to have the length that its trailer
+ * has; negative if it has too many.  A difference that is too large shows that the trailer is
+ * damaged: then returns 0. */
+static int64_t lack(const struct recovery *r, const struct leg *leg)
+{
+    const uint64_t length = member_at_end(r, leg);
+    const uint32_t more = leg->run.stored_len - (uint32_t)length, less = -more;
+
+    if (!leg->ends || leg->is_right || r->gaps_in > 0 || leg->run.crc == leg->run.stored_crc)
+        return 0;
+    if (more <= length / 8 + LACK_MAX)
+        return more;
+    return less <= leg->run.made / 8 ? -(int64_t)less : 0;
+}
+
+/* Writes the leg's run without its last `without` bytes, and tells of it.  If its member ends with
+ * it, the member gets the length that its trailer has. */
+static bool write_leg(struct recovery *r, const struct leg *leg, uint64_t without)
+{
+    struct gz_finding found = {.kind = leg->is_right ? GZ_FOUND_VERIFIED : GZ_FOUND_UNVERIFIED,
+                               .in = leg->start.at,
+                               .in_end = leg->ends ? leg->run.next : (leg->run.bit + 7) / 8,
+                               .out = r->out,
+                               .damage = leg->damage,
+                               .length = leg->run.made};
+    const uint64_t filled = r->sums->filled, unknown = r->sums->unknown, in_doubt = doubtful(leg);
+    const int64_t lacks = lack(r, leg);
+    uint64_t known;
+
+    if (!write_run(r, leg, lacks < 0 ? (uint64_t)-lacks : without) ||
+        (lacks > 0 && !put_fill(r, (uint64_t)lacks)))
+        return false;
+    found.out_end = r->out;
+    found.unknown = r->sums->unknown - unknown;
+    found.doubtful = in_doubt > without ? in_doubt - without : 0;
+    known = r->out - found.out - found.unknown - (r->sums->filled - filled);
+    if (leg->is_right)
+        r->sums->verified += known;
+    else
+        r->sums->unverified += known;
+    if (leg->ends && !leg->is_right && leg->start.kind == GZ_START_MEMBER) {
+        found.damage = GZ_DAMAGE_CRC;
+        r->sums->damages++;
+    }
+    tell(r, &found);
+    return true;
+}
+
+/* Fills the gap behind the leg, if its length is known, and tells of it. */
+static bool write_gap(struct recovery *r, const struct leg *leg, bool is_known, int64_t lost)
+{
+    struct gz_finding found = {.kind = GZ_FOUND_LOST,
+                               .damage = leg->damage,
+                               .in = leg->ends ? leg->run.next : leg->run.bit / 8,
+                               .in_end = leg->damage_end,
+                               .out = r->out,
+                               .lost =
+                                   is_known ? (uint64_t)(lost > 0 ? lost : 0) : GZ_LOST_UNKNOWN};
+
+    if (found.in > found.in_end)
+        found.in = found.in_end;
+    if (is_known && lost > 0) {
+        const uint64_t size = gz_segments_size(&r->segments);
+
+        if (!put_fill(r, (uint64_t)lost))
+            return false;
+        if (size > 0)
+            r->in_segment %= size;
+    }
+    found.out_end = r->out;
+    r->sums->damages++;
+    if (!is_known && leg->has_next) {
+        r->sums->gaps++;
+        r->gaps_in += damaged_in(leg);
+        r->is_aligned = false;
+    }
+    tell(r, &found);
+    return true;
+}
+
+/* --- All of it ------------------------------------------------------------------------------ */
+
+/* Begins with the member of the leg. */
+static void begin_member(struct recovery *r, const struct leg *leg)
+{
+    r->member_out = r->gaps_in = r->in_segment = r->dropped = 0;
+    r->is_aligned = true;
+    r->segments = leg->run.segments;
+}
+
+/* Writes a leg and the gap behind it.  `next` is the leg behind the gap, if there is one. */
+static bool write_both(struct recovery *r, const struct leg *leg, const struct leg *next)
+{
+    int64_t lost = 0;
+    const bool is_known = leg->is_damaged && find_lost(r, leg, next, &lost);
+
+    if (!leg->is_empty && !write_leg(r, leg, lost < 0 ? (uint64_t)-lost : 0))
+        return false;
+    /* The gap may belong to this member or to the next one. */
+    if (leg->ends)
+        begin_member(r, next);
+    if (leg->is_damaged && !write_gap(r, leg, is_known, lost))
+        return false;
+    if (!leg->ends && next->start.kind == GZ_START_MEMBER)
+        begin_member(r, next);
+    return true;
+}
+
+/* Goes from leg to leg. */
+static enum gz_status recover(struct recovery *r)
+{
+    struct leg legs[2] = {{0}}, *leg = &legs[0], *next = &legs[1];
+
+    examine_start(r, leg);
+    if (!leg->has_next)
+        return GZ_NOT_GZIP;
+    for (struct leg *before = leg;; leg = next, next = before) {
+        before = leg;
+        if (leg->has_next)
+            examine(r, next, &leg->next);
+        if (r->out_of_memory)
+            return GZ_NO_MEMORY;
+        if (leg->has_next && !leg->ends && next->start.kind != GZ_START_MEMBER)
+            gz_segments_add(&r->segments, &next->run.segments);
+        if (!write_both(r, leg, next))
+            return r->out_of_memory ? GZ_NO_MEMORY : GZ_WRITE_ERROR;
+        if (!leg->has_next)
+            return r->sums->damages > 0 ? GZ_BAD_DATA : GZ_OK;
+    }
+}
+
+enum gz_status gz_recover(const struct gz_recover_io *io, struct gz_recovered *sums)
+{
+    struct recovery r = {.io = io,
+                         .sums = sums,
+                         .view = {.read_at = io->read_at, .ctx = io->ctx, .size = io->size},
+                         .runner = {.fill = io->fill},
+                         .is_aligned = true};
+    enum gz_status status = GZ_NO_MEMORY;
+    int error;
+
+    *sums = (struct gz_recovered){0};
+    r.runner.view = &r.view;
+    if (gz_view_open(&r.view) && gz_runner_open(&r.runner) &&
+        (r.starts = gz_starts_new(&r.runner)) != NULL)
+        status = recover(&r);
+    error = errno;
+    gz_starts_free(r.starts);
+    gz_runner_close(&r.runner);
+    gz_view_close(&r.view);
+    errno = error;
+    return status;
+}

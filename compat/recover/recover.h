@@ -1,0 +1,111 @@
+/*
+ * recover.h - decompresses what is left of a damaged .gz
+ *
+ * gzip stops at the first error.  This goes on behind it, at the next place where decoding can
+ * start: a member, a mark (inflate/find.h), or any block.  Behind a block, matches may refer to
+ * data that is lost.  It is known exactly which bytes of the output come from there: these are
+ * unknown, and the fill byte is written for each of them.
+ *
+ * What is written is a row of stretches:
+ *
+ *   - verified data: a whole member with the CRC and the length that its trailer has;
+ *   - unverified data: decoded without an error, but its member is damaged.  The CRC of a member
+ *     that is damaged somewhere tells nothing about the rest of it.  These bytes are right unless
+ *     damage in them went unnoticed;
+ *   - doubtful data: the end of such data before an error, where the damage may have begun earlier
+ *     than it was noticed;
+ *   - fill bytes, in place of lost data whose length is known.  Then the data after it has the
+ *     place in the output that it had in the original.
+ *
+ * The length of lost data is known in two cases: if decoding from behind it comes to the member's
+ * trailer, which has the length of all its data; and if marks cut the data into segments of equal
+ * length, as in files by gzlzss and by `pigz -i`.  A segment with another length than the others is
+ * damaged, too, and is cut or filled up.
+ *
+ * Each stretch is decoded at least twice: to learn where it ends and how long it is, and to write
+ * it.  So the input must be readable at any place.  Memory is bounded (about 4 MB), and the time is
+ * proportional to the length of the input and the output.
+ */
+#ifndef GZLZSS_COMPAT_RECOVER_H
+#define GZLZSS_COMPAT_RECOVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "compat/status.h"
+
+/* The length of lost data if it is not known. */
+#define GZ_LOST_UNKNOWN UINT64_MAX
+
+enum gz_finding_kind {
+    GZ_FOUND_VERIFIED,   /* a member with the right CRC */
+    GZ_FOUND_UNVERIFIED, /* data of a damaged member */
+    GZ_FOUND_LOST,       /* damage: data is missing here */
+    GZ_FOUND_SEGMENT,    /* a segment with the wrong length; it is part of unverified data */
+};
+
+/* Why data is lost, or what is wrong with a member. */
+enum gz_damage {
+    GZ_DAMAGE_DATA,   /* the compressed data is not valid */
+    GZ_DAMAGE_CUT,    /* the input ends */
+    GZ_DAMAGE_ZEROS,  /* sectors of zeros, which do not belong there */
+    GZ_DAMAGE_HEADER, /* no member starts where one should */
+    GZ_DAMAGE_CRC,    /* the member has no error but the wrong CRC or length */
+};
+
+/* A stretch of the output, and the part of the input to which it belongs. */
+struct gz_finding {
+    enum gz_finding_kind kind;
+    enum gz_damage damage; /* except with GZ_FOUND_VERIFIED: its reason */
+    uint64_t in, in_end;   /* bytes [in, in_end) of the input */
+    uint64_t out, out_end; /* bytes [out, out_end) of the output; empty if nothing was written */
+    /* GZ_FOUND_UNVERIFIED: how many of the bytes are unknown, and how many of the last ones are
+     * doubtful. */
+    uint64_t unknown, doubtful;
+    /* GZ_FOUND_LOST: bytes of output that are lost, or GZ_LOST_UNKNOWN. */
+    uint64_t lost;
+    /* GZ_FOUND_SEGMENT: the length that the segment has.  With GZ_DAMAGE_CRC: the length that the
+     * member has.  Both were cut or filled up to the length that they should have. */
+    uint64_t length;
+};
+
+/* The caller's functions, and the input. */
+struct gz_recover_io {
+    /* Reads the input's bytes from `offset` on, as pread(2).  Bytes that cannot be read count as
+     * zeros. */
+    ssize_t (*read_at)(void *ctx, void *buf, size_t len, uint64_t offset);
+    /* Writes all bytes: returns 0, or -1 with errno set. */
+    int (*write)(void *ctx, const void *buf, size_t len);
+    /* Called for each stretch, in the order of the output, after it was written; for a segment,
+     * before the stretch of which it is a part. */
+    void (*tell)(void *ctx, const struct gz_finding *finding);
+    void *ctx;
+    uint64_t size; /* bytes of the input */
+    uint8_t fill;  /* is written for each byte that is unknown or lost */
+};
+
+/* The sums, in bytes of output.  The first four add up to all bytes written. */
+struct gz_recovered {
+    uint64_t verified;
+    uint64_t unverified; /* without the unknown bytes among them */
+    uint64_t unknown;
+    uint64_t filled;  /* for lost data */
+    uint64_t damages; /* places with lost data, and members with GZ_DAMAGE_CRC */
+    /* Places where data is lost whose length is not known.  The data after them may have another
+     * place than in the original. */
+    uint64_t gaps;
+};
+
+/*
+ * Recovers.  Returns:
+ *
+ *   - GZ_OK: there is no damage; all data is verified;
+ *   - GZ_BAD_DATA: there is damage;
+ *   - GZ_NOT_GZIP: nothing can be recovered, and nothing was written;
+ *   - GZ_WRITE_ERROR, with errno set, or GZ_NO_MEMORY.
+ */
+enum gz_status gz_recover(const struct gz_recover_io *io, struct gz_recovered *sums);
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * run.h - decodes a run: DEFLATE data from a place where decoding can start up to where it cannot
+ * go on
+ *
+ * In the middle of data, the 32 KiB before the start may not be known.  Then two decoders decode
+ * the same input: for one, each of these bytes is the fill byte, for the other, the fill byte's
+ * complement.  A byte of output is known exactly if both make the same, since all that DEFLATE does
+ * with its window is to copy bytes; and an unknown byte is the fill byte in the first one's output.
+ * As soon as 32 KiB in a row are known, one decoder is enough.  (The symbols of
+ * inflate/symbols.h tell the same, but only block by block, and a damaged block has no end.)
+ */
+#ifndef GZLZSS_RECOVER_RUN_H
+#define GZLZSS_RECOVER_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "compat/recover/view.h"
+#include "inflate/raw.h"
+
+enum gz_start_kind {
+    GZ_START_MEMBER, /* the first block of a member: nothing is before it */
+    GZ_START_MARK,   /* a block after a mark (inflate/find.h): it does not refer back */
+    GZ_START_BLOCK,  /* another block: the window before it is not known */
+};
+
+/* A place where decoding can start. */
+struct gz_start {
+    enum gz_start_kind kind;
+    uint64_t bit; /* where the block starts, in bits of the input */
+    uint64_t at;  /* the byte where the member's header starts; without a header, that of `bit` */
+};
+
+enum gz_run_end {
+    GZ_RUN_MEMBER, /* the data's final block has ended, and a whole trailer follows */
+    GZ_RUN_BAD,    /* the data is bad */
+    GZ_RUN_CUT,    /* the input, or the part of it that was allowed, has ended */
+    GZ_RUN_HOLE,   /* sectors of zeros begin, which the data did not have (is_hole in run.c) */
+    GZ_RUN_DONE,   /* as much as was asked for is decoded */
+    GZ_RUN_WRITE_ERROR,
+    GZ_RUN_NO_MEMORY,
+};
+
+/* The lengths of the segments between marks.  `size` has the majority's length if there is a
+ * majority: each segment of this length adds a vote, each other one takes one away. */
+struct gz_segments {
+    uint64_t size; /* in bytes of output; 0: none was seen */
+    uint64_t votes, count;
+};
+
+/* The blocks of a run that began last: where they start in the input (bits) and in the output. */
+struct gz_block_place {
+    uint64_t bit, made;
+};
+
+/* What is known of a run after decoding it. */
+struct gz_run {
+    enum gz_run_end end;
+    uint64_t bit;     /* where decoding has ended, in bits of the input; after an error, roughly */
+    uint64_t made;    /* bytes of output */
+    uint64_t unknown; /* how many of these are not known */
+    uint32_t crc;     /* their CRC, if all are known */
+    struct gz_block_place block, before; /* the last block, and the one before it */
+    uint64_t first_mark, last_mark;      /* bytes of output before marks; UINT64_MAX: no mark */
+    uint64_t marks;                      /* how many there are */
+    struct gz_segments segments;         /* the segments that lie in the run as a whole */
+    uint64_t hole_end;                   /* GZ_RUN_HOLE: the byte after the zeros */
+    /* GZ_RUN_MEMBER: the trailer, and the byte after it. */
+    uint32_t stored_crc, stored_len;
+    uint64_t next;
+};
+
+/* How to decode. */
+struct gz_pass {
+    struct gz_start start;
+    uint64_t limit; /* the bit of the input before which to end */
+    uint64_t most;  /* the most bytes of output, or a little more if `bytes` is NULL */
+    bool one_block; /* end after a block */
+    bool is_trial;  /* nobody needs to know which bytes are unknown */
+    bool stops_at_holes;
+    /* Called with the output, where unknown bytes have the value of `fill`, and at each mark.
+     * `other` has the same bytes, but another value for unknown ones; it is NULL if all are known.
+     * False, with errno set, if a write failed.  Both functions may be NULL. */
+    bool (*bytes)(void *ctx, const uint8_t *bytes, const uint8_t *other, size_t len);
+    bool (*mark)(void *ctx);
+    void *ctx;
+};
+
+/* Memory for decoding. */
+struct gz_runner {
+    struct gz_view *view;
+    uint8_t fill;
+    struct inf_raw *raw[2];
+    uint8_t *memory[2];
+    uint64_t work; /* how much was decoded so far; see gz_runner_may */
+};
+
+/*
+ * Bytes are decoded again and again: a search for a start begins at a block that was decoded
+ * already, and tries places that turn out to be false.  In a real file, that is little work.  In
+ * hostile data, it could be without bound.  So each byte of the input allows WORK_RATIO units of
+ * work, and WORK_FREE units are allowed besides.  A unit is the decoding of a byte of input; bytes
+ * of output count, too, and so does each decoding by itself, which takes as long as a few thousand
+ * bytes.
+ */
+#define GZ_WORK_RATIO 32
+#define GZ_WORK_FREE ((uint64_t)64 << 20)
+#define GZ_WORK_DECODING ((uint64_t)8 << 10)
+#define GZ_WORK_OUTPUT 64 /* bytes of output in a unit */
+
+/* Whether bytes before bit `bit` of the input may be decoded again. */
+static inline bool gz_runner_may(const struct gz_runner *r, uint64_t bit)
+{
+    return r->work <= GZ_WORK_FREE + GZ_WORK_RATIO * (bit / 8);
+}
+
+/* Allocates the memory; `view` and `fill` are set.  False if memory is short. */
+bool gz_runner_open(struct gz_runner *r);
+void gz_runner_close(struct gz_runner *r);
+
+/* Decodes. */
+void gz_run_decode(struct gz_runner *r, const struct gz_pass *pass, struct gz_run *run);
+
+/* Whether a stored block starts at bit `bit` of the input, if a block does. */
+bool gz_run_is_stored(struct gz_view *view, uint64_t bit);
+
+/* Adds the counts of segments. */
+void gz_segments_add(struct gz_segments *to, const struct gz_segments *more);
+
+/* The length that all segments have; 0 if they have different ones. */
+static inline uint64_t gz_segments_size(const struct gz_segments *s)
+{
+    return 2 * s->votes >= s->count ? s->size : 0;
+}
+
+/* Whether the run is a whole member with the right CRC and length. */
+static inline bool gz_run_is_right(const struct gz_run *run)
+{
+    return run->end == GZ_RUN_MEMBER && run->unknown == 0 && run->crc == run->stored_crc &&
+           (uint32_t)run->made == run->stored_len;
+}
+
+#endif

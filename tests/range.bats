@@ -1,0 +1,297 @@
+#!/usr/bin/env bats
+# range.bats - --range and --lines write the right parts of a file; --index makes indexes that
+# gzlzss and other programs read
+
+load helpers
+
+# Makes the files for all tests once, in "case".  Each test gets links to them.
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return 1
+    mkdir case
+    cd case || return 1
+    "$GEN" text 12000000 >plain
+    "$GZLZSS" -1 -b 256 -c plain >ours-1.gz
+    "$GZLZSS" -6 -c plain >ours-6.gz
+    "$GZLZSS" -10 -c plain >ours-10.gz
+    "$GZLZSS" --rsyncable -c plain >rsyncable.gz
+    "$GZLZSS" -0 -c plain >stored.gz
+    { head -c 5000000 plain | "$GZLZSS" && tail -c +5000001 plain | "$GZLZSS" -b 64; } >members.gz
+    ! have gzip || gzip -6 -c plain >gzip.gz
+    ! have pigz || pigz -c plain >pigz.gz
+    ! have pigz || pigz -i -c plain >pigz-i.gz
+    ! have bgzip || bgzip -c plain >bgzip.gz
+}
+
+setup() {
+    enter_test_directory
+    ln "$BATS_FILE_TMPDIR"/case/* .
+    size=12000000
+}
+
+# part OFFSET LENGTH: prints this part of "plain".
+part() {
+    tail -c +$(($1 + 1)) plain | head -c "$2"
+}
+
+# try_ranges FILE [OPTION]...: compares ranges of the file at random places with tail and head.
+try_ranges() {
+    local i offset length
+    RANDOM=17
+    for ((i = 0; i < $(rounds 6); i++)); do
+        offset=$(((RANDOM * 32768 + RANDOM) % (size + 100)))
+        length=$((RANDOM % 3 == 0 ? RANDOM * 90 : RANDOM % 300))
+        part $offset $length >expected
+        "$GZLZSS" "--range=$offset:$length" "${@:2}" "$1" >got || return 1
+        cmp expected got || fail "$*: $offset:$length"
+    done
+    offset=$((RANDOM * 100 + 1))
+    tail -c $offset plain >expected
+    "$GZLZSS" "--range=-$offset:" "${@:2}" "$1" | cmp - expected || fail "$*: -$offset:"
+    "$GZLZSS" --range=-1K:100 "${@:2}" "$1" | cmp - <(part $((size - 1024)) 100)
+    # Longer ranges are decompressed by several threads.
+    "$GZLZSS" --range=4500000:7000000 "${@:2}" "$1" | cmp - <(part 4500000 7000000) || fail "$*: long"
+    "$GZLZSS" --range=5M: "${@:2}" "$1" | cmp - <(part $((5 << 20)) "$size") || fail "$*: 5M:"
+    GZLZSS_TEST_REGION=30000 "$GZLZSS" --range=6M: "${@:2}" "$1" |
+        cmp - <(part $((6 << 20)) "$size") || fail "$*: 6M:"
+    "$GZLZSS" -p1 --range=4500000: "${@:2}" "$1" | cmp - <(part 4500000 "$size") || fail "$*: -p1"
+    "$GZLZSS" --range=:5 --range=11M:1K "${@:2}" "$1" |
+        cmp - <(part 0 5; part $((11 << 20)) 1024)
+}
+
+@test "ranges are right, whatever made the file" {
+    local file
+    for file in *.gz; do
+        try_ranges "$file"
+    done
+}
+
+@test "ranges are right by an index of each format" {
+    local file
+    for file in *.gz; do
+        "$GZLZSS" -t --index "$file"
+        "$GZLZSS" -t "--index-file=$file.gzidx" "$file"
+        try_ranges "$file"
+        try_ranges "$file" "--index-file=$file.gzidx"
+        "$GZLZSS" -v --range=9M:10 "$file" 2>stderr >got
+        stderr_is "${GZLZSS##*/}: $file: read by an index"
+        "$GZLZSS" -v --range=1: "$file" 2>stderr >got
+        stderr_is
+    done
+}
+
+@test "-v says why a range takes long" {
+    "$GZLZSS" -v --range=9M:10 rsyncable.gz 2>stderr >got
+    stderr_is "${GZLZSS##*/}: rsyncable.gz: no index and no marks: decompressed from the start"
+    "$GZLZSS" -v --range=9M:10 ours-1.gz 2>stderr >got
+    stderr_is "${GZLZSS##*/}: ours-1.gz: read by the marks between its segments"
+}
+
+@test "an index made while compressing is right" {
+    local option
+    for option in -1 -9 -0 '-b 64'; do
+        cp plain copy
+        # shellcheck disable=SC2086 # It may be two words.
+        "$GZLZSS" $option --index copy
+        [ -s copy.gz.gzi ]
+        try_ranges copy.gz
+        "$GZLZSS" -v --range=9M:10 copy.gz 2>stderr >got
+        stderr_is "${GZLZSS##*/}: copy.gz: read by an index"
+        rm copy.gz copy.gz.gzi
+    done
+    "$GZLZSS" -c --index-file=piped.gzi <plain >piped.gz
+    try_ranges piped.gz --index-file=piped.gzi
+}
+
+@test "an index made while decompressing is right, and does not change the output" {
+    local file
+    for file in ours-6.gz rsyncable.gz members.gz; do
+        "$GZLZSS" -dk -c --index "$file" | cmp - plain
+        try_ranges "$file"
+    done
+    "$GZLZSS" -dc --index-file=piped.gzi <rsyncable.gz | cmp - plain
+    try_ranges rsyncable.gz --index-file=piped.gzi
+    "$GZLZSS" -p1 -dc --index-file=alone.gzi rsyncable.gz | cmp - plain
+    try_ranges rsyncable.gz --index-file=alone.gzi
+}
+
+@test "an index takes a tenth of a percent of the file" {
+    local file index
+    for file in rsyncable.gz members.gz; do
+        "$GZLZSS" -t --index "$file"
+        index=$(wc -c <"$file.gzi")
+        [ "$index" -lt $(($(wc -c <"$file") / 500)) ] || fail "$file: $index bytes"
+    done
+}
+
+@test "a BGZF file gets bgzip's index" {
+    have bgzip || skip "bgzip is not installed"
+    bgzip -r -I theirs bgzip.gz
+    "$GZLZSS" -t --index bgzip.gz
+    cmp theirs bgzip.gz.gzi
+    "$GZLZSS" -dkc --index-file=ours bgzip.gz | cmp - plain
+    cmp theirs ours
+    try_ranges bgzip.gz --index-file=theirs
+    bgzip -b 7000000 -s 1000 -I ours -d -c bgzip.gz | cmp - <(part 7000000 1000)
+}
+
+@test "gztool reads our index, and we read gztool's" {
+    have gztool || skip "gztool is not installed"
+    local file
+    for file in ours-1.gz rsyncable.gz members.gz; do
+        "$GZLZSS" -t --index "$file"
+        gztool -W -v 0 -I "$file.gzi" -b 9000000 -r 1000 "$file" | cmp - <(part 9000000 1000)
+        gztool -v 0 -s 1 -i -I theirs "$file"
+        try_ranges "$file" --index-file=theirs
+        rm theirs
+    done
+}
+
+@test "lines are right, with an index and without" {
+    local file first count
+    sed 's/e/\n/g' plain >lines
+    printf 'no line feed' >>lines
+    "$GZLZSS" -c lines >lines.gz
+    cp lines.gz copy.gz
+    "$GZLZSS" -t --index lines.gz
+    for file in lines.gz copy.gz; do
+        while read -r first count; do
+            sed -n "$first,$((first + count - 1))p" lines >expected
+            "$GZLZSS" "--lines=$first:$count" "$file" | cmp - expected || fail "$first:$count"
+        done <<<"1 1
+2 1
+77777 3
+200000 1000"
+        "$GZLZSS" --lines=300000: "$file" | cmp - <(tail -n +300000 lines)
+        "$GZLZSS" --lines=:2 --range=-4: "$file" | cmp - <(head -n 2 lines; printf feed)
+        "$GZLZSS" --lines=99999999:1 "$file" | cmp - /dev/null
+    done
+    "$GZLZSS" -v --lines=300000:1 lines.gz 2>stderr >got
+    stderr_is "${GZLZSS##*/}: lines.gz: read by an index"
+}
+
+@test "ranges of a pipe are right" {
+    "$GZLZSS" --range=100:50 <rsyncable.gz | cmp - <(part 100 50)
+    # shellcheck disable=SC2002 # A pipe is what is tested.
+    cat rsyncable.gz | "$GZLZSS" --range=7M:50 | cmp - <(part $((7 << 20)) 50)
+    # shellcheck disable=SC2002
+    cat rsyncable.gz | "$GZLZSS" --range=-1M:50 | cmp - <(part $((size - (1 << 20))) 50)
+    # shellcheck disable=SC2002
+    ! cat rsyncable.gz | "$GZLZSS" --range=-2M: 2>stderr || fail "it cannot know the end"
+    stderr_is "${GZLZSS##*/}: stdin: a range from the end needs a regular file"
+}
+
+@test "every format: ranges, and indexes only of gzip's own" {
+    local format index
+    for format in bgzf zlib raw zip; do
+        "$GZLZSS" --format=$format -1 -b 60 -c plain >plain.$format
+        try_ranges plain.$format --format=$format
+        try_ranges plain.$format --format=$format -p1
+    done
+    try_ranges plain.bgzf
+    cp plain.zlib plain.zz
+    try_ranges plain.zz
+    for format in zlib raw zip; do
+        ends_with 1 "$GZLZSS" --index --format=$format plain
+        ends_with 1 "$GZLZSS" --range=1:1 --index-file=none --format=$format plain.$format
+    done
+    ends_with 1 "$GZLZSS" -t --index plain.zz
+    absent plain.zz.gzi
+    # The index of BGZF is the same, whether it is made with the file or afterwards.
+    "$GZLZSS" --index --format=bgzf -o out.gz plain
+    "$GZLZSS" -t --index-file=after out.gz
+    cmp out.gz.gzi after
+    "$GZLZSS" --index-file=after --range=-9: out.gz | cmp - <(tail -c 9 plain)
+    ends_with 1 "$GZLZSS" --index-file=index --format=bgzf -c plain
+    absent index
+}
+
+@test "parts go to the file of --output, which replaces no input" {
+    "$GZLZSS" --rm --range=100:50 -o out ours-6.gz
+    cmp out <(part 100 50)
+    [ -e ours-6.gz ]
+    mkdir d
+    cp ours-6.gz one.gz
+    cp ours-1.gz two.gz
+    "$GZLZSS" -p3 --range=100:50 --range=5:1 --output-dir=d one.gz two.gz
+    cat <(part 100 50) <(part 5 1) >expected
+    cmp d/one expected
+    cmp d/two expected
+}
+
+@test "ranges of older formats and of damaged files" {
+    printf hello | "$GZLZSS" >small.gz
+    "$GZLZSS" --range=1:3 small.gz | cmp - <(printf ell)
+    "$GZLZSS" --range=-3:2 small.gz | cmp - <(printf ll)
+    "$GZLZSS" --range=-100: small.gz | cmp - <(printf hello)
+    "$GZLZSS" --range=-0: small.gz | cmp - /dev/null
+    head -c 2000000 rsyncable.gz >cut.gz
+    "$GZLZSS" --range=1000:1000 cut.gz | cmp - <(part 1000 1000)
+    ends_with 1 "$GZLZSS" --range=11000000:10 cut.gz
+    stderr_is '' "${GZLZSS##*/}: cut.gz: unexpected end of file"
+    printf 'no gzip at all' >wrong.gz
+    ends_with 1 "$GZLZSS" --range=1:1 wrong.gz
+    stderr_is '' "${GZLZSS##*/}: wrong.gz: not in gzip format"
+    if have compress; then
+        head -c 100000 plain | compress -c >old.Z
+        "$GZLZSS" --range=5000:5000 old.Z | cmp - <(part 5000 5000)
+    fi
+}
+
+@test "an index that is wrong is an error if it was asked for, and else ignored" {
+    "$GZLZSS" -t --index rsyncable.gz
+    "$GZLZSS" -t --index members.gz
+    head -c 1000 rsyncable.gz.gzi >short
+    ends_with 1 "$GZLZSS" --range=9M:10 --index-file=short rsyncable.gz
+    stderr_is "${GZLZSS##*/}: short: the index is damaged"
+    ends_with 1 "$GZLZSS" --range=9M:10 --index-file=plain rsyncable.gz
+    stderr_is "${GZLZSS##*/}: plain: not an index that gzlzss reads"
+    ends_with 1 "$GZLZSS" --range=9M:10 --index-file=missing rsyncable.gz
+    stderr_is "${GZLZSS##*/}: missing: No such file or directory"
+
+    # The index of another file.
+    ends_with 0 "$GZLZSS" --range=11M:10 --index-file=members.gz.gzi rsyncable.gz
+    cmp stdout <(part $((11 << 20)) 10)
+    stderr_is "${GZLZSS##*/}: rsyncable.gz: the index does not fit it, so it is decompressed from the start"
+
+    cp short rsyncable.gz.gzi
+    ends_with 0 "$GZLZSS" --range=9M:10 rsyncable.gz
+    cmp stdout <(part $((9 << 20)) 10)
+    stderr_is "${GZLZSS##*/}: rsyncable.gz.gzi: the index is damaged, so it is ignored"
+
+    touch -d '2001-01-01' members.gz.gzi
+    ends_with 0 "$GZLZSS" --range=9M:10 members.gz
+    cmp stdout <(part $((9 << 20)) 10)
+    stderr_is "${GZLZSS##*/}: members.gz.gzi: the index is older than the file, so it is ignored"
+}
+
+@test "an index never replaces the file itself" {
+    cp ours-6.gz a.gz
+    ends_with 1 "$GZLZSS" -t --index-file=a.gz a.gz
+    cmp a.gz ours-6.gz
+    cp plain b
+    ends_with 1 "$GZLZSS" --index-file=b b
+    cmp plain b
+    ends_with 1 "$GZLZSS" --index-file=b.gz b
+    cmp plain b
+    absent b.gz
+}
+
+@test "wrong ranges and combinations are errors" {
+    local range
+    for range in '' 5 5:x x:5 :-5 5:5:5 1Q:5 '5 :5' 99999999999999999999:1 9000000000G:1; do
+        ends_with 1 "$GZLZSS" "--range=$range" ours-6.gz
+        stderr_is "${GZLZSS##*/}: invalid range '$range': give OFFSET:LENGTH (bytes, or as 64K, 2M, 1G)"
+    done
+    for range in '' 0:1 -1:1 5:x 1K:1; do
+        ends_with 1 "$GZLZSS" "--lines=$range" ours-6.gz
+        stderr_is "${GZLZSS##*/}: invalid lines '$range': give FIRST:COUNT, from 1 on"
+    done
+    ends_with 1 "$GZLZSS" -t --range=1:1 ours-6.gz
+    ends_with 1 "$GZLZSS" -l --range=1:1 ours-6.gz
+    ends_with 1 "$GZLZSS" -l --index ours-6.gz
+    ends_with 1 "$GZLZSS" --index --range=1:1 ours-6.gz
+    ends_with 1 "$GZLZSS" --index-file=x -t ours-6.gz ours-1.gz
+    ends_with 1 "$GZLZSS" --rsyncable --index plain
+    ends_with 1 "$GZLZSS" --index -c plain
+    [ -e ours-6.gz ]
+}

@@ -1,0 +1,619 @@
+/*
+ * test_access.c - reading at any place: kinds of files, indexes good and damaged, threads
+ *
+ * FUZZ_SECONDS=N in the environment: damages indexes for N seconds, in new ways on each run.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+#include <zlib.h>
+
+#include "access/builder.h"
+#include "access/layout.h"
+#include "access/reader.h"
+#include "tests/unit/inputs.h"
+#include "tests/unit/streams.h"
+
+#define SIZE ((size_t)1500 * 1000)
+
+static uint8_t *data;
+
+/* --- Files ---------------------------------------------------------------------------------- */
+
+static const uint8_t plain_header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
+
+static void add_le32(struct bytes *b, uint32_t value)
+{
+    const uint8_t bytes[] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
+                             (uint8_t)(value >> 24)};
+
+    add(b, bytes, sizeof(bytes));
+}
+
+/* Adds in[0..len) as DEFLATE data.  After each `segment` bytes comes a mark, if `segment` is not 0.
+ * is_stored: without compression. */
+static void add_deflate(struct bytes *b, const uint8_t *in, size_t len, size_t segment,
+                        bool is_stored)
+{
+    /* The second of the two empty blocks of a mark. */
+    static const uint8_t empty[] = {0, 0, 0, 0xff, 0xff};
+    uint8_t *out = unit_need(malloc(2 * len + 1000));
+    z_stream s = {0};
+
+    if (deflateInit2(&s, is_stored ? 0 : 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        abort();
+    do {
+        const size_t n = segment > 0 && len > segment ? segment : len;
+
+        s.next_in = (uint8_t *)in;
+        s.avail_in = (uInt)n;
+        s.next_out = out;
+        s.avail_out = (uInt)(2 * len + 1000);
+        deflate(&s, n < len ? Z_FULL_FLUSH : Z_FINISH);
+        add(b, out, (size_t)(s.next_out - out));
+        if (n < len)
+            add(b, empty, sizeof(empty));
+        in += n;
+        len -= n;
+    } while (len > 0);
+    deflateEnd(&s);
+    free(out);
+}
+
+static void add_trailer(struct bytes *b, const uint8_t *in, size_t len)
+{
+    add_le32(b, (uint32_t)crc32(0, in, (uInt)len));
+    add_le32(b, (uint32_t)len);
+}
+
+static void add_member(struct bytes *b, const uint8_t *in, size_t len, size_t segment)
+{
+    add(b, plain_header, sizeof(plain_header));
+    add_deflate(b, in, len, segment, false);
+    add_trailer(b, in, len);
+}
+
+/* Adds a member of BGZF. */
+static void add_bgzf(struct bytes *b, const uint8_t *in, size_t len)
+{
+    uint8_t header[] = {0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 255, 6, 0, 'B', 'C', 2, 0, 0, 0};
+    const size_t start = b->len;
+    size_t size;
+
+    add(b, header, sizeof(header));
+    add_deflate(b, in, len, 0, false);
+    add_trailer(b, in, len);
+    size = b->len - start - 1;
+    b->data[start + 16] = (uint8_t)size;
+    b->data[start + 17] = (uint8_t)(size >> 8);
+}
+
+enum kind { ONE_MEMBER, MEMBERS, MARKS, BGZF, KINDS };
+
+static struct bytes make_file(enum kind kind)
+{
+    struct bytes b = {0};
+
+    switch (kind) {
+    case ONE_MEMBER:
+        add_member(&b, data, SIZE, 0);
+        break;
+    case MEMBERS:
+        add_member(&b, data, 400 * 1000, 0);
+        add_member(&b, data, 0, 0);
+        add_member(&b, data + 400 * 1000, 700 * 1000, 65536);
+        add_member(&b, data + 1100 * 1000, SIZE - 1100 * 1000, 0);
+        break;
+    case MARKS:
+        add_member(&b, data, SIZE, 65536);
+        break;
+    default:
+        for (size_t at = 0; at < SIZE; at += 60000)
+            add_bgzf(&b, data + at, SIZE - at < 60000 ? SIZE - at : 60000);
+        add_bgzf(&b, data, 0);
+    }
+    return b;
+}
+
+static struct access_source source_of(const struct bytes *b)
+{
+    return (struct access_source){.fd = -1, .memory = b->data, .size = b->len};
+}
+
+/* --- Reading -------------------------------------------------------------------------------- */
+
+/* Whether a read from `offset` gives the data's bytes. */
+static bool reads_right(struct access_reader *r, uint64_t offset, size_t len)
+{
+    const size_t behind = offset < SIZE ? SIZE - (size_t)offset : 0;
+    const size_t expected = len < behind ? len : behind;
+    uint8_t *buf = unit_need(malloc(len + 1));
+    size_t done = 0;
+    bool is = access_read(r, buf, len, offset, &done, NULL) == GZ_OK && done == expected &&
+              (expected == 0 || memcmp(buf, data + offset, expected) == 0);
+
+    free(buf);
+    return is;
+}
+
+static size_t random_length(uint64_t *state)
+{
+    return unit_below(state, 2) == 0 ? unit_below(state, 100) : unit_below(state, 200 * 1000);
+}
+
+static void read_at_random(struct access_reader *r, uint64_t seed, int times)
+{
+    uint64_t state = seed, size = 0;
+
+    for (int i = 0; i < times; i++)
+        CHECK(reads_right(r, unit_below(&state, SIZE + 100), random_length(&state)));
+    CHECK_EQ(access_size(r, &size, NULL), GZ_OK);
+    CHECK_EQ(size, SIZE);
+    CHECK(reads_right(r, SIZE - 10, 20));
+    CHECK(reads_right(r, UINT64_MAX - 5, 20));
+}
+
+static const enum access_hints kind_hints[] = {
+    [ONE_MEMBER] = ACCESS_NOTHING,
+    [MEMBERS] = ACCESS_NOTHING,
+    [MARKS] = ACCESS_MARKS,
+    [BGZF] = ACCESS_BGZF,
+};
+
+static void test_kinds(void)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct bytes file = make_file((enum kind)kind);
+        const struct access_source source = source_of(&file);
+        struct access_reader *r = unit_need(access_open(&source));
+
+        read_at_random(r, 1, 100);
+        CHECK_EQ(access_look(r), kind_hints[kind]);
+        access_close(r);
+        drop(&file);
+    }
+}
+
+/* A program that reads a file in order does not decode it again and again: that would take minutes
+ * here. */
+static void test_in_order(void)
+{
+    struct bytes file = make_file(ONE_MEMBER);
+    const struct access_source source = source_of(&file);
+    struct access_reader *r = unit_need(access_open(&source));
+
+    for (size_t at = 0; at < SIZE; at += 17)
+        if (!CHECK(reads_right(r, at, 17)))
+            break;
+    access_close(r);
+    drop(&file);
+}
+
+static void *read_in_thread(void *r)
+{
+    uint64_t state = (uintptr_t)&state;
+    bool ok = true;
+
+    for (int i = 0; i < 50; i++)
+        ok = reads_right(r, unit_below(&state, SIZE), random_length(&state)) && ok;
+    return ok ? r : NULL;
+}
+
+static void test_threads(void)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct bytes file = make_file((enum kind)kind);
+        const struct access_source source = source_of(&file);
+        struct access_reader *r = unit_need(access_open(&source));
+        pthread_t threads[6];
+
+        for (int i = 0; i < 6; i++)
+            if (pthread_create(&threads[i], NULL, read_in_thread, r) != 0)
+                abort();
+        for (int i = 0; i < 6; i++) {
+            void *result;
+
+            pthread_join(threads[i], &result);
+            CHECK(result == r);
+        }
+        access_close(r);
+        drop(&file);
+    }
+}
+
+/* --- Damaged and odd files ------------------------------------------------------------------ */
+
+static void test_damaged(void)
+{
+    struct bytes file = make_file(ONE_MEMBER);
+    const struct access_source whole = source_of(&file), part = {-1, file.data, file.len / 2};
+    struct access_reader *r = unit_need(access_open(&part));
+    uint8_t buf[1000];
+    size_t done;
+
+    CHECK(reads_right(r, 1000, 1000));
+    CHECK_EQ(access_read(r, buf, sizeof(buf), SIZE - 1000, &done, NULL), GZ_TRUNCATED);
+    CHECK(reads_right(r, 500 * 1000, 1000));
+    access_close(r);
+
+    file.data[file.len - 8] ^= 1;
+    r = unit_need(access_open(&whole));
+    CHECK_EQ(access_read(r, buf, sizeof(buf), SIZE - 1000, &done, NULL), GZ_OK);
+    CHECK_EQ(access_read(r, buf, sizeof(buf), SIZE - 500, &done, NULL), GZ_BAD_CRC);
+    access_close(r);
+
+    file.data[0] = 'x';
+    r = unit_need(access_open(&whole));
+    CHECK_EQ(access_read(r, buf, sizeof(buf), 0, &done, NULL), GZ_NOT_GZIP);
+    access_close(r);
+    drop(&file);
+}
+
+/* Bytes after the last member are no data. */
+static void test_garbage(void)
+{
+    struct bytes file = make_file(MEMBERS);
+    struct access_source source;
+    struct access_reader *r;
+
+    add(&file, "\0\0\0\0", 4);
+    for (int i = 0; i < 2; i++) {
+        source = source_of(&file);
+        r = unit_need(access_open(&source));
+        read_at_random(r, 4, 10);
+        access_close(r);
+        add(&file, "garbage", 7);
+    }
+    drop(&file);
+}
+
+/* Marks between segments of different lengths, or within stored data, mislead nobody. */
+static void test_odd_marks(void)
+{
+    static const size_t ends[][5] = {{65536, 130000, 260000, 300000, 1000 * 1000},
+                                     {65536, 131072, 196608, 250000, 327680},
+                                     {1024, 2048, 1000000, 1001024, 1002048}};
+
+    for (int i = 0; i < 3; i++) {
+        struct bytes file = {0};
+        struct access_source source;
+        struct access_reader *r;
+        z_stream s = {0};
+        uint8_t *out = unit_need(malloc(2 * SIZE));
+        size_t at = 0;
+
+        add(&file, plain_header, sizeof(plain_header));
+        if (deflateInit2(&s, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+            abort();
+        for (int k = 0; k <= 5; k++) {
+            const size_t end = k < 5 ? ends[i][k] : SIZE;
+
+            s.next_in = data + at;
+            s.avail_in = (uInt)(end - at);
+            s.next_out = out;
+            s.avail_out = 2 * SIZE;
+            deflate(&s, k < 5 ? Z_FULL_FLUSH : Z_FINISH);
+            add(&file, out, (size_t)(s.next_out - out));
+            if (k < 5)
+                add(&file, "\0\0\0\xff\xff", 5);
+            at = end;
+        }
+        deflateEnd(&s);
+        free(out);
+        add_trailer(&file, data, SIZE);
+        source = source_of(&file);
+        r = unit_need(access_open(&source));
+        read_at_random(r, 6, 30);
+        CHECK(access_look(r) != ACCESS_MARKS);
+        access_close(r);
+        drop(&file);
+    }
+}
+
+/* A stored .gz with marks in a .gz: the marks are none of the outer file. */
+static void test_inner_marks(void)
+{
+    struct bytes inner = make_file(MARKS), outer = {0};
+    struct access_source source;
+    struct access_reader *r;
+    uint8_t buf[1000];
+    uint64_t bit, len;
+    size_t done;
+
+    add(&outer, plain_header, sizeof(plain_header));
+    add_deflate(&outer, inner.data, inner.len, 0, true);
+    add_trailer(&outer, inner.data, inner.len);
+    source = source_of(&outer);
+    CHECK_EQ(access_marks_tail(&source, 1000, &bit, &len), ACCESS_LAYOUT_NONE);
+    r = unit_need(access_open(&source));
+    for (size_t at = 0; at + sizeof(buf) < inner.len; at += 50000) {
+        CHECK_EQ(access_read(r, buf, sizeof(buf), at, &done, NULL), GZ_OK);
+        CHECK(done == sizeof(buf) && memcmp(buf, inner.data + at, done) == 0);
+    }
+    access_close(r);
+    drop(&inner);
+    drop(&outer);
+}
+
+static void test_tail(void)
+{
+    struct bytes file = make_file(MARKS);
+    const struct access_source source = source_of(&file);
+    const size_t segments = SIZE / 65536;
+    uint64_t bit, len;
+
+    CHECK_EQ(access_marks_tail(&source, 1000, &bit, &len), ACCESS_LAYOUT_FOUND);
+    CHECK_EQ(len, SIZE - segments * 65536);
+    CHECK_EQ(access_marks_tail(&source, 300 * 1000, &bit, &len), ACCESS_LAYOUT_FOUND);
+    CHECK_EQ(len, SIZE - (segments - 4) * 65536);
+    CHECK_EQ(access_marks_tail(&source, SIZE, &bit, &len), ACCESS_LAYOUT_NONE);
+    drop(&file);
+}
+
+/* --- Indexes -------------------------------------------------------------------------------- */
+
+static bool put(void *ctx, const void *bytes, size_t len)
+{
+    add(ctx, bytes, len);
+    return true;
+}
+
+/* The index of a file, in a format. */
+static struct bytes make_index(const struct bytes *file, enum access_format format)
+{
+    const struct access_source source = source_of(file);
+    struct access_reader *r = unit_need(access_open(&source));
+    struct bytes index = {0};
+    uint64_t size;
+
+    CHECK_EQ(access_size(r, &size, NULL), GZ_OK);
+    CHECK(access_export(r, format, put, &index));
+    access_close(r);
+    return index;
+}
+
+static const enum access_format formats[] = {ACCESS_GZTOOL, ACCESS_INDEXED_GZIP};
+
+static void test_indexes(void)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct bytes file = make_file((enum kind)kind);
+        const struct access_source source = source_of(&file);
+
+        for (int i = 0; i < 2; i++) {
+            struct bytes index = make_index(&file, formats[i]), again;
+            const struct access_source index_source = source_of(&index);
+            struct access_reader *r = unit_need(access_open(&source));
+
+            CHECK_EQ(access_use_index(r, &index_source), ACCESS_INDEX_OK);
+            read_at_random(r, 2, 50);
+            CHECK_EQ(access_look(r), ACCESS_INDEX);
+            access_close(r);
+
+            /* The index that a reader with an index writes is good, too. */
+            r = unit_need(access_open(&source));
+            again = (struct bytes){0};
+            CHECK_EQ(access_use_index(r, &index_source), ACCESS_INDEX_OK);
+            CHECK(access_export(r, formats[i], put, &again));
+            CHECK(same(&again, &index));
+            access_close(r);
+            drop(&again);
+            drop(&index);
+        }
+        drop(&file);
+    }
+}
+
+/* An index made while compat/ decodes, with line numbers. */
+struct built_io {
+    struct access_builder *b;
+    const struct bytes *file;
+    size_t at;
+    struct bytes out;
+};
+
+static int write_built(void *ctx, const void *buf, size_t len)
+{
+    struct built_io *io = ctx;
+
+    access_builder_wrote(io->b, buf, len);
+    add(&io->out, buf, len);
+    return 0;
+}
+
+static ssize_t read_built(void *ctx, void *buf, size_t len)
+{
+    struct built_io *io = ctx;
+    const size_t left = io->file->len - io->at, n = len < left ? len : left;
+
+    memcpy(buf, io->file->data + io->at, n);
+    io->at += n;
+    return (ssize_t)n;
+}
+
+static void test_lines(void)
+{
+    for (int kind = 0; kind < MARKS + 1; kind++) {
+        struct bytes file = make_file((enum kind)kind), index = {0};
+        const struct access_source source = source_of(&file);
+        struct built_io io = {.file = &file};
+        struct gz_info info;
+        struct access_source index_source;
+        struct access_reader *r;
+        struct gz_ahead ahead;
+        struct gz_io gz = {.read = read_built, .write = write_built, .ctx = &io};
+
+        io.b = unit_need(access_builder_new(&source));
+        ahead = access_builder_ahead(io.b, NULL);
+        gz.ahead = &ahead;
+        CHECK_EQ(gz_decompress(&gz, &info), GZ_OK);
+        CHECK(io.out.len == SIZE && memcmp(io.out.data, data, SIZE) == 0);
+        CHECK(access_builder_write(io.b, ACCESS_GZTOOL, file.len, SIZE, put, &index));
+        access_builder_free(io.b);
+        index_source = source_of(&index);
+        r = unit_need(access_open(&source));
+        CHECK_EQ(access_use_index(r, &index_source), ACCESS_INDEX_OK);
+        for (uint64_t line = 1; line < 1000; line += 90) {
+            struct access_stretch t;
+            uint64_t lines = 0;
+
+            CHECK(access_find_line(r, line, &t));
+            CHECK(t.lines_from < line && t.lines_to >= line && t.to <= SIZE);
+            for (size_t i = 0; i < t.to && i < SIZE; i++) {
+                if (i == t.from)
+                    CHECK_EQ(lines, t.lines_from);
+                lines += data[i] == '\n';
+            }
+            CHECK_EQ(lines, t.lines_to);
+        }
+        read_at_random(r, 3, 20);
+        access_close(r);
+        drop(&io.out);
+        drop(&index);
+        drop(&file);
+    }
+}
+
+/* Bytes of an index that may be damaged without anybody being able to notice: the windows of
+ * indexed_gzip's format, which have no checksum. */
+static size_t checkable(const struct bytes *index, enum access_format format)
+{
+    return format == ACCESS_INDEXED_GZIP ? 35 + 18 * (size_t)index->data[31] : index->len;
+}
+
+/* Damages a copy of the index: flips bits, sets bytes, cuts it off, or adds to it. */
+static struct bytes damaged(const struct bytes *index, size_t most, uint64_t *state)
+{
+    struct bytes copy = {0};
+
+    add(&copy, index->data, index->len);
+    switch (unit_below(state, 8)) {
+    case 0:
+        copy.len = unit_below(state, copy.len);
+        break;
+    case 1:
+        add(&copy, index->data, 1 + unit_below(state, index->len));
+        break;
+    default:
+        for (uint64_t n = 1 + unit_below(state, 3); n > 0; n--) {
+            uint8_t *at = &copy.data[unit_below(state, most)];
+
+            *at = unit_below(state, 2) == 0 ? (uint8_t)unit_rand(state)
+                                            : *at ^ (uint8_t)(1 << unit_below(state, 8));
+        }
+    }
+    return copy;
+}
+
+/* What became of damaged indexes. */
+struct fates {
+    int used, dropped, refused;
+};
+
+/* Reads by damaged copies of the index. */
+static void read_by_damaged(const struct bytes *file, const struct bytes *index, size_t most,
+                            int times, uint64_t *state, struct fates *fates)
+{
+    const struct access_source source = source_of(file);
+
+    for (int i = 0; i < times; i++) {
+        struct bytes bad = damaged(index, most, state);
+        const struct access_source bad_source = source_of(&bad);
+        struct access_reader *r = unit_need(access_open(&source));
+
+        if (access_use_index(r, &bad_source) == ACCESS_INDEX_OK)
+            fates->used++;
+        else
+            fates->refused++;
+        for (int n = 0; n < 5; n++)
+            CHECK(reads_right(r, unit_below(state, SIZE), 1000));
+        if (unit_below(state, 8) == 0)
+            read_at_random(r, unit_rand(state), 1);
+        fates->dropped += access_look(r) == ACCESS_WRONG_HINTS;
+        access_close(r);
+        drop(&bad);
+    }
+}
+
+/* An index that is damaged gives an error, or does not matter. */
+static void test_damaged_indexes(void)
+{
+    const char *seconds = getenv("FUZZ_SECONDS");
+    const time_t end = time(NULL) + (seconds != NULL ? atoi(seconds) : 0);
+    uint64_t state = seconds != NULL ? (uint64_t)time(NULL) : 9;
+    struct fates fates = {0};
+
+    do {
+        for (int kind = 0; kind < KINDS; kind++) {
+            struct bytes file = make_file((enum kind)kind);
+
+            for (int i = 0; i < 2; i++) {
+                struct bytes index = make_index(&file, formats[i]);
+                const size_t most = kind == BGZF ? index.len : checkable(&index, formats[i]);
+
+                read_by_damaged(&file, &index, most, UNIT_SANITIZED ? 30 : 100, &state, &fates);
+                drop(&index);
+            }
+            drop(&file);
+        }
+    } while (time(NULL) < end);
+    CHECK(fates.used > 0 && fates.dropped > 0 && fates.refused > 0);
+}
+
+/* The index of another file of the same length. */
+static void test_other_index(void)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct bytes file = make_file((enum kind)kind), other, index;
+        struct access_source source = source_of(&file), index_source;
+        struct access_reader *r;
+
+        for (int i = 0; i < 2; i++) {
+            index = make_index(&file, formats[i]);
+            index_source = source_of(&index);
+            memmove(data, data + 1, SIZE - 1);
+            other = make_file((enum kind)kind);
+            /* Make it as long as the first. */
+            while (other.len < file.len)
+                add(&other, "", 1);
+            source = (struct access_source){-1, other.data, other.len};
+            r = unit_need(access_open(&source));
+            access_use_index(r, &index_source);
+            read_at_random(r, 5, 30);
+            access_close(r);
+            drop(&other);
+            drop(&index);
+            drop(&file);
+            file = make_file((enum kind)kind);
+        }
+        drop(&file);
+    }
+}
+
+int main(void)
+{
+    uint64_t state = 1;
+
+    data = unit_need(malloc(SIZE));
+    fill_words(data, SIZE, &state);
+    for (size_t i = 0; i < SIZE; i += 1 + unit_below(&state, 1000))
+        data[i] = '\n';
+    for (size_t i = 0; i < SIZE; i += 1 + unit_below(&state, 30))
+        data[i] = (uint8_t)unit_rand(&state);
+    RUN(test_kinds);
+    RUN(test_in_order);
+    RUN(test_threads);
+    RUN(test_damaged);
+    RUN(test_garbage);
+    RUN(test_odd_marks);
+    RUN(test_inner_marks);
+    RUN(test_tail);
+    RUN(test_indexes);
+    RUN(test_lines);
+    RUN(test_damaged_indexes);
+    RUN(test_other_index);
+    free(data);
+    return unit_done();
+}

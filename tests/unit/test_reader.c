@@ -1,0 +1,276 @@
+/*
+ * test_reader.c - the library's readers, as a program uses them
+ *
+ * test_access.c tests what they stand on, with more kinds of files and with damaged indexes.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "include/gzlzss.h"
+#include "tests/unit/inputs.h"
+
+#define SEGMENT ((size_t)64 << 10)
+#define SIZE (200 * SEGMENT + 4321)
+
+static uint8_t *data, *packed;
+static size_t packed_len;
+static gzlzss *z;
+
+static void make(void)
+{
+    gzlzss_options o = GZLZSS_OPTIONS_INIT;
+    uint64_t state = 5;
+
+    data = unit_need(malloc(SIZE));
+    fill_words(data, SIZE, &state);
+    o.level = 1;
+    o.threads = 2;
+    o.backend = GZLZSS_CPU;
+    o.segment_size = SEGMENT;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+    packed_len = gzlzss_bound(z, SIZE);
+    packed = unit_need(malloc(packed_len));
+    CHECK_EQ(gzlzss_compress(z, packed, &packed_len, data, SIZE, NULL), GZLZSS_OK);
+}
+
+static gzlzss_reader *reader(void)
+{
+    gzlzss_reader *r;
+
+    CHECK_EQ(gzlzss_reader_memory(&r, z, packed, packed_len, NULL), GZLZSS_OK);
+    return unit_need(r);
+}
+
+static bool reads_right(gzlzss_reader *r, uint64_t offset, size_t len)
+{
+    const size_t behind = offset < SIZE ? SIZE - (size_t)offset : 0;
+    const size_t expected = len < behind ? len : behind;
+    uint8_t *buf = unit_need(malloc(len + 1));
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    const bool is = gzlzss_reader_read(r, buf, &len, offset, &call) == GZLZSS_OK &&
+                    len == expected && call.out_bytes == len &&
+                    (len == 0 || memcmp(buf, data + offset, len) == 0);
+
+    free(buf);
+    return is;
+}
+
+static void read_at_random(gzlzss_reader *r, int times)
+{
+    uint64_t state = 7, size = 0;
+
+    for (int i = 0; i < times; i++)
+        CHECK(reads_right(r, unit_below(&state, SIZE + 10), unit_below(&state, 100 * 1000)));
+    CHECK(reads_right(r, 0, 0));
+    CHECK_EQ(gzlzss_reader_size(r, &size, NULL), GZLZSS_OK);
+    CHECK_EQ(size, SIZE);
+}
+
+static void test_memory(void)
+{
+    gzlzss_reader *r = reader();
+
+    read_at_random(r, 50);
+    gzlzss_reader_free(r);
+}
+
+static void test_descriptor(void)
+{
+    FILE *file = unit_need(tmpfile());
+    gzlzss_reader *r;
+    int pipe_ends[2];
+
+    CHECK(fwrite(packed, 1, packed_len, file) == packed_len && fflush(file) == 0);
+    CHECK_EQ(lseek(fileno(file), 3, SEEK_SET), 3);
+    CHECK_EQ(gzlzss_reader_fd(&r, z, fileno(file), NULL), GZLZSS_OK);
+    read_at_random(r, 50);
+    CHECK_EQ(lseek(fileno(file), 0, SEEK_CUR), 3);
+    gzlzss_reader_free(r);
+    fclose(file);
+    CHECK_EQ(gzlzss_reader_fd(&r, z, -1, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK(r == NULL);
+    CHECK_EQ(pipe(pipe_ends), 0);
+    CHECK_EQ(gzlzss_reader_fd(&r, z, pipe_ends[0], NULL), GZLZSS_ERROR_ARGUMENT);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+}
+
+static void *read_in_thread(void *r)
+{
+    read_at_random(r, 30);
+    return NULL;
+}
+
+static void test_threads(void)
+{
+    gzlzss_reader *r = reader();
+    pthread_t threads[4];
+
+    for (int i = 0; i < 4; i++)
+        if (pthread_create(&threads[i], NULL, read_in_thread, r) != 0)
+            abort();
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    gzlzss_reader_free(r);
+}
+
+static void test_index(void)
+{
+    for (int format = GZLZSS_INDEX_GZTOOL; format <= GZLZSS_INDEX_INDEXED_GZIP; format++) {
+        gzlzss_reader *r = reader();
+        size_t len = 0, less;
+        uint8_t *index;
+        FILE *file = unit_need(tmpfile());
+
+        CHECK_EQ(gzlzss_reader_export(r, (gzlzss_index_format)format, NULL, &len, NULL),
+                 GZLZSS_ERROR_ROOM);
+        CHECK(len > 0);
+        index = unit_need(malloc(len));
+        less = len - 1;
+        CHECK_EQ(gzlzss_reader_export(r, (gzlzss_index_format)format, index, &less, NULL),
+                 GZLZSS_ERROR_ROOM);
+        CHECK_EQ(less, len);
+        CHECK_EQ(gzlzss_reader_export(r, (gzlzss_index_format)format, index, &less, NULL),
+                 GZLZSS_OK);
+        CHECK_EQ(less, len);
+        gzlzss_reader_free(r);
+
+        r = reader();
+        CHECK_EQ(gzlzss_reader_index(r, index, len - 1, NULL), GZLZSS_ERROR_DATA);
+        CHECK_EQ(gzlzss_reader_index(r, data, len, NULL), GZLZSS_ERROR_FORMAT);
+        CHECK_EQ(gzlzss_reader_index(r, index, len, NULL), GZLZSS_OK);
+        read_at_random(r, 30);
+        gzlzss_reader_free(r);
+
+        CHECK(fwrite(index, 1, len, file) == len && fflush(file) == 0);
+        r = reader();
+        CHECK_EQ(gzlzss_reader_index_fd(r, -1, NULL), GZLZSS_ERROR_ARGUMENT);
+        CHECK_EQ(gzlzss_reader_index_fd(r, fileno(file), NULL), GZLZSS_OK);
+        read_at_random(r, 30);
+        gzlzss_reader_free(r);
+        fclose(file);
+        free(index);
+    }
+}
+
+static void test_errors(void)
+{
+    gzlzss_reader *r = reader();
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    uint64_t size;
+    uint8_t byte;
+    size_t len = 1;
+
+    CHECK_EQ(gzlzss_reader_memory(NULL, z, packed, 1, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_reader_fd(NULL, z, 0, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_reader_read(NULL, &byte, &len, 0, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(len, 0);
+    len = 1;
+    CHECK_EQ(gzlzss_reader_read(r, NULL, &len, 0, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_reader_read(r, &byte, NULL, 0, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_reader_size(r, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_reader_size(NULL, &size, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_reader_index(r, NULL, 1, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_reader_export(r, GZLZSS_INDEX_GZTOOL, NULL, NULL, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK_EQ(gzlzss_reader_export(r, (gzlzss_index_format)7, &byte, &len, NULL),
+             GZLZSS_ERROR_ARGUMENT);
+    call.size = 1;
+    len = 1;
+    CHECK_EQ(gzlzss_reader_read(r, &byte, &len, 0, &call), GZLZSS_ERROR_ARGUMENT);
+    gzlzss_reader_free(r);
+    gzlzss_reader_free(NULL);
+    CHECK_EQ(gzlzss_reader_memory(&r, NULL, packed, packed_len, NULL), GZLZSS_ERROR_ARGUMENT);
+    CHECK(r == NULL);
+
+    /* Other formats, and damage. */
+    CHECK_EQ(gzlzss_reader_memory(&r, z, data, SIZE, NULL), GZLZSS_OK);
+    len = 1;
+    CHECK_EQ(gzlzss_reader_read(r, &byte, &len, 0, NULL), GZLZSS_ERROR_FORMAT);
+    gzlzss_reader_free(r);
+    CHECK_EQ(gzlzss_reader_memory(&r, z, packed, packed_len - 1, NULL), GZLZSS_OK);
+    CHECK_EQ(gzlzss_reader_size(r, &size, NULL), GZLZSS_ERROR_TRUNCATED);
+    CHECK(reads_right(r, SIZE / 2, 1000));
+    gzlzss_reader_free(r);
+    CHECK_EQ(gzlzss_reader_memory(&r, z, NULL, 0, NULL), GZLZSS_OK);
+    CHECK_EQ(gzlzss_reader_size(r, &size, NULL), GZLZSS_ERROR_FORMAT);
+    gzlzss_reader_free(r);
+}
+
+/* Cancels all calls, again and again, until told to stop. */
+static _Atomic bool stops;
+
+static void *cancel_in_thread(void *ctx)
+{
+    (void)ctx;
+    while (!stops)
+        gzlzss_cancel(z, NULL);
+    return NULL;
+}
+
+static void test_cancel(void)
+{
+    gzlzss_status status = GZLZSS_OK;
+    pthread_t thread;
+
+    stops = false;
+    if (pthread_create(&thread, NULL, cancel_in_thread, NULL) != 0)
+        abort();
+    /* Which read the other thread meets depends on time. */
+    while (status == GZLZSS_OK) {
+        gzlzss_reader *r = NULL;
+        uint64_t size;
+
+        status = gzlzss_reader_memory(&r, z, packed, packed_len - 8, NULL);
+        if (status == GZLZSS_OK)
+            status = gzlzss_reader_size(r, &size, NULL);
+        if (status == GZLZSS_ERROR_TRUNCATED)
+            status = GZLZSS_OK;
+        gzlzss_reader_free(r);
+    }
+    CHECK_EQ(status, GZLZSS_ERROR_CANCELLED);
+    stops = true;
+    pthread_join(thread, NULL);
+}
+
+static void test_fork(void)
+{
+    gzlzss_reader *r = reader();
+    int status = 1;
+    pid_t child;
+
+    CHECK(reads_right(r, 5, 5));
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        uint8_t byte;
+        size_t len = 1;
+        const bool ok = gzlzss_reader_read(r, &byte, &len, 0, NULL) == GZLZSS_ERROR_FORKED;
+
+        gzlzss_reader_free(r);
+        _exit(ok ? 0 : 1);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(reads_right(r, 50, 5));
+    gzlzss_reader_free(r);
+}
+
+int main(void)
+{
+    make();
+    RUN(test_memory);
+    RUN(test_descriptor);
+    RUN(test_threads);
+    RUN(test_index);
+    RUN(test_errors);
+    RUN(test_cancel);
+    RUN(test_fork);
+    gzlzss_free(z);
+    free(packed);
+    free(data);
+    return unit_done();
+}
