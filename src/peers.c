@@ -131,3 +131,15 @@ const struct peer_option *peers_letter(const struct peer *p, int letter)
             return &p->options[i];
     return NULL;
 }
+
+bool peers_is_cat(const char *program)
+{
+    return strcmp(program, "gzcat") == 0 || strcmp(program, "gzlzsscat") == 0 ||
+           (program[0] != '\0' && strcmp(program + 1, "cat") == 0);
+}
+
+bool peers_decompresses(const char *program)
+{
+    return peers_is_cat(program) || strncmp(program, "un", 2) == 0 ||
+           strncmp(program, "gun", 3) == 0;
+}

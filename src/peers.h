@@ -56,4 +56,12 @@ const struct peer *peers_find(const char *program);
 /* Finds the option of p with this letter; NULL if none is listed.  p may be NULL. */
 const struct peer_option *peers_letter(const struct peer *p, int letter);
 
+/* Whether the program is called as zcat, gzcat, gzlzsscat or the like: decompression to standard
+ * output. */
+bool peers_is_cat(const char *program);
+
+/* Whether the program is called by a name for decompression: gunzip, gunzlzss or the like, or one
+ * for which peers_is_cat is true. */
+bool peers_decompresses(const char *program);
+
 #endif
