@@ -92,7 +92,8 @@ static void decompressed(void)
 
         if (!CHECK(suffix != NULL))
             continue;
-        got = unit_need(names_decompressed(cases[i].name, suffix));
+        got = unit_need(
+            names_join(cases[i].name, (size_t)(suffix - cases[i].name), names_replacement(suffix)));
         CHECK(is(got, cases[i].result));
         free(got);
     }
@@ -107,6 +108,16 @@ static void guesses(void)
     for (int i = 0; i < 4; i++)
         CHECK(is(names_guess(1 + i, ".own"), known[i]));
     CHECK(names_guess(5, ".own") == NULL);
+}
+
+/* Only for decompression does ".zz" count. */
+static void zlib_suffix(void)
+{
+    CHECK(names_suffix("f.zz", ".gz") == NULL);
+    CHECK(is(names_packed_suffix("d.zz/f.ZZ", ".gz"), ".ZZ"));
+    CHECK(is(names_packed_suffix("f.gz", ".gz"), ".gz"));
+    CHECK(names_packed_suffix("d/.zz", ".gz") == NULL);
+    CHECK(names_are_zlib("f.zz") && !names_are_zlib("f.z") && !names_are_zlib("d.zz/f"));
 }
 
 static void pieces(void)
@@ -186,6 +197,7 @@ int main(void)
     RUN(suffixes);
     RUN(decompressed);
     RUN(guesses);
+    RUN(zlib_suffix);
     RUN(pieces);
     RUN(shorter);
     RUN(hashes);
