@@ -95,12 +95,13 @@ static void effects(void)
         const enum gz_status status = (enum gz_status)i;
         const bool fine =
             status == GZ_OK || status == GZ_TRAILING_GARBAGE || status == GZ_MORE_ENTRIES;
-        const bool checked = status == GZ_BAD_CRC || status == GZ_BAD_LENGTH;
-        const bool next = status == GZ_NOT_GZIP || status == GZ_UNKNOWN_METHOD ||
-                          status == GZ_ENCRYPTED || status == GZ_RESERVED_FLAGS ||
-                          status == GZ_BAD_HEADER_CRC || status == GZ_TOO_MANY_BITS ||
-                          status == GZ_BAD_ZIP || status == GZ_ZIP_METHOD ||
-                          status == GZ_ZIP_ENCRYPTED;
+        const bool checked =
+            status == GZ_BAD_CRC || status == GZ_BAD_ADLER || status == GZ_BAD_LENGTH;
+        const bool next =
+            status == GZ_NOT_GZIP || status == GZ_NOT_ZLIB || status == GZ_DICTIONARY ||
+            status == GZ_UNKNOWN_METHOD || status == GZ_ENCRYPTED || status == GZ_RESERVED_FLAGS ||
+            status == GZ_BAD_HEADER_CRC || status == GZ_TOO_MANY_BITS || status == GZ_BAD_ZIP ||
+            status == GZ_ZIP_METHOD || status == GZ_ZIP_ENCRYPTED;
         CHECK_EQ(gz_status_is_error(status, true), !fine);
         CHECK_EQ(gz_status_is_error(status, false), !fine || status == GZ_MORE_ENTRIES);
         CHECK_EQ(gz_status_is_fatal(status, true, true), !fine && !next && !checked);
