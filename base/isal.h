@@ -38,11 +38,11 @@ struct isal {
  * only once.  Any thread may call this. */
 const struct isal *isal_open(void);
 
-/* Bytes of a text about ISA-L's version. */
+/* Bytes of the text that isal_version writes. */
 #define ISAL_VERSION_SIZE 128
 
-/* Writes which ISA-L is in use, once isal_open has returned it: the version whose headers this
- * program was built with, and the name of the file that was loaded, which ends in a version. */
+/* Writes ISA-L's versions: the name of the loaded file, which ends in a version, and the version of
+ * the headers with which this program was built.  Call this only if isal_open returns ISA-L. */
 void isal_version(char text[ISAL_VERSION_SIZE]);
 
 /* Whether ISA-L's inflate does what inflate/raw.c expects. */

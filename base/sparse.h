@@ -14,12 +14,12 @@
 /* A file that is written from its current position on.  To begin, set `fd` and zero the rest. */
 struct sparse_output {
     int fd;
-    uint64_t position; /* bytes given to sparse_write, counted from the first one's place */
-    uint64_t zeros;    /* how many of these are zeros that are not written yet */
+    uint64_t position; /* bytes given to sparse_write so far */
+    uint64_t zeros;    /* the last of these bytes: zeros that are not written yet */
 };
 
-/* Whether zeros may be written to fd as holes: it is a regular file, its position is its end, and
- * O_APPEND is not set, with which writes ignore the position. */
+/* Whether zeros may be written to fd as holes: fd is a regular file, its position is at its end,
+ * and O_APPEND is not set.  (With O_APPEND, writes ignore the position.) */
 bool sparse_is_possible(int fd);
 
 /* Writes buf[0..len) like io_write, but leaves out long runs of zeros.  Returns false, with errno

@@ -119,6 +119,14 @@ static bool do_without_gpus(struct pipeline *p)
     return true;
 }
 
+/* The encoder's blocks take at most 5 bytes more than their data, and each has HUFF_SPLIT_MIN bytes
+ * of data unless it is its chunk's last one (huff_bound). */
+_Static_assert(BGZF_DATA_MAX +
+                       5 * (BGZF_DATA_MAX / HUFF_SPLIT_MIN + BGZF_DATA_MAX / LZ_CHUNK_SIZE + 1) +
+                       BGZF_AROUND <=
+                   BGZF_SIZE_MAX,
+               "data that cannot be compressed fits into a member of BGZF");
+
 const struct lz_level *pipeline_row(enum container container, int level)
 {
     /* Measured with 100 MB of sources, and 2 cores: with these rows, levels 1 to 8 are smaller than
