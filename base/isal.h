@@ -25,6 +25,11 @@ const char *isal_why_not(void);
 #include <isa-l/igzip_lib.h>
 #include <stdint.h>
 
+/* zlib computes the check value of up to this many bytes, even if ISA-L is loaded.  ISA-L's first
+ * call asks the processor what it can do, and in a virtual machine that takes longer than zlib
+ * takes for these bytes. */
+#define ISAL_SMALL 1024
+
 /* Pointers to ISA-L's functions crc32_gzip_refl, isal_adler32, isal_inflate_init and
  * isal_inflate.  adler32 is NULL if this ISA-L does not have it. */
 struct isal {

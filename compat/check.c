@@ -14,9 +14,6 @@
 
 #ifdef HAVE_ISAL
 #include "base/isal.h"
-
-/* zlib computes the Adler-32 of up to this many bytes, for the reason that crc.c gives. */
-#define SMALL 1024
 #endif
 
 enum gz_check gz_check_of(enum container container)
@@ -38,7 +35,7 @@ static uint32_t adler(uint32_t value, const uint8_t *p, size_t len)
     const uInt step = 1u << 30;
 
 #ifdef HAVE_ISAL
-    const struct isal *isal = len > SMALL ? isal_for(len) : NULL;
+    const struct isal *isal = len > ISAL_SMALL ? isal_for(len) : NULL;
     if (isal != NULL && isal->adler32 != NULL)
         return isal->adler32(value, p, len);
 #endif
