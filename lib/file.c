@@ -224,8 +224,8 @@ static void read_in(gzlzss_file *f)
  * have to wait for the descriptor. */
 static size_t decompress(gzlzss_file *f, void *to, size_t room, size_t least)
 {
-    /* All input that a pipe has given so far must come out before this waits for more.  A file
-     * never waits, so the object's threads may go on with its input meanwhile. */
+    /* The data of all input that a pipe has given so far must come out before this waits for more.
+     * Reading a file does not wait, so the object's threads may still work on earlier input. */
     const gzlzss_directive more = f->is_regular ? GZLZSS_CONTINUE : GZLZSS_FLUSH;
     gzlzss_out out = {to, room, 0};
 

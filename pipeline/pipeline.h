@@ -89,7 +89,8 @@ enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job);
  * - PIPELINE_PUSH_MORE: call this again, with further bytes or another `then`.
  * - PIPELINE_PUSH_FLUSH and PIPELINE_PUSH_FULL_FLUSH: repeat the call, with the bytes that were not
  *   taken, until is_flushed is set.  Then all bytes pushed so far were compressed and written.  A
- *   flush without new bytes does nothing, but a full flush right after a PIPELINE_PUSH_FLUSH does.
+ *   flush does nothing if no bytes came since the last one, with one exception: a full flush after
+ *   a PIPELINE_PUSH_FLUSH completes the mark.
  * - PIPELINE_PUSH_END: repeat the call until has_ended is set, and do not call this afterwards.
  *
  * A job that fails takes no more bytes, and is over soon.  Only one thread at a time may push to a

@@ -239,8 +239,8 @@ static const struct lz_chunk *match(struct flush *f, size_t begin, enum huff_end
 {
     const bool goes_on = f->goes_on && begin > 0;
 
-    /* A piece that is a whole segment needs no tables for other pieces, and is matched faster
-     * so. */
+    /* A piece that is a whole segment needs no tables for other pieces, so this faster function can
+     * match it. */
     if (begin == 0 && end == HUFF_MARK) {
         f->goes_on = false;
         return lz_match_segment(f->tools->matcher, f->held, f->filled);
