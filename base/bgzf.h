@@ -8,20 +8,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of a header up to the first extra field's length, of a header without other fields, and of
- * a trailer, which is gzip's. */
+/* Bytes of a header before the member's size, which two more bytes give. */
 #define BGZF_START 16
+
+/* Bytes of a header that has no other extra field. */
 #define BGZF_HEADER_SIZE 18
+
+/* Bytes of a trailer, which is the same as gzip's. */
 #define BGZF_TRAILER_SIZE 8
 
-/* Bytes that a member has in addition to its data. */
+/* Bytes of a member's header and trailer together. */
 #define BGZF_AROUND (BGZF_HEADER_SIZE + BGZF_TRAILER_SIZE)
 
 /* The most bytes of a member. */
 #define BGZF_SIZE_MAX ((size_t)65536)
 
-/* The most uncompressed bytes of a member, as bgzip has them.  If such a member is stored, it still
- * has fewer than 64 KiB. */
+/* The most uncompressed bytes of a member; bgzip has the same limit.  Even data that cannot be
+ * compressed then fits into BGZF_SIZE_MAX bytes (pipeline.c asserts that). */
 #define BGZF_DATA_MAX ((size_t)65280)
 
 /* Whether the bytes are the start of a header of BGZF: the first extra field is "BC", of two bytes.

@@ -107,7 +107,8 @@ static void load(void)
     if (library != NULL && find_symbol(library, "crc32_gzip_refl", &found.crc32_gzip_refl) &&
         find_symbol(library, "isal_inflate_init", &found.inflate_init) &&
         find_symbol(library, "isal_inflate", &found.inflate)) {
-        find_symbol(library, "isal_adler32", &found.adler32);
+        /* Older versions of ISA-L have no isal_adler32. */
+        (void)find_symbol(library, "isal_adler32", &found.adler32);
         atomic_store(&loaded, &found);
     }
 }
@@ -123,7 +124,7 @@ void isal_version(char text[ISAL_VERSION_SIZE])
     Dl_info info;
     char *path = NULL;
 
-    /* ISAL_SONAME is a link to the file that has the complete version in its name. */
+    /* The soname is a symbolic link.  Its target's name has the complete version. */
     if (dladdr(*(void **)&found.inflate, &info) != 0)
         path = realpath(info.dli_fname, NULL);
     snprintf(text, ISAL_VERSION_SIZE, "%.60s, built with " HEADERS,

@@ -25,6 +25,11 @@ const char *isal_why_not(void);
 #include <isa-l/igzip_lib.h>
 #include <stdint.h>
 
+/* zlib computes the check value of up to this many bytes, even if ISA-L is loaded.  ISA-L's first
+ * call asks the processor what it can do, and in a virtual machine that takes longer than zlib
+ * takes for these bytes. */
+#define ISAL_SMALL 1024
+
 /* Pointers to ISA-L's functions crc32_gzip_refl, isal_adler32, isal_inflate_init and
  * isal_inflate.  adler32 is NULL if this ISA-L does not have it. */
 struct isal {
@@ -38,11 +43,11 @@ struct isal {
  * only once.  Any thread may call this. */
 const struct isal *isal_open(void);
 
-/* Bytes of a text about ISA-L's version. */
+/* Bytes of the text that isal_version writes. */
 #define ISAL_VERSION_SIZE 128
 
-/* Writes which ISA-L is in use, once isal_open has returned it: the version whose headers this
- * program was built with, and the name of the file that was loaded, which ends in a version. */
+/* Writes ISA-L's versions: the name of the loaded file, which ends in a version, and the version of
+ * the headers with which this program was built.  Call this only if isal_open returns ISA-L. */
 void isal_version(char text[ISAL_VERSION_SIZE]);
 
 /* Whether ISA-L's inflate does what inflate/raw.c expects. */

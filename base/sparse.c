@@ -1,11 +1,10 @@
 /*
  * sparse.c - files with holes (sparse.h)
  *
- * sparse_write looks at pieces of PIECE bytes, which start at multiples of PIECE.  It writes each
- * piece that has a byte other than zero; usually the first word tells.  Zeros between two such
- * pieces become a hole if they are HOLE_MIN bytes or more.  If you make HOLE_MIN smaller, more
- * files have holes, also programs, whose pages of zeros would then divide them into small parts on
- * the disk.
+ * sparse_write divides its bytes into pieces of PIECE bytes.  It writes each piece that has a byte
+ * other than zero; usually the first word tells.  Zeros between two such pieces become a hole if
+ * they are HOLE_MIN bytes or more.  With a smaller HOLE_MIN, more files have holes.  But many small
+ * holes divide a file into many parts on the disk; programs, for example, have short runs of zeros.
  */
 #include "config.h"
 
@@ -34,7 +33,7 @@ bool sparse_is_possible(int fd)
            lseek(fd, 0, SEEK_CUR) == st.st_size;
 }
 
-/* The bytes from the current position to the end of its piece, `len` at most. */
+/* Returns the number of bytes from the position to the end of its piece, `len` at most. */
 static size_t rest_of_piece(const struct sparse_output *s, size_t len)
 {
     const size_t rest = PIECE - (size_t)(s->position % PIECE);
@@ -47,7 +46,7 @@ static bool is_zero(const uint8_t *bytes, size_t len)
     return memcmp(bytes, no_bytes, len) == 0;
 }
 
-/* Writes the zeros before the position, or makes a hole of them. */
+/* Writes the zeros that are not written yet, or makes a hole of them. */
 static bool put_zeros(struct sparse_output *s)
 {
     const uint64_t zeros = s->zeros;
@@ -109,7 +108,7 @@ bool sparse_has_holes(int fd, uint64_t size)
 #endif
 }
 
-/* Returns how many of the `len` bytes from `offset` on are certainly in a hole. */
+/* Returns how many of the `len` bytes from `offset` on lie in a hole; 0 if that is not known. */
 static size_t hole_at(int fd, size_t len, uint64_t offset)
 {
 #ifdef SEEK_DATA
@@ -132,8 +131,8 @@ static size_t hole_at(int fd, size_t len, uint64_t offset)
 #endif
 }
 
-/* Returns how many of the `len` bytes from `offset` on, where there is no hole, to read until the
- * next hole. */
+/* Returns how many of the `len` bytes from `offset` on lie before the next hole.  At `offset`,
+ * there is no hole. */
 static size_t data_at(int fd, size_t len, uint64_t offset)
 {
 #ifdef SEEK_DATA
@@ -160,6 +159,8 @@ ssize_t sparse_read_at(int fd, void *buf, size_t len, uint64_t offset)
 
         memset(bytes + done, 0, hole);
         done += hole;
+        if (done == len)
+            break;
         data = data_at(fd, len - done, offset + done);
         n = io_read_at(fd, bytes + done, data, offset + done);
         if (n < 0)

@@ -14,12 +14,12 @@
 /* A file that is written from its current position on.  To begin, set `fd` and zero the rest. */
 struct sparse_output {
     int fd;
-    uint64_t position; /* bytes given to sparse_write, counted from the first one's place */
-    uint64_t zeros;    /* how many of these are zeros that are not written yet */
+    uint64_t position; /* bytes given to sparse_write so far */
+    uint64_t zeros;    /* the last of these bytes: zeros that are not written yet */
 };
 
-/* Whether zeros may be written to fd as holes: it is a regular file, its position is its end, and
- * O_APPEND is not set, with which writes ignore the position. */
+/* Whether zeros may be written to fd as holes: fd is a regular file, its position is at its end,
+ * and O_APPEND is not set.  (With O_APPEND, writes ignore the position.) */
 bool sparse_is_possible(int fd);
 
 /* Writes buf[0..len) like io_write, but leaves out long runs of zeros.  Returns false, with errno
@@ -30,7 +30,8 @@ bool sparse_write(struct sparse_output *s, const void *buf, size_t len);
  * after an error. */
 bool sparse_end(struct sparse_output *s);
 
-/* Whether the regular file fd, of `size` bytes, has holes. */
+/* Whether the regular file fd takes fewer than `size` bytes on the disk.  Then it has holes, or the
+ * file system compresses it. */
 bool sparse_has_holes(int fd, uint64_t size);
 
 /* Reads like io_read_at, but fills in zeros for holes.  May change the file's position. */

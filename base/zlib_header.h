@@ -13,7 +13,8 @@
 #define ZLIB_HEADER_SIZE 2u
 #define ZLIB_TRAILER_SIZE 4u
 
-/* The flag of data that was compressed with a dictionary, which is in no file. */
+/* This flag says that the data was compressed with a dictionary.  The reader must have the
+ * dictionary already: the data does not contain it. */
 #define ZLIB_DICTIONARY 32u
 
 /* Whether these are the two bytes of a header, perhaps one with ZLIB_DICTIONARY. */

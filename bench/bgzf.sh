@@ -4,11 +4,11 @@
 #   bench/bgzf.sh [-e "ENGINE..."] [-l "LEVEL..."] [-p THREADS] [-r RUNS] [FILE...]
 #
 # By default, the ENGINE is cpu, LEVELs are 1, 6 and 9, and FILEs are those of bench/corpora.sh. A
-# cell has the size in bytes and the wall time in seconds (the best of RUNS, default 3, in turns);
-# the last columns have the ratios of sizes and of times, bgzip's to that of the first ENGINE. So a
-# ratio above 1 is in favour of gzlzss. The last row of a table is decompression of bgzip's file to
-# /dev/null. bgzip decompresses every output, and the result is compared. GZLZSS is the command to
-# measure (default: ./gzlzss), BGZIP the peer (default: bgzip).
+# cell has the size in bytes and the wall time in seconds: the best of RUNS (default 3), in which
+# the programs take turns. The last two columns divide bgzip's size and time by those of the first
+# ENGINE, so a ratio above 1 is in favour of gzlzss. The last row of a table decompresses bgzip's
+# file to /dev/null. bgzip decompresses every compressed output once, and the result is compared.
+# GZLZSS is the command to measure (default: ./gzlzss), BGZIP the peer (default: bgzip).
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -54,7 +54,7 @@ ratio() {
     awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", a / b }'
 }
 
-# best ENGINE: counts the run that has just ended.
+# best ENGINE: keeps the time of the run that has just ended if it is the ENGINE's best.
 best() {
     if [ "$usec" -lt "${times[$1]:-$((usec + 1))}" ]; then times[$1]=$usec; fi
 }

@@ -8,9 +8,11 @@
  *
  * For each size and level, prints for gzlzss and for zlib the microseconds for each flush, with the
  * push before it (the medians over the rounds, in which the two take turns), and the compressed
- * size as a percentage.  zlib decompresses both outputs once, and the result is compared.  A final
- * line gives the memory that a stream keeps between two flushes: the growth of the resident set by
- * 1000 streams of each kind, each flushed once after 1000 bytes and once after 40000.
+ * size as a percentage.  zlib decompresses both outputs once, and the result is compared.
+ *
+ * For each level, a final line gives the memory that a stream keeps between two flushes.  It is the
+ * growth of the resident set by 1000 streams, divided by 1000.  Each stream was flushed after 1000
+ * bytes, and again after 40000 bytes.
  */
 #include "config.h"
 
@@ -51,6 +53,10 @@ static double now(void)
 
 /* --- The two libraries ---------------------------------------------------------------------- */
 
+/* The bytes of the two pieces that measure_memory gives each stream. */
+#define FIRST_PIECE ((size_t)1000)
+#define SECOND_PIECE ((size_t)39000)
+
 /* An input that is flushed after every `step` bytes, and room for its compressed bytes. */
 struct work {
     const uint8_t *in;
@@ -71,8 +77,7 @@ static void run(gzlzss_stream *s, gzlzss_out *out, const uint8_t *bytes, size_t 
         die("gzlzss failed");
 }
 
-/* Both return the bytes of output. */
-
+/* Compresses by gzlzss.  Returns the bytes of output. */
 static size_t by_gzlzss(gzlzss *z, const struct work *w)
 {
     const gzlzss_directive flush = w->is_full ? GZLZSS_FULL_FLUSH : GZLZSS_FLUSH;
@@ -90,6 +95,7 @@ static size_t by_gzlzss(gzlzss *z, const struct work *w)
     return out.used;
 }
 
+/* The same by zlib. */
 static size_t by_zlib(int level, const struct work *w)
 {
     z_stream s = {.next_out = w->out, .avail_out = (uInt)w->room};
@@ -109,6 +115,7 @@ static size_t by_zlib(int level, const struct work *w)
     return s.total_out;
 }
 
+/* Ends the program unless zlib decompresses the output to the input. */
 static void check(const struct work *w, size_t out_len)
 {
     uint8_t *back = need(malloc(w->len + 1));
@@ -167,7 +174,7 @@ static void measure(gzlzss *z, int level, const struct work *w, int rounds)
     fflush(stdout);
 }
 
-/* Bytes of the resident set. */
+/* Returns the bytes of the resident set. */
 static double resident(void)
 {
     FILE *f = fopen("/proc/self/statm", "r");
@@ -179,12 +186,11 @@ static double resident(void)
     return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* Prints how much each of many idle streams keeps. */
+/* Prints how much memory each of many idle streams keeps. */
 static void measure_memory(gzlzss *z, int level, const struct work *w)
 {
     static gzlzss_stream *ours[STREAMS];
     static z_stream zlibs[STREAMS];
-    const size_t first = 1000, second = w->len < 40000 ? w->len : 40000;
     double before = resident(), our_bytes, zlib_bytes;
 
     for (int i = 0; i < STREAMS; i++) {
@@ -192,8 +198,8 @@ static void measure_memory(gzlzss *z, int level, const struct work *w)
 
         if (gzlzss_compress_stream(&ours[i], z, NULL) != GZLZSS_OK)
             die("no stream");
-        run(ours[i], &out, w->in, first, GZLZSS_FLUSH);
-        run(ours[i], &out, w->in + first, second - first, GZLZSS_FLUSH);
+        run(ours[i], &out, w->in, FIRST_PIECE, GZLZSS_FLUSH);
+        run(ours[i], &out, w->in + FIRST_PIECE, SECOND_PIECE, GZLZSS_FLUSH);
     }
     our_bytes = resident() - before;
     before = resident();
@@ -203,11 +209,11 @@ static void measure_memory(gzlzss *z, int level, const struct work *w)
         s->next_out = w->out;
         s->avail_out = (uInt)w->room;
         s->next_in = (Bytef *)w->in;
-        s->avail_in = (uInt)first;
+        s->avail_in = (uInt)FIRST_PIECE;
         if (deflateInit2(s, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
             die("no stream of zlib");
         deflate(s, Z_SYNC_FLUSH);
-        s->avail_in = (uInt)(second - first);
+        s->avail_in = (uInt)SECOND_PIECE;
         deflate(s, Z_SYNC_FLUSH);
     }
     zlib_bytes = resident() - before;
@@ -219,17 +225,38 @@ static void measure_memory(gzlzss *z, int level, const struct work *w)
     }
 }
 
-/* Reads a list of numbers, separated by commas. */
+/* Reads a list of numbers, 1 or more each, separated by commas.  Returns their count. */
 static int read_list(const char *text, size_t *list)
 {
     int count = 0;
 
     for (char *end; count < LIST_MAX; text = end + 1) {
-        list[count++] = strtoul(text, &end, 10);
+        list[count] = strtoul(text, &end, 10);
+        if (list[count++] == 0)
+            die("a number in a list must be 1 or more");
         if (*end != ',')
             break;
     }
     return count;
+}
+
+/* Reads the first w->len bytes of a file, or all if it has fewer, and makes room for the output. */
+static void read_work(struct work *w, const char *path)
+{
+    uint8_t *in = need(malloc(w->len));
+    FILE *f = fopen(path, "rb");
+
+    if (f == NULL)
+        die("cannot open the file");
+    w->len = fread(in, 1, w->len, f);
+    fclose(f);
+    if (w->len < FIRST_PIECE + SECOND_PIECE)
+        die("the file is too short");
+    w->in = in;
+    w->room = 2 * w->len + (1 << 20);
+    w->out = need(malloc(w->room));
+    /* Touch the memory now, so that it does not count as a stream's. */
+    memset(w->out, 0, w->room);
 }
 
 int main(int argc, char **argv)
@@ -237,8 +264,6 @@ int main(int argc, char **argv)
     size_t levels[LIST_MAX] = {1, 6, 9}, steps[LIST_MAX] = {100, 1000, 10000, 100000};
     int level_count = 3, step_count = 4, rounds = 5, threads = 1, c;
     struct work w = {.len = 4000000};
-    uint8_t *in;
-    FILE *f;
 
     while ((c = getopt(argc, argv, "l:s:m:r:t:f")) != -1) {
         switch (c) {
@@ -267,16 +292,7 @@ int main(int argc, char **argv)
     if (optind != argc - 1 || rounds < 1 || rounds > ROUNDS_MAX || threads < 1)
         die("usage: flush [-l LEVEL,...] [-s SIZE,...] [-m BYTES] [-r ROUNDS] [-t THREADS] [-f] "
             "FILE");
-    in = need(malloc(w.len));
-    f = fopen(argv[optind], "rb");
-    if (f == NULL)
-        die("cannot open the file");
-    w.len = fread(in, 1, w.len, f);
-    fclose(f);
-    w.in = in;
-    w.room = 2 * w.len + (1 << 20);
-    w.out = need(malloc(w.room));
-    memset(w.out, 0, w.room);
+    read_work(&w, argv[optind]);
     printf("           microseconds a flush            size, %%\n");
     printf("level   bytes     gzlzss       zlib   ratio   gzlzss     zlib    ratio\n");
     for (int l = 0; l < level_count; l++) {
@@ -296,6 +312,6 @@ int main(int argc, char **argv)
         gzlzss_free(z);
     }
     free(w.out);
-    free(in);
+    free((void *)w.in);
     return 0;
 }

@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-/* Write a number of 16, 32 or 64 bits to `to`, lowest byte first, and return the byte after it. */
+/* These functions write a number of 16, 32 or 64 bits to `to`, lowest byte first, and return the
+ * address after it. */
 static inline uint8_t *gz_put_u16(uint8_t *to, unsigned value)
 {
     to[0] = (uint8_t)value;

@@ -1,8 +1,8 @@
 /*
  * check.c - the check values of the formats that contain DEFLATE data (check.h)
  *
- * As for CRC-32 (crc.c), ISA-L computes the Adler-32 if it is loaded, else zlib does, which takes
- * several times as long.
+ * As in crc.c, ISA-L computes the Adler-32 where it can be loaded.  Otherwise zlib does, which
+ * takes several times as long.
  */
 #include "config.h"
 
@@ -14,9 +14,6 @@
 
 #ifdef HAVE_ISAL
 #include "base/isal.h"
-
-/* As in crc.c. */
-#define SMALL 1024
 #endif
 
 enum gz_check gz_check_of(enum container container)
@@ -38,14 +35,13 @@ static uint32_t adler(uint32_t value, const uint8_t *p, size_t len)
     const uInt step = 1u << 30;
 
 #ifdef HAVE_ISAL
-    const struct isal *isal = len > SMALL ? isal_for(len) : NULL;
+    const struct isal *isal = len > ISAL_SMALL ? isal_for(len) : NULL;
     if (isal != NULL && isal->adler32 != NULL)
         return isal->adler32(value, p, len);
 #endif
     for (; len > step; p += step, len -= step)
         value = (uint32_t)adler32(value, p, step);
-    /* If there are no bytes, p may be NULL, by which zlib understands a request for the initial
-     * value. */
+    /* Without bytes, p may be NULL.  zlib would then return the initial value. */
     return len > 0 ? (uint32_t)adler32(value, p, (uInt)len) : value;
 }
 
@@ -64,7 +60,8 @@ uint32_t gz_check_more(enum gz_check check, uint32_t value, const void *buf, siz
 
 uint32_t gz_check_combine(enum gz_check check, uint32_t a, uint32_t b, uint64_t len_b)
 {
-    /* The Adler-32 depends on the length modulo 65521 only (zlib's z_off_t may have 32 bits). */
+    /* zlib's z_off_t may have only 32 bits.  The Adler-32 depends only on the length modulo
+     * 65521. */
     const uint32_t adler_modulus = 65521;
 
     switch (check) {

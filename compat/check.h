@@ -12,7 +12,7 @@
 enum gz_check {
     GZ_CHECK_CRC32,   /* CRC-32 (compat/crc.h) */
     GZ_CHECK_ADLER32, /* Adler-32 (RFC 1950, section 8.2) */
-    GZ_CHECK_NONE,    /* no check value: all functions below return 0 */
+    GZ_CHECK_NONE,    /* no check value: all functions of values return 0 */
 };
 
 /* Returns the kind of check value that a format has. */
@@ -21,8 +21,8 @@ enum gz_check gz_check_of(enum container container);
 /* Returns the check value of no data. */
 uint32_t gz_check_start(enum gz_check check);
 
-/* Returns the check value of some data followed by buf[0..len).  `value` is the check value of that
- * data.  len may have any value; buf may be NULL if len is 0. */
+/* Returns the check value of A followed by buf[0..len); `value` is the check value of A.  buf may
+ * be NULL if len is 0. */
 uint32_t gz_check_more(enum gz_check check, uint32_t value, const void *buf, size_t len);
 
 /* Returns the check value of A followed by B, from the check values of A and of B, and B's length

@@ -22,7 +22,7 @@ _Static_assert(sizeof(bgzf_end) == BGZF_HEADER_SIZE + 2 + BGZF_TRAILER_SIZE, "tw
 _Static_assert(sizeof(bgzf_end) <= GZ_END_MOST, "room for all ends but that of zip");
 _Static_assert(BGZF_TRAILER_SIZE == GZ_TRAILER_SIZE, "the trailer is gzip's");
 
-/* Writes the header of a member of `size` bytes. */
+/* Writes the header of a member of `size` bytes, BGZF_SIZE_MAX at most. */
 static void put_bgzf_header(uint8_t *out, size_t size)
 {
     memcpy(out, bgzf_end, BGZF_START);
@@ -49,8 +49,8 @@ static size_t put_bgzf_end(uint8_t *out)
 
 /* --- zlib ----------------------------------------------------------------------------------- */
 
-/* Writes the header for a window of 32 KiB.  Its two highest flags say how slow compression was,
- * from 0 (fastest) to 3; zlib sets them by the same levels. */
+/* Writes the header for a window of 32 KiB.  The two highest bits of its flags say how slow
+ * compression was, from 0 (fastest) to 3.  zlib writes the same bits at the same level. */
 static size_t put_zlib_header(uint8_t *out, int level)
 {
     const unsigned method = 7 << 4 | GZ_METHOD_DEFLATE;

@@ -2,7 +2,7 @@
  * container.h - writes what surrounds DEFLATE data: headers and trailers of gzip, zlib, BGZF, zip
  *
  * The writer of an output calls gz_write_start, writes the data, and calls gz_write_end.  In BGZF,
- * the data itself consists of members: gz_write_member makes one of each segment.
+ * the data itself consists of members: gz_write_member makes a member from each segment.
  */
 #ifndef GZLZSS_COMPAT_CONTAINER_H
 #define GZLZSS_COMPAT_CONTAINER_H
@@ -30,18 +30,20 @@ size_t gz_start_room(enum container container, const char *name);
 size_t gz_write_start(enum container container, uint8_t *out, const char *name, uint32_t mtime,
                       int level);
 
-/* Returns the most bytes that gz_write_end writes.  gz_write_start has written start_len bytes. */
+/* Returns the most bytes that gz_write_end writes, where gz_write_start has written start_len
+ * bytes. */
 size_t gz_end_room(enum container container, size_t start_len);
 
-/* The same for all formats but zip. */
+/* The most bytes that gz_write_end writes in any format but zip. */
 #define GZ_END_MOST 28
 
 /* Writes the bytes after the data to `out`, which has room for gz_end_room bytes.  Returns the
- * number of bytes written; raw data has none. */
+ * number of bytes written; raw data has none.  Formats other than zip need only data->check and
+ * data->len. */
 size_t gz_write_end(enum container container, uint8_t *out, const struct gz_data *data);
 
-/* Returns the bytes that a segment's output has before its DEFLATE data: the header of a member in
- * BGZF, and none in the other formats. */
+/* Returns the number of bytes that stand before the DEFLATE data in each segment's output.  In
+ * BGZF, these are the header of a member; the other formats have none. */
 static inline size_t gz_before_data(enum container container)
 {
     return container == CONTAINER_BGZF ? BGZF_HEADER_SIZE : 0;

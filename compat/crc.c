@@ -13,10 +13,6 @@
 
 #ifdef HAVE_ISAL
 #include "base/isal.h"
-
-/* CRCs of up to this many bytes are computed by zlib.  ISA-L's first call asks the processor what
- * it can do, and in a virtual machine that takes longer than zlib takes for these bytes. */
-#define SMALL 1024
 #endif
 
 uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len)
@@ -28,7 +24,7 @@ uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len)
     if (len == 0)
         return crc;
 #ifdef HAVE_ISAL
-    const struct isal *isal = len > SMALL ? isal_for(len) : NULL;
+    const struct isal *isal = len > ISAL_SMALL ? isal_for(len) : NULL;
     if (isal != NULL)
         return isal->crc32_gzip_refl(crc, p, len);
 #endif

@@ -203,7 +203,7 @@ static enum gz_status read_zlib_header(struct gz_stream *s)
     return zlib_header_is_good(s->magic[0], s->magic[1]) ? GZ_OK : GZ_DICTIONARY;
 }
 
-/* Decodes zlib's data after its header. */
+/* Decodes zlib's data, and compares its Adler-32 with the trailer. */
 static enum gz_status read_zlib(struct gz_stream *s)
 {
     uint32_t check, stored = 0;
@@ -230,8 +230,8 @@ static enum gz_status read_raw(struct gz_stream *s)
     return gz_read_deflate(s, &check, &len);
 }
 
-/* Finds the format of what comes next, in an input whose format the caller has given.  Only zeros
- * may follow the data. */
+/* Sets *format to the format of the next bytes, where the caller has given the input's format.
+ * Only zeros may follow the data. */
 static enum gz_status next_given(struct gz_stream *s, enum gz_format *format)
 {
     int byte;
@@ -254,6 +254,7 @@ static enum gz_status next_given(struct gz_stream *s, enum gz_format *format)
 
 /* --- The stream ----------------------------------------------------------------------------- */
 
+/* Whether the caller has given the format, so that the first bytes need not tell it. */
 static bool is_given(const struct gz_stream *s)
 {
     return s->io.container == CONTAINER_ZLIB || s->io.container == CONTAINER_RAW;

@@ -74,8 +74,8 @@ struct gz_io {
     void (*extra)(void *ctx, unsigned bytes);
     /* Decodes ahead; may be NULL. */
     const struct gz_ahead *ahead;
-    /* The format of the input.  CONTAINER_ZLIB and CONTAINER_RAW are read only if they are given
-     * here.  Otherwise, the first bytes tell the format. */
+    /* The format of the input, if it is CONTAINER_ZLIB or CONTAINER_RAW.  With any other value, the
+     * first bytes tell the format. */
     enum container container;
     /* Whether the input is known to have fewer than INF_SMALL bytes. */
     bool is_small;

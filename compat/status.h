@@ -27,7 +27,7 @@ enum gz_status {
     GZ_MORE_ENTRIES,      /* zip: all data of the first entry is right; another entry follows it */
     GZ_NOT_GZIP,          /* the first bytes are no magic number */
     GZ_NOT_ZLIB,          /* the first bytes are no zlib header */
-    GZ_DICTIONARY,        /* zlib: a dictionary is needed, which is in no file */
+    GZ_DICTIONARY,        /* zlib: the data was compressed with a dictionary */
     GZ_UNKNOWN_METHOD,    /* a member's compression method is not 8, deflate */
     GZ_ENCRYPTED,         /* a member has the header flag that once meant it was encrypted */
     GZ_RESERVED_FLAGS,    /* a member has a reserved header flag set */

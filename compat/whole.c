@@ -10,8 +10,8 @@
 #include "compat/gzip.h"
 #include "compat/stream.h"
 
-/* Finds the data of the member that starts with in[0].  Sets *header and *trailer to the bytes
- * before and after the data.  Returns false if the header is not a good one. */
+/* Sets *header and *trailer to the number of bytes before and after the data of the member that
+ * starts with in[0].  Returns false if its header is not good. */
 static bool find_data(enum container container, const uint8_t *in, size_t len, size_t *header,
                       size_t *trailer)
 {
@@ -35,7 +35,7 @@ static bool find_data(enum container container, const uint8_t *in, size_t len, s
     return true;
 }
 
-/* Whether a trailer is that of data[0..len). */
+/* Whether data[0..len) has the check value, and for gzip the length, that the trailer gives. */
 static bool is_right(enum container container, const uint8_t *trailer, const uint8_t *data,
                      size_t len)
 {
@@ -56,7 +56,7 @@ static bool is_right(enum container container, const uint8_t *trailer, const uin
 bool gz_whole(struct inf_whole *w, enum container container, const uint8_t *in, size_t len,
               uint8_t *out, size_t room, size_t *made)
 {
-    const bool has_one = container == CONTAINER_ZLIB || container == CONTAINER_RAW;
+    const bool is_one_member = container == CONTAINER_ZLIB || container == CONTAINER_RAW;
 
     *made = 0;
     do {
@@ -71,6 +71,6 @@ bool gz_whole(struct inf_whole *w, enum container container, const uint8_t *in, 
         in += header + used + trailer;
         len -= header + used + trailer;
         *made += n;
-    } while (len > 0 && !has_one);
+    } while (len > 0 && !is_one_member);
     return len == 0;
 }

@@ -13,11 +13,11 @@
 
 /*
  * Decompresses in[0..len) to out[0..room), and sets *made to the bytes of output.  Returns true if
- * the input consists of nothing but good members of gzip, or good data in zlib's format or raw
- * DEFLATE, as `container` says, with the right check values, and the output fits.
+ * the output fits, and the input has nothing but good data with the right check values.  That is
+ * one stream if `container` is CONTAINER_ZLIB or CONTAINER_RAW, else one or more members of gzip.
  *
- * Otherwise returns false; out[0..room) then has undefined contents.  Decompress the input again
- * by compat/gunzip.h, which also knows other formats and finds out what is wrong.
+ * Otherwise returns false; out[0..room) then has undefined contents.  The caller must decompress
+ * the input again by compat/gunzip.h, which knows more formats and finds out what is wrong.
  */
 bool gz_whole(struct inf_whole *w, enum container container, const uint8_t *in, size_t len,
               uint8_t *out, size_t room, size_t *made);

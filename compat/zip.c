@@ -1,10 +1,10 @@
 /*
  * zip.c - writes a zip file with one deflated entry (zip.h)
  *
- * The entry's header is written before the sizes and the CRC are known.  So they follow the data,
- * in a descriptor (APPNOTE.TXT, section 4.3.9), and are in the directory at the end.  Sizes of 4
- * GiB or more need the fields of zip64 (section 4.5.3).  The header's time has a resolution of two
- * seconds, so the exact time is in an extra field, which Info-ZIP defined ("UT").
+ * The entry's header is written before the sizes and the CRC are known.  So a descriptor after the
+ * data has them (APPNOTE.TXT, section 4.3.9), and the directory at the file's end.  Sizes of 4 GiB
+ * or more need the fields of zip64 (section 4.5.3).  The header's time has a resolution of two
+ * seconds, so an extra field that Info-ZIP has defined ("UT") has the exact time.
  */
 #include "config.h"
 
@@ -45,19 +45,20 @@
 #define LOCATOR_SIZE 20
 #define END_SIZE 22
 
-/* The offset in an entry's header of the fields that the directory repeats, their size, and the
- * offset of the name's length. */
+/* The fields of an entry's header that the directory repeats: their offset and their size. */
 #define COMMON_AT 6
 #define COMMON_SIZE 8
+
+/* The offset of the name's length in an entry's header. */
 #define NAME_LENGTH_AT 26
 
-/* The longest name that fits into the field for its length; the rest is cut off. */
+/* The longest name that fits into the field for its length.  A longer name is cut off there. */
 #define NAME_MOST 65535u
 
 /* A field of 32 bits with this value means that the number is in a field of zip64. */
 #define SEE_ZIP64 UINT32_MAX
 
-/* The name of an entry that has none, as pigz has it. */
+/* An entry without a name gets this one, as in pigz. */
 #define NO_NAME "-"
 
 static size_t name_length(const char *name)
@@ -67,7 +68,7 @@ static size_t name_length(const char *name)
     return len < NAME_MOST ? len : NAME_MOST;
 }
 
-/* Returns the number of bytes that follow the first byte of a character in UTF-8; 4 if the byte
+/* Returns the number of bytes that a character in UTF-8 has after its first byte; 4 if `first`
  * starts no character. */
 static unsigned utf8_more(uint8_t first)
 {
@@ -96,8 +97,8 @@ static bool is_utf8(const char *name, size_t len)
     return has_more;
 }
 
-/* Writes a time and a date, in UTC, so that the bytes do not depend on where they are written.  The
- * format's years begin with 1980. */
+/* Writes a time and a date.  They are in UTC, so that the bytes do not depend on the time zone.
+ * The format's first year is 1980; a time before that, or an unknown one, becomes its first day. */
 static uint8_t *put_dos_time(uint8_t *p, uint32_t mtime)
 {
     const time_t seconds = (time_t)mtime;
@@ -144,7 +145,7 @@ size_t zip_end_room(size_t start_len)
            LOCATOR_SIZE + END_SIZE;
 }
 
-/* Writes a number of 64 bits with zip64, else of 32 bits. */
+/* Writes a size: 64 bits with zip64, else 32 bits. */
 static uint8_t *put_size(uint8_t *p, bool is_zip64, uint64_t size)
 {
     return is_zip64 ? gz_put_u64(p, size) : gz_put_u32(p, (uint32_t)size);
@@ -178,7 +179,8 @@ static uint8_t *put_directory(uint8_t *p, const struct gz_data *data, bool is_zi
     return p + time_len;
 }
 
-/* Writes zip64's end of the directory, which is at `at` in the file and has `size` bytes. */
+/* Writes zip64's end of the directory.  The directory starts at byte `at` of the file, and has
+ * `size` bytes. */
 static uint8_t *put_end64(uint8_t *p, uint64_t at, uint64_t size)
 {
     p = gz_put_u64(gz_put_u32(p, MAGIC_END64), END64_SIZE - 12);

@@ -118,10 +118,10 @@ struct gpu_inflate_input {
 
 /*
  * Decompresses inputs[0..count), side by side: one member of gzip each, or zlib's format, or raw
- * data.  The result and `made` of each input are set in any
- * case.  An input is left to the CPU if it is damaged, odd, longer than a batch (128 MiB), has
- * other bytes behind its end, or makes more output than there is room for; its out[] may have been
- * written to.  Raw DEFLATE has no checksum, so its output is not compared with anything.
+ * data.  The result and `made` of each input are set in any case.  An input is left to the CPU if
+ * it is damaged, odd, longer than a batch (128 MiB), has other bytes behind its end, or makes more
+ * output than there is room for; its out[] may have been written to.  Raw DEFLATE has no checksum,
+ * so its output is not compared with anything.
  *
  * With a result other than GPU_INFLATE_DONE, the call has ended early.  Then there is a message in
  * error, except after GPU_INFLATE_STOPPED.  goes_on may be NULL.

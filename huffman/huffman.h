@@ -65,7 +65,7 @@ bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
                          uint8_t *out, size_t *out_len);
 
 /* Like huff_encode_segment, but encodes only in[begin..len); matches may refer to the bytes before
- * `begin` (lz_match_after, lz_match_more).  The sequences of the chunk that has `begin` start
+ * `begin` (lz_match_after, lz_match_more).  In the chunk with `begin`, the sequences start
  * there. */
 bool huff_encode_after(struct huff_encoder *e, const uint8_t *in, size_t len, size_t begin,
                        const struct lz_chunk *chunks, size_t split, enum huff_end end, uint8_t *out,

@@ -108,7 +108,7 @@ struct huff_encoder {
     struct huff_block blocks[3];            /* the open block, the next part, and both joined */
     struct huff_plan plan;                  /* of the block that is written */
     struct huff_codes codes;                /* of the block that is written */
-    bool has_fixed_codes;                   /* `codes` are those of all fixed blocks */
+    bool has_fixed_codes;                   /* `codes` has the codes of fixed blocks */
 
     /* By a match's length less LZ_MIN_MATCH: the length's symbol, less DEFLATE_FIRST_LENGTH. */
     _Alignas(64) uint8_t length_symbols[256];

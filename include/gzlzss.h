@@ -22,8 +22,8 @@
  * Output.  Compression writes one gzip member (RFC 1952), or another `format`.  Its bytes depend
  * only on the input, `level`, `format`, `segment_size`, `rsyncable` and `matcher`, on the name, the
  * time and the level in `call`, and on the places where a stream is flushed.  They do not depend on
- * threads, GPUs, or how the program gives the input.  Without a name, a time and flushes, they are
- * those that `gzlzss -n` writes with the same options.
+ * threads, GPUs, or how the program gives the input.  If there is no name, time or flush,
+ * `gzlzss -n` writes the same bytes with the same options.
  *
  * Input.  Decompression reads everything that gunzip reads: one or more members, and the formats
  * older than gzip (pack, compress, LZH; .zip with one file).  An object whose `format` is
@@ -76,7 +76,7 @@ typedef enum gzlzss_status {
     GZLZSS_ERROR_WRITE = -4,
     /* The output buffer is too small. */
     GZLZSS_ERROR_ROOM = -5,
-    /* The input is in no format that gunzip reads, or not in the one that the object has. */
+    /* The input is in no format that the object reads (enum gzlzss_format). */
     GZLZSS_ERROR_FORMAT = -6,
     /* The input is damaged: invalid compressed data, or a wrong CRC or length. */
     GZLZSS_ERROR_DATA = -7,
@@ -118,7 +118,7 @@ typedef enum gzlzss_backend {
     GZLZSS_GPU = 2
 } gzlzss_backend;
 
-/* What contains the DEFLATE data (RFC 1951). */
+/* The formats that contain DEFLATE data (RFC 1951). */
 typedef enum gzlzss_format {
     /* RFC 1952.  Decompression reads everything that gunzip reads. */
     GZLZSS_GZIP,
@@ -228,10 +228,10 @@ typedef struct gzlzss_call {
      * GZLZSS_CALL_STORED for level 0.  0: the object's level.  The segment size stays the object's.
      *
      * With a level other than the object's, the CPU compresses, and threads do not share a segment.
-     * A thread that goes from one level to another gets new memory first, in some 0.1 ms.
+     * A thread that goes from one level to another gets new memory first, which takes some 0.1 ms.
      * GZLZSS_ERROR_ARGUMENT: there is no such level, it needs more memory than the object's level,
-     * or the object has a `matcher`.  The levels in the order of their memory: 0, 2, 1, 3 to 6, 7
-     * to 9, 10 to 12. */
+     * or the object has a `matcher`.  From the least memory to the most, the levels are 0, 2, 1, 3
+     * to 6, 7 to 9, and 10 to 12; with GZLZSS_BGZF, 0, 1, 2 to 5, 6 to 7, and 8 to 12. */
     int level;
 } gzlzss_call;
 
@@ -278,19 +278,22 @@ gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const voi
 /*
  * Like gzlzss_compress and gzlzss_decompress, but write to memory that grows with the output.
  *
- * The call gets the memory from resize(ctx, memory, size).  Like realloc(), `resize` returns memory
- * for `size` bytes, 1 or more, which begins with the bytes at `memory`, and frees the old memory if
- * that is another; the first `memory` is NULL.  If it returns NULL, the old memory stays, and the
- * call ends with GZLZSS_ERROR_MEMORY.  resize == NULL means realloc().  Any thread may call
- * `resize`, but one at a time.  It must not call functions on the object.
+ * The call gets the memory from resize(ctx, memory, size), which works like realloc(): it returns
+ * memory for `size` bytes, 1 or more, which begins with the bytes at `memory`.  `memory` is what
+ * `resize` returned last, or NULL at first.  If `resize` returns other memory, it frees `memory`.
+ * If it returns NULL, `memory` stays valid, and the call ends with GZLZSS_ERROR_MEMORY.  resize ==
+ * NULL means realloc().  Any thread may call `resize`, but one at a time.  `resize` must not call
+ * functions on the object.
  *
  * The memory grows by half at a time, and shrinks to the output's size at the end; `resize` may
- * refuse that.  *out becomes the last memory, also after an error, and the program frees it.  It is
- * NULL if there was none: if nothing was written.  *out_len becomes the bytes of output.  After an
- * error, gzlzss_compress_new sets it to 0, and gzlzss_decompress_new to the bytes decompressed
- * before the error was found; they may be wrong.  There is no GZLZSS_ERROR_ROOM.
+ * refuse to shrink it.  *out becomes the memory, also after an error, and the program frees it.
+ * *out is NULL if nothing was written.  *out_len becomes the bytes of output.  After an error,
+ * gzlzss_compress_new sets *out_len to 0, and gzlzss_decompress_new sets it to the bytes
+ * decompressed before the error was found; these bytes may be wrong.  Neither function returns
+ * GZLZSS_ERROR_ROOM.
  *
- * A small input can decompress to a thousand times its size: refuse in `resize` what is too much.
+ * A small input can decompress to a thousand times its size.  If you want a limit, let `resize`
+ * return NULL above it.
  */
 gzlzss_status gzlzss_compress_new(gzlzss *z, void **out, size_t *out_len,
                                   void *(*resize)(void *ctx, void *memory, size_t size), void *ctx,
@@ -345,8 +348,8 @@ typedef enum gzlzss_directive {
     GZLZSS_CONTINUE = 0, /* take the input; more may follow */
     GZLZSS_END = 1,      /* take the input, which ends with *in, and give all output */
     /* Take the input, and give all output that it makes; more may follow.  Compression: the other
-     * side can then decode all input so far, as after zlib's Z_SYNC_FLUSH.  With GZLZSS_BGZF, the
-     * input so far ends a member. */
+     * side can then decode all input so far, as after zlib's Z_SYNC_FLUSH.  With GZLZSS_BGZF, a
+     * flush ends a member. */
     GZLZSS_FLUSH = 2,
     /* Compression: the same, and the output that follows can be decoded without the output so far,
      * as after zlib's Z_FULL_FLUSH.  Decompression: the same as GZLZSS_FLUSH. */
@@ -389,20 +392,21 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  * gives the header and an empty block.
  *
  * Up to 128 KiB between two flushes, or after the last one, are a piece.  The calling thread
- * compresses a piece by itself, and what is repeated from the 32 KiB before it takes little room;
- * levels 1 and 10 to 12 find these matches as levels 2 and 9 do.  Flushes after more than 128 KiB,
- * and all flushes with `matcher`, end a segment as full flushes do, and the object's threads
- * compress it.  With `rsyncable`, the object's threads also compress the pieces.
+ * compresses a piece by itself.  A piece may refer to the 32 KiB before it, so small pieces lose
+ * little.  Levels 1 and 10 to 12 find the matches of a piece as levels 2 and 9 do.  A flush after
+ * more than 128 KiB ends a segment, as a full flush does, and the object's threads compress that
+ * segment.  With GZLZSS_BGZF or `matcher`, every flush does so.  With `rsyncable`, the object's
+ * threads compress pieces, too.
  *
  * A decompressing stream takes input before it needs it.  When it ends, in->used may be past the
  * end of the last member; call->in_bytes is where the member ends, counted from the stream's first
  * byte.
  *
  * A stream that the caller does not run keeps little memory.  Compression keeps input that is not
- * yet compressed, at most one segment, and output that the caller has not taken.  After a flush it
- * keeps up to 256 KiB (64 KiB while pieces are small), and the object keeps the tables of the last
- * 256 streams that were flushed, up to 1 MiB each, but at most an eighth of limited memory.  From
- * 0.1 s after the last call on, decompression keeps at most 8 MiB.
+ * yet compressed, at most one segment, and output that the caller has not taken.  After a flush, it
+ * also keeps up to 256 KiB (128 KiB if no piece has more than 64 KiB).  The object keeps the tables
+ * of the last 256 streams that were flushed, up to 1 MiB each, but at most an eighth of limited
+ * memory.  From 0.1 s after the last call on, decompression keeps at most 8 MiB.
  */
 gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,
                                 gzlzss_directive directive);
@@ -423,10 +427,10 @@ void gzlzss_stream_free(gzlzss_stream *s);
  *     status = gzlzss_file_close(f);
  *
  * Only one thread at a time may use a file.  Close it before gzlzss_free.  A file is a stream, and
- * works with the object's threads; what is read must be in a format that gunzip reads.  A call
- * waits for the descriptor if need be; gzlzss_cancel does not end this wait.  Writing to a pipe
- * without a reader gives GZLZSS_ERROR_WRITE, and no SIGPIPE.  An error stays: all further calls
- * return it, except that gzlzss_file_seek may go back to before it.
+ * works with the object's threads.  It is read and written in the object's format.  A call may wait
+ * for the descriptor; gzlzss_cancel does not end this wait.  Writing to a pipe without a reader
+ * gives GZLZSS_ERROR_WRITE, and no SIGPIPE.  An error stays: all further calls return it.  But
+ * gzlzss_file_seek may go back to a byte before a read error, and then reading goes on there.
  */
 typedef struct gzlzss_file gzlzss_file;
 
@@ -449,33 +453,35 @@ gzlzss_status gzlzss_file_open(gzlzss_file **file, gzlzss *z, const char *path,
                                gzlzss_file_mode mode, gzlzss_call *call);
 
 /* The same for an open descriptor, from its position on.  All modes but GZLZSS_READ write there.
- * gzlzss_file_close leaves the descriptor open, at any position after the data that was read. */
+ * gzlzss_file_close leaves the descriptor open.  After reading, its position may be anywhere after
+ * the data that was read. */
 gzlzss_status gzlzss_file_of(gzlzss_file **file, gzlzss *z, int fd, gzlzss_file_mode mode,
                              gzlzss_call *call);
 
-/* Reads decompressed bytes.  *len: before the call, the bytes wanted; afterwards, the bytes read,
- * fewer than wanted only at the end of the data, with GZLZSS_OK, or with an error.  With
- * GZLZSS_ERROR_TRAILING, all bytes that were read are right. */
+/* Reads decompressed bytes.  *len: before the call, the bytes wanted; afterwards, the bytes read.
+ * These are fewer only at the end of the data, where the status is GZLZSS_OK, or after an error.
+ * With GZLZSS_ERROR_TRAILING, all bytes that were read are right. */
 gzlzss_status gzlzss_file_read(gzlzss_file *f, void *out, size_t *len);
 
 /* Writes bytes to be compressed.  They may stay in memory until gzlzss_file_flush or
  * gzlzss_file_close. */
 gzlzss_status gzlzss_file_write(gzlzss_file *f, const void *in, size_t len);
 
-/* Writes all bytes so far to the descriptor, compressed such that the other side can decode them
- * now.  directive: GZLZSS_FLUSH or GZLZSS_FULL_FLUSH. */
+/* Compresses all bytes so far and writes them to the descriptor, so that the other side can decode
+ * them now.  directive: GZLZSS_FLUSH or GZLZSS_FULL_FLUSH. */
 gzlzss_status gzlzss_file_flush(gzlzss_file *f, gzlzss_directive directive);
 
-/* Reading: goes to byte `offset` of the decompressed data, or to the end if that comes before.  To
- * go forward, this decompresses what lies between.  To go back by more than some KB, it starts
- * again from where the file began, for which the descriptor must be a regular file; if it is not,
- * or if the file is written, the status is GZLZSS_ERROR_ARGUMENT, and the position stays. */
+/* Reading: goes to byte `offset` of the decompressed data, or to the data's end if that comes
+ * first.  To go forward, this decompresses the bytes in between.  To go back by more than some KB,
+ * it starts again where the file began, so the descriptor must be a regular file.  If it is not, or
+ * if the file is written, the status is GZLZSS_ERROR_ARGUMENT, and the position stays. */
 gzlzss_status gzlzss_file_seek(gzlzss_file *f, uint64_t offset);
 
 /* The number of decompressed bytes before the next byte to read or write; 0 if f is NULL. */
 uint64_t gzlzss_file_tell(const gzlzss_file *f);
 
-/* Whether all data was read.  As with feof, 0 may be followed by a read of 0 bytes. */
+/* Whether all data was read.  As with feof, the result may be 0 although the next read gives no
+ * bytes. */
 int gzlzss_file_eof(const gzlzss_file *f);
 
 /* Returns the error that stays, or GZLZSS_OK.  Sets *error_number, unless NULL, to the errno after
@@ -589,15 +595,15 @@ gzlzss_status gzlzss_reader_export(gzlzss_reader *r, gzlzss_index_format format,
  *     gzlzss_header, gzlzss_compress_range for each range in order, gzlzss_end
  *
  * All processes must use the same level, segment_size, format and matcher.  With GZLZSS_ZIP, these
- * functions return GZLZSS_ERROR_ARGUMENT.
+ * three functions return GZLZSS_ERROR_ARGUMENT.
  */
 
 /* Returns the bytes of a segment; 0 if z is NULL. */
 size_t gzlzss_segment_size(const gzlzss *z);
 
 /*
- * Writes the header of the object's format to out, with the name and time of `call`; other members
- * of it have no effect.
+ * Writes the header of the object's format to out, with the name, the time and the level of `call`.
+ * Other members of `call` have no effect.
  *
  * *out_len: before the call, the size of out in bytes; afterwards, the bytes written, 0 on an
  * error.  gzip's header has 10 bytes; with a name, strlen(name) + 1 more.  zlib's has 2 bytes.  Raw
@@ -620,16 +626,18 @@ gzlzss_status gzlzss_compress_range(gzlzss *z, void *out, size_t *out_len, const
                                     size_t in_len, int is_last, uint32_t *check, gzlzss_call *call);
 
 /* Returns the check value of two ranges, the second right after the first, from the check value of
- * each and the bytes of the second.  0 if z is NULL. */
+ * each and the number of bytes of the second.  0 if z is NULL. */
 uint32_t gzlzss_check_combine(const gzlzss *z, uint32_t first, uint32_t second,
                               uint64_t second_len);
 
-/* Writes what follows the last range to out, from the check value and the bytes of the whole input.
- * *out_len is as for gzlzss_header; the most is 28 bytes. */
+/* Writes the bytes that follow the last range to out.  `check` and in_len are the check value and
+ * the number of bytes of the whole input.  *out_len is as for gzlzss_header; at most 28 bytes are
+ * written. */
 gzlzss_status gzlzss_end(const gzlzss *z, void *out, size_t *out_len, uint32_t check,
                          uint64_t in_len);
 
-/* The same for gzip only.  gzlzss_check_combine and gzlzss_end do these for every format. */
+/* The next two functions are for gzip only.  New programs should use gzlzss_check_combine and
+ * gzlzss_end, which are for every format. */
 
 /* Returns the CRC-32 of two ranges, the second right after the first, from the CRC-32 of each and
  * the bytes of the second. */

@@ -22,8 +22,8 @@ static uint32_t distance_entry(unsigned symbol)
     return deflate_least_distance(symbol) << 16 | deflate_distance_extra_bits(symbol);
 }
 
-/* Returns the code after `code`, both of `bits` bits and with their first bit lowest.  After the
- * last code, returns any number. */
+/* Returns the code after `code`; both have `bits` bits, the first of which is the lowest.  The code
+ * after the last one has no meaning. */
 static unsigned next_code(unsigned code, unsigned bits)
 {
     const unsigned zeros = code ^ ((1u << bits) - 1);
@@ -38,6 +38,8 @@ struct sorted {
     uint16_t symbols[DEFLATE_FIXED_LITLEN_SYMBOLS];
 };
 
+/* Sorts the symbols that have codes.  lengths[i], for i below n, is the length of symbol i's code;
+ * 0: the symbol has none. */
 static void sort_symbols(struct sorted *s, const uint8_t *lengths, unsigned n)
 {
     unsigned at[DEFLATE_MAX_CODE + 2] = {0};
@@ -59,7 +61,7 @@ static void sort_symbols(struct sorted *s, const uint8_t *lengths, unsigned n)
 }
 
 /* Adds an entry for a code of more than `root` bits to the second table of its first bits.  *used
- * are the entries of all tables so far; second tables have 1 << second_bits. */
+ * is the number of entries in all tables so far; a second table has 1 << second_bits entries. */
 static void add_long(uint32_t *table, unsigned root, unsigned second_bits, unsigned code,
                      unsigned bits, uint32_t entry, unsigned *used)
 {
@@ -78,8 +80,11 @@ static void add_long(uint32_t *table, unsigned root, unsigned second_bits, unsig
  * Makes the table of a code from its lengths, which inf_read_block has found good.  Symbols from
  * `symbols` on have codes but no meaning: their entries are 0.
  *
- * The table for codes of up to l bits is twice that for l - 1 bits, with the entries of the codes
- * of l bits added.  So each code is written once, and all other entries are copied.
+ * The table for codes of up to l bits is made of two copies of the table for l - 1 bits, to which
+ * the codes of l bits are added.  So this writes each code once, and copies all other entries.
+ *
+ * The first code of l bits is the code after the last one of l - 1 bits, with a 0 added (RFC 1951,
+ * section 3.2.2).  As the first bit is the lowest, that does not change the number.
  */
 static void make_table(uint32_t *table, unsigned root, const uint8_t *lengths, unsigned n,
                        unsigned symbols, uint32_t entry_of(unsigned symbol))

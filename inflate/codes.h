@@ -1,7 +1,7 @@
 /*
  * codes.h - reads the codes of a DEFLATE block: bits, and tables that give their meaning
  *
- * The decoders to symbols (symbols.h) and to bytes (whole.h) are made of this.
+ * Two decoders use it: one to symbols (symbols.h), and one to bytes (whole.h).
  */
 #ifndef GZLZSS_INFLATE_CODES_H
 #define GZLZSS_INFLATE_CODES_H
@@ -52,16 +52,15 @@ struct inf_codes {
     struct inf_lengths lengths;
 };
 
-/* Makes the tables of a block whose header inf_read_block has found good; `lengths` has the code
- * lengths of a dynamic block.  The block is not a stored one.  `c` must be zeroed before its first
- * use. */
+/* Makes the tables of a block that is not stored.  inf_read_block has found its header good and,
+ * for a dynamic block, set c->lengths.  `c` must be zeroed before its first use. */
 void inf_make_codes(struct inf_codes *c, const struct inf_block *block);
 
 /* A reader of bits. */
 struct reader {
     const uint8_t *in;
     uint64_t bits;  /* the next bits of the input; above the lowest `count`, more bits or zeros */
-    unsigned count; /* how many of them are valid */
+    unsigned count; /* the number of valid bits in `bits` */
     size_t at;      /* in[at] is the first byte that is not in the valid bits */
 };
 

@@ -1,9 +1,9 @@
 /*
  * whole.c - decodes DEFLATE from memory to memory (whole.h)
  *
- * While enough input and room are left, a fast step decodes up to two literals and then another
- * literal or a match, may write some bytes too many, and checks for input and room only once.  The
- * last steps check everything.
+ * A fast step decodes up to two literals, and then another literal or a match.  It checks only once
+ * whether enough input and room are left, and may write some bytes after its output.  Near the end
+ * of the input or the room, careful steps check everything.
  */
 #include "config.h"
 
@@ -15,8 +15,9 @@
 #include "base/cpu.h"
 #include "inflate/codes.h"
 
-/* The input and the output of a call. */
-struct whole {
+/* The input and the output of a call: in[0..len), and out[0..room), of which out[0..made) is
+ * written so far. */
+struct buffers {
     const uint8_t *in;
     size_t len;
     uint8_t *out;
@@ -26,7 +27,7 @@ struct whole {
 /* The functions that are compiled for each path of base/cpu.h. */
 struct whole_functions {
     enum inf_result (*decode_fast)(const struct inf_codes *c, struct reader *reader,
-                                   struct whole *w);
+                                   struct buffers *b);
 };
 
 struct inf_whole {
@@ -36,13 +37,17 @@ struct inf_whole {
 
 /* --- Fast steps ----------------------------------------------------------------------------- */
 
-/* Bytes that are copied at a time, the most of them that are copied too many, and the most bytes
- * that a fast step writes. */
+/* Bytes that are copied at a time. */
 #define WORD ((size_t)8)
+
+/* The most bytes that copy_match writes after the end of the match. */
 #define BEHIND (5 * WORD)
+
+/* The most bytes that a fast step writes: two literals, a match, and the bytes after it. */
 #define FAST_STEP (2 + DEFLATE_MAX_MATCH + BEHIND)
 
-/* A fast step loads 8 bytes twice, and each time moves on by up to 7. */
+/* The most bytes of input that a fast step reads.  It loads 8 bytes up to two times, and moves on
+ * by up to 7 bytes each time. */
 #define FAST_INPUT ((size_t)16)
 
 static inline void copy_word(uint8_t *to, const uint8_t *from)
@@ -50,15 +55,15 @@ static inline void copy_word(uint8_t *to, const uint8_t *from)
     memcpy(to, from, WORD);
 }
 
-/* Copies a match of `length` bytes to `to`, from `distance` bytes back.  May write BEHIND bytes
- * more. */
+/* Copies a match of `length` bytes to `to`, from `distance` bytes back.  May also write up to
+ * BEHIND bytes after it. */
 static inline void copy_match(uint8_t *to, size_t distance, size_t length)
 {
     const uint8_t *from = to - distance;
     uint8_t *const end = to + length;
 
     if (distance >= WORD) {
-        /* Most matches have at most 40 bytes. */
+        /* Most matches have at most 5 words, so copy these without a loop. */
         copy_word(to, from);
         copy_word(to + WORD, from + WORD);
         copy_word(to + 2 * WORD, from + 2 * WORD);
@@ -72,22 +77,23 @@ static inline void copy_match(uint8_t *to, size_t distance, size_t length)
         memset(to, *from, length);
         return;
     }
-    /* Each copy makes the bytes that repeat twice as many, until they are as long as a word. */
+    /* The match repeats `distance` bytes.  Each copy doubles the length of the part that repeats,
+     * until that is a word or more. */
     for (size_t step = distance; step < WORD && to < end; to += step, step = (size_t)(to - from))
         memcpy(to, from, step);
     for (; to < end; to += WORD, from += WORD)
         copy_word(to, from);
 }
 
-/* A reader of bits for fast steps.  Of `count`, only the lowest 8 bits count: so a whole entry,
- * whose lowest 8 bits are its number of bits, can be subtracted. */
+/* A reader of bits for fast steps.  Only the lowest 8 bits of `count` are valid.  So skip_entry can
+ * subtract a whole entry, whose lowest 8 bits are its number of bits. */
 struct fast_reader {
     const uint8_t *next; /* the first byte that is not in the valid bits */
     uint64_t bits;       /* as in struct reader */
     uint64_t count;
 };
 
-/* fill_bits. */
+/* fill_bits for fast steps. */
 static inline void fill_fast(struct fast_reader *r)
 {
     r->bits |= load64(r->next) << (r->count & 63);
@@ -102,19 +108,21 @@ static inline void skip_entry(struct fast_reader *r, uint32_t entry)
     r->count -= entry;
 }
 
+/* look_up for fast steps. */
 static inline uint32_t look_up_fast(const struct fast_reader *r, const uint32_t *table,
                                     unsigned root)
 {
     return table[r->bits & ((1u << root) - 1)];
 }
 
+/* look_up_second for fast steps. */
 static inline uint32_t look_up_fast_second(const struct fast_reader *r, const uint32_t *table,
                                            unsigned root, uint32_t first)
 {
     return table[(first >> 16) + low_bits(r->bits >> root, first >> 8 & 15)];
 }
 
-/* take_value. */
+/* take_value for fast steps. */
 static inline size_t take_fast(struct fast_reader *r, uint32_t entry)
 {
     const uint64_t mask = (UINT64_C(1) << (entry & 63)) - 1;
@@ -124,47 +132,52 @@ static inline size_t take_fast(struct fast_reader *r, uint32_t entry)
     return value;
 }
 
-/* Decodes fast steps up to the end of the block, or until the input or the room may be too small
- * for another.  Returns INF_BLOCK, INF_BAD or INF_MORE. */
-static inline __attribute__((always_inline)) enum inf_result
-decode_fast(const struct inf_codes *c, struct reader *reader, struct whole *w)
+/* Writes the literal of `entry` to `out`, and skips its bits.  If `fills`, fills the reader after
+ * that.  Returns the next code's entry.  It is looked up before the literal is written: loading an
+ * entry takes longer than that. */
+static inline __attribute__((always_inline)) uint32_t put_literal(struct fast_reader *r,
+                                                                  const struct inf_codes *c,
+                                                                  uint32_t entry, bool fills,
+                                                                  uint8_t *out)
 {
-    uint8_t *out = w->out + w->made;
+    const uint8_t literal = (uint8_t)(entry >> 16);
+
+    skip_entry(r, entry);
+    if (fills)
+        fill_fast(r);
+    entry = look_up_fast(r, c->litlen, LITLEN_ROOT);
+    *out = literal;
+    return entry;
+}
+
+/* Takes fast steps up to the end of the block, or until the input or the room may be too small for
+ * another step.  Returns INF_BLOCK, INF_BAD or INF_MORE. */
+static inline __attribute__((always_inline)) enum inf_result
+decode_fast(const struct inf_codes *c, struct reader *reader, struct buffers *b)
+{
+    uint8_t *out = b->out + b->made;
     enum inf_result result = INF_MORE;
     struct fast_reader r;
     uint32_t entry;
     size_t length, distance;
 
-    if (w->len < FAST_INPUT || w->room < FAST_STEP || reader->at > w->len - FAST_INPUT)
+    if (b->len < FAST_INPUT || b->room < FAST_STEP || reader->at > b->len - FAST_INPUT)
         return INF_MORE;
-    const uint8_t *const in_end = w->in + (w->len - FAST_INPUT);
-    uint8_t *const out_end = w->out + (w->room - FAST_STEP);
+    const uint8_t *const in_end = b->in + (b->len - FAST_INPUT);
+    uint8_t *const out_end = b->out + (b->room - FAST_STEP);
 
-    r.next = w->in + reader->at;
+    r.next = b->in + reader->at;
     r.bits = reader->bits;
     r.count = reader->count;
     fill_fast(&r);
     entry = look_up_fast(&r, c->litlen, LITLEN_ROOT);
     while (r.next <= in_end && out <= out_end) {
-        /* Each look_up of the next code comes before the work for the last one: loading the entry
-         * takes longer than that work. */
         if ((entry & ENTRY_LITERAL) != 0) {
-            uint8_t literal = (uint8_t)(entry >> 16);
-
-            skip_entry(&r, entry);
-            entry = look_up_fast(&r, c->litlen, LITLEN_ROOT);
-            *out++ = literal;
+            entry = put_literal(&r, c, entry, false, out++);
             if ((entry & ENTRY_LITERAL) != 0) {
-                literal = (uint8_t)(entry >> 16);
-                skip_entry(&r, entry);
-                entry = look_up_fast(&r, c->litlen, LITLEN_ROOT);
-                *out++ = literal;
+                entry = put_literal(&r, c, entry, false, out++);
                 if ((entry & ENTRY_LITERAL) != 0) {
-                    literal = (uint8_t)(entry >> 16);
-                    skip_entry(&r, entry);
-                    fill_fast(&r);
-                    entry = look_up_fast(&r, c->litlen, LITLEN_ROOT);
-                    *out++ = literal;
+                    entry = put_literal(&r, c, entry, true, out++);
                     continue;
                 }
             }
@@ -173,12 +186,7 @@ decode_fast(const struct inf_codes *c, struct reader *reader, struct whole *w)
             if ((entry & ENTRY_SECOND) != 0)
                 entry = look_up_fast_second(&r, c->litlen, LITLEN_ROOT, entry);
             if ((entry & ENTRY_LITERAL) != 0) {
-                const uint8_t literal = (uint8_t)(entry >> 16);
-
-                skip_entry(&r, entry);
-                fill_fast(&r);
-                entry = look_up_fast(&r, c->litlen, LITLEN_ROOT);
-                *out++ = literal;
+                entry = put_literal(&r, c, entry, true, out++);
                 continue;
             }
             if ((entry & 63) == 0 || (entry & ENTRY_END) != 0) {
@@ -193,33 +201,34 @@ decode_fast(const struct inf_codes *c, struct reader *reader, struct whole *w)
         if ((entry & ENTRY_SECOND) != 0)
             entry = look_up_fast_second(&r, c->distance, DISTANCE_ROOT, entry);
         distance = take_fast(&r, entry);
-        if ((entry & 63) == 0 || distance > (size_t)(out - w->out)) {
+        if ((entry & 63) == 0 || distance > (size_t)(out - b->out)) {
             result = INF_BAD;
             break;
         }
         fill_fast(&r);
+        /* As in put_literal, the next entry is looked up first. */
         entry = look_up_fast(&r, c->litlen, LITLEN_ROOT);
         copy_match(out, distance, length);
         out += length;
     }
-    w->made = (size_t)(out - w->out);
-    reader->at = (size_t)(r.next - w->in);
+    b->made = (size_t)(out - b->out);
+    reader->at = (size_t)(r.next - b->in);
     reader->bits = r.bits;
     reader->count = r.count & 63;
     return result;
 }
 
 static NOINLINE enum inf_result decode_fast_portable(const struct inf_codes *c, struct reader *r,
-                                                     struct whole *w)
+                                                     struct buffers *b)
 {
-    return decode_fast(c, r, w);
+    return decode_fast(c, r, b);
 }
 
 #ifdef HAVE_AVX2_PATH
 static AVX2_PATH NOINLINE enum inf_result decode_fast_avx2(const struct inf_codes *c,
-                                                           struct reader *r, struct whole *w)
+                                                           struct reader *r, struct buffers *b)
 {
-    return decode_fast(c, r, w);
+    return decode_fast(c, r, b);
 }
 #endif
 
@@ -256,13 +265,15 @@ static inline void fill_to_end(struct reader *r, size_t len)
         fill_bits(r);
         return;
     }
-    /* Above the valid bits, there may be bits of the next byte already. */
+    /* fill_bits may have left bits of the next byte above the valid ones. */
     r->bits &= ~(UINT64_MAX << r->count);
     for (; r->count < 56 && r->at < len; r->count += 8)
         r->bits |= (uint64_t)r->in[r->at++] << r->count;
 }
 
-/* Returns the next code's entry.  An entry that takes more bits than are valid is of no code. */
+/* Returns the next code's entry.  Sets *result to INF_CUT if the input ends before the code and its
+ * extra bits do, or to INF_BAD if no code starts with the next bits.  Otherwise leaves *result as
+ * it is. */
 static inline uint32_t next_entry(const struct reader *r, const uint32_t *table, unsigned root,
                                   enum inf_result *result)
 {
@@ -277,31 +288,31 @@ static inline uint32_t next_entry(const struct reader *r, const uint32_t *table,
     return entry;
 }
 
-/* Decodes a match, whose first entry is `entry`. */
-static enum inf_result take_match(const struct inf_codes *c, struct reader *r, struct whole *w,
+/* Decodes a match; `entry` is that of its length.  Returns INF_END if that went well. */
+static enum inf_result take_match(const struct inf_codes *c, struct reader *r, struct buffers *b,
                                   uint32_t entry)
 {
     const size_t length = take_value(r, entry);
     enum inf_result result = INF_END;
     size_t distance;
 
-    fill_to_end(r, w->len);
+    fill_to_end(r, b->len);
     entry = next_entry(r, c->distance, DISTANCE_ROOT, &result);
     if (result != INF_END)
         return result;
     distance = take_value(r, entry);
-    if (distance > w->made)
+    if (distance > b->made)
         return INF_BAD;
-    if (length > w->room - w->made)
+    if (length > b->room - b->made)
         return INF_MORE;
-    for (size_t i = 0; i < length; i++, w->made++)
-        w->out[w->made] = w->out[w->made - distance];
+    for (size_t i = 0; i < length; i++, b->made++)
+        b->out[b->made] = b->out[b->made - distance];
     return INF_END;
 }
 
-/* Decodes the rest of a block.  Returns INF_BLOCK at its end. */
+/* Decodes the rest of a block with careful steps.  Returns INF_BLOCK at its end. */
 static enum inf_result decode_careful(const struct inf_codes *c, struct reader *reader,
-                                      struct whole *w)
+                                      struct buffers *b)
 {
     enum inf_result result = INF_END;
     struct reader r = *reader;
@@ -309,7 +320,7 @@ static enum inf_result decode_careful(const struct inf_codes *c, struct reader *
     while (result == INF_END) {
         uint32_t entry;
 
-        fill_to_end(&r, w->len);
+        fill_to_end(&r, b->len);
         entry = next_entry(&r, c->litlen, LITLEN_ROOT, &result);
         if (result != INF_END)
             break;
@@ -317,12 +328,12 @@ static enum inf_result decode_careful(const struct inf_codes *c, struct reader *
             skip(&r, entry & 63);
             result = INF_BLOCK;
         } else if ((entry & ENTRY_LITERAL) == 0) {
-            result = take_match(c, &r, w, entry);
-        } else if (w->made == w->room) {
+            result = take_match(c, &r, b, entry);
+        } else if (b->made == b->room) {
             result = INF_MORE;
         } else {
             skip(&r, entry & 63);
-            w->out[w->made++] = (uint8_t)(entry >> 16);
+            b->out[b->made++] = (uint8_t)(entry >> 16);
         }
     }
     *reader = r;
@@ -331,50 +342,52 @@ static enum inf_result decode_careful(const struct inf_codes *c, struct reader *
 
 /* --- Blocks --------------------------------------------------------------------------------- */
 
-/* Decodes a block after its header, from bit *place on.  Returns INF_BLOCK at its end, which *place
- * then is. */
-static enum inf_result decode_codes(const struct inf_whole *whole, struct whole *w, size_t *place)
+/* Decodes the codes of a block, from bit *place on.  Returns INF_BLOCK at the block's end, and sets
+ * *place to the bit after it. */
+static enum inf_result decode_codes(const struct inf_whole *whole, struct buffers *b, size_t *place)
 {
     const struct inf_codes *c = &whole->codes;
-    struct reader r = {.in = w->in, .at = *place / 8};
+    struct reader r = {.in = b->in, .at = *place / 8};
     enum inf_result result;
 
-    fill_to_end(&r, w->len);
+    fill_to_end(&r, b->len);
     if (r.count < *place % 8)
         return INF_CUT;
     skip(&r, *place % 8);
-    result = whole->functions->decode_fast(c, &r, w);
+    result = whole->functions->decode_fast(c, &r, b);
     if (result == INF_MORE)
-        result = decode_careful(c, &r, w);
+        result = decode_careful(c, &r, b);
     *place = 8 * r.at - r.count;
     return result;
 }
 
-static enum inf_result copy_stored(struct whole *w, size_t stored, size_t *place)
+/* The same for a stored block of `stored` bytes. */
+static enum inf_result copy_stored(struct buffers *b, size_t stored, size_t *place)
 {
-    if (stored > w->len - *place / 8)
+    if (stored > b->len - *place / 8)
         return INF_CUT;
-    if (stored > w->room - w->made)
+    if (stored > b->room - b->made)
         return INF_MORE;
     if (stored > 0)
-        memcpy(w->out + w->made, w->in + *place / 8, stored);
-    w->made += stored;
+        memcpy(b->out + b->made, b->in + *place / 8, stored);
+    b->made += stored;
     *place += 8 * stored;
     return INF_BLOCK;
 }
 
-/* Decodes the block at bit *place. */
-static enum inf_result decode_block(struct inf_whole *whole, struct whole *w, size_t *place,
+/* Decodes the block whose header is at bit *place.  Returns INF_BLOCK at the block's end, and sets
+ * *place to the bit after it. */
+static enum inf_result decode_block(struct inf_whole *whole, struct buffers *b, size_t *place,
                                     bool *is_final)
 {
     const size_t first = *place / 8;
     const unsigned skipped = *place % 8;
     struct inf_block block;
 
-    if (first >= w->len)
+    if (first >= b->len)
         return INF_CUT;
-    switch (inf_read_block((uint64_t)w->in[first] >> skipped, 8 - skipped, w->in + first + 1,
-                           w->len - first - 1, &block, &whole->codes.lengths)) {
+    switch (inf_read_block((uint64_t)b->in[first] >> skipped, 8 - skipped, b->in + first + 1,
+                           b->len - first - 1, &block, &whole->codes.lengths)) {
     case INF_BLOCK_CUT:
         return INF_CUT;
     case INF_BLOCK_BAD:
@@ -385,25 +398,25 @@ static enum inf_result decode_block(struct inf_whole *whole, struct whole *w, si
     *is_final = block.final;
     *place += block.header_bits;
     if (block.type == INF_BLOCK_STORED)
-        return copy_stored(w, block.stored_len, place);
+        return copy_stored(b, block.stored_len, place);
     inf_make_codes(&whole->codes, &block);
-    return decode_codes(whole, w, place);
+    return decode_codes(whole, b, place);
 }
 
 enum inf_result inf_whole(struct inf_whole *whole, const uint8_t *in, size_t len, uint8_t *out,
                           size_t room, size_t *used, size_t *made)
 {
-    struct whole w = {.in = in, .len = len, .out = out, .room = room};
+    struct buffers b = {.in = in, .len = len, .out = out, .room = room};
     enum inf_result result;
     bool is_final = false;
     size_t place = 0;
 
     do {
-        result = decode_block(whole, &w, &place, &is_final);
+        result = decode_block(whole, &b, &place, &is_final);
         if (result != INF_BLOCK)
             return result;
     } while (!is_final);
     *used = (place + 7) / 8;
-    *made = w.made;
+    *made = b.made;
     return INF_END;
 }

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compat/crc.h"
 #include "compat/check.h"
 #include "compat/container.h"
+#include "compat/crc.h"
 #include "compat/gzip.h"
 #include "huffman/huffman.h"
 #include "lib/compress.h"
@@ -138,8 +138,9 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len)
     return huff_bound(in_len) + ends;
 }
 
-/* gzlzss_compress_new first asks for in_len / NEW_RATIO + NEW_LEAST bytes.  Most data takes more
- * than half of that.  Data that takes more than that is copied once or twice. */
+/* gzlzss_compress_new first asks for in_len / NEW_RATIO + NEW_LEAST bytes.  With a larger
+ * NEW_RATIO, more outputs outgrow this memory, and growing it may copy the bytes.  With a smaller
+ * one, more memory is given back at the end. */
 #define NEW_RATIO 3
 #define NEW_LEAST 256
 

@@ -7,7 +7,7 @@
 #include "lib/grow.h"
 #include "lib/object.h"
 
-/* Bytes of most headers. */
+/* Most headers fit into this many bytes. */
 #define SMALL_HEADER 64
 
 /* Makes the header of a call, and sets *len to its size in bytes.  The header is in `small` if it
@@ -31,7 +31,7 @@ struct compress_call {
      * the output is job.out_fd. */
     uint8_t *out;
     size_t room, len;
-    /* Memory that grows; then `out` and `room` are not used.  Else NULL. */
+    /* If not NULL, the output goes to this memory, which grows, and not to `out`. */
     struct grow *grow;
     /* There was no room for all of the output. */
     bool is_full;

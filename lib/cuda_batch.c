@@ -210,8 +210,7 @@ static void expand_item(struct batch *b, gzlzss_item *item)
 {
     struct host_item h = {.in_len = item->in_len, .room = item->out_len + 1};
 
-    h.in = malloc(item->in_len + 1);
-
+    h.in = malloc(item->in_len > 0 ? item->in_len : 1);
     h.out = item->out_len < SIZE_MAX ? malloc(h.room) : NULL;
     item->status = GZLZSS_ERROR_MEMORY;
     if (h.in != NULL && h.out != NULL)

@@ -111,7 +111,7 @@ static enum gpu_inflate_result inflate(void *ctx, struct gpu_inflate *g, char er
     return result;
 }
 
-/* The same for the formats that gpu_inflate does not know. */
+/* Does the work of `inflate` for zlib's format and raw DEFLATE. */
 static enum gpu_inflate_result inflate_one(void *ctx, struct gpu_inflate *g,
                                            char error[GPU_ERROR_SIZE])
 {
@@ -296,7 +296,8 @@ static gzlzss_status count_memory(gzlzss *z, const struct gpu_expansion *e, size
 
 /* --- By either -------------------------------------------------------------------------------- */
 
-/* Whether the object's format is gzip's.  (A GPU knows the others only as one of many inputs.) */
+/* Whether the object reads a .gz.  (For zlib's format and raw DEFLATE, there is only
+ * gpu_inflate_many.) */
 static bool is_gzip(const gzlzss *z)
 {
     return z->container != CONTAINER_ZLIB && z->container != CONTAINER_RAW;

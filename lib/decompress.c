@@ -14,12 +14,15 @@
 #include "base/bytes.h"
 #include "base/io.h"
 #include "compat/gunzip.h"
+#include "compat/gzip.h"
 #include "compat/whole.h"
 #include "lib/decompress.h"
 #include "lib/grow.h"
 #include "lib/sigpipe.h"
 
-/* The most bytes of output for each byte of input that a guess of the output's size allows. */
+/* gzlzss_decompress_new first asks for at most this many bytes for each byte of input.  With a
+ * larger number, a hostile input costs more memory; with a smaller one, the output of data that
+ * compresses well is copied more often. */
 #define GUESS_MOST 16
 
 /* A call, with its input and output. */
@@ -38,7 +41,7 @@ struct decompress_call {
      * descriptor. */
     uint8_t *out;
     size_t room, out_len;
-    /* Output to memory that grows; else NULL. */
+    /* If not NULL, the output goes to this memory, which grows. */
     struct grow *grow;
     /* There was no room for all of the output. */
     bool is_full;
@@ -163,7 +166,7 @@ static struct decompressor *take_decompressor(gzlzss *z)
     return d != NULL ? d : calloc(1, sizeof(*d));
 }
 
-/* Does the same, and opens the decompressor's stream. */
+/* Takes a decompressor as take_decompressor does, and opens its stream. */
 static struct decompressor *take_stream(gzlzss *z, const struct gz_io *io)
 {
     struct decompressor *d = take_decompressor(z);
@@ -224,22 +227,20 @@ static gzlzss_status run(struct decompress_call *w, struct gz_io *io)
 
     if (w->expansion != NULL)
         expansion_close(w->expansion, &stats);
-    if (w->operation.call != NULL) {
-        w->operation.call->in_bytes = used;
-        w->operation.call->out_bytes = w->out_bytes;
-    }
+    call_set_results(w->operation.call, used, w->out_bytes);
     if (status == GZ_WRITE_ERROR && w->is_full)
         return GZLZSS_ERROR_ROOM;
     return decompress_judge(&w->operation, status, error);
 }
 
-/* Inputs of up to this many bytes, with room for no more output than this, may be decompressed in
- * one go.  Larger ones take so long that the call must look whether it was cancelled. */
+/* An input is decompressed in one go if it has at most WHOLE_IN_MAX bytes, and there is room for at
+ * most WHOLE_OUT_MAX bytes of output.  Decompression in one go does not look whether the call was
+ * cancelled, so it must not take long. */
 #define WHOLE_IN_MAX ((size_t)512 << 10)
 #define WHOLE_OUT_MAX ((size_t)4 << 20)
 
-/* Decompresses a small input in one go.  Returns false if it is not small, or if something is odd
- * about it.  Then run() does all again. */
+/* Decompresses a small input in one go.  Returns false if it is not small, or if gz_whole cannot
+ * decompress it.  The caller then begins again with run(). */
 static bool run_whole(struct decompress_call *w, enum container container)
 {
     gzlzss *z = w->operation.z;
@@ -256,11 +257,13 @@ static bool run_whole(struct decompress_call *w, enum container container)
     ok = d->whole != NULL &&
          gz_whole(d->whole, container, w->in, w->in_len, w->out, w->room, &w->out_len);
     object_cache_put(&z->idle, &d->kept);
-    if (!ok)
+    if (!ok) {
         w->out_len = 0;
+        return false;
+    }
     w->in_bytes = w->in_len;
     w->out_bytes = w->out_len;
-    return ok;
+    return true;
 }
 
 gzlzss_status decompress_memory(gzlzss *z, enum container container, void *out, size_t *out_len,
@@ -284,7 +287,6 @@ gzlzss_status decompress_memory(gzlzss *z, enum container container, void *out, 
         call_set_results(call, w.in_bytes, w.out_bytes);
         status = tell(&w) ? GZLZSS_OK : GZLZSS_ERROR_CANCELLED;
     } else {
-        w.in_bytes = w.out_bytes = 0;
         if (in_len >= PIPELINE_EXPAND_MIN)
             w.expansion = pipeline_expand_memory(z->pipeline, in, in_len, write_memory, &w);
         status = run(&w, &io);
@@ -302,11 +304,13 @@ gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const voi
 }
 
 /* Guesses the output's size.  The last four bytes of a .gz of one member are the size, modulo 2^32.
- * They are believed only up to GUESS_MOST times the input: anybody can write any number there. */
+ * In other inputs, they may be any number, so this uses them only if they are between half of the
+ * input's size and GUESS_MOST times that size. */
 static size_t guess_size(const uint8_t *in, size_t in_len)
 {
     const size_t most = in_len < SIZE_MAX / (2 * GUESS_MOST) ? in_len * GUESS_MOST : in_len;
-    const size_t said = in_len >= 18 ? load32(in + in_len - 4) : 0;
+    const size_t said =
+        in_len >= GZ_HEADER_SIZE + GZ_TRAILER_SIZE ? load32(in + in_len - sizeof(uint32_t)) : 0;
 
     return said >= in_len / 2 && said <= most ? said : in_len * 2;
 }

@@ -14,7 +14,7 @@
 enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, uint64_t *used,
                               int *error);
 
-/* Does what gzlzss_decompress does, for input in this format. */
+/* Does the work of gzlzss_decompress, for input in the format `container`. */
 gzlzss_status decompress_memory(gzlzss *z, enum container container, void *out, size_t *out_len,
                                 const void *in, size_t in_len, gzlzss_call *call);
 

@@ -28,10 +28,10 @@ struct gzlzss_file {
     int fd;
     bool is_owned; /* gzlzss_file_close closes fd */
     bool writes;
-    bool is_regular; /* fd is a regular file, and was at `start` first */
-    off_t start;
+    bool is_regular; /* fd is a regular file */
+    off_t start;     /* the position of a regular file before the first call */
     gzlzss_stream *stream;
-    /* GZLZSS_OK; GZLZSS_STREAM_END once all data was decompressed; or an error, which stays. */
+    /* GZLZSS_OK; GZLZSS_STREAM_END once the stream has ended; or an error, which stays. */
     gzlzss_status status;
     uint64_t at; /* uncompressed bytes that the program has read or written */
     /* Reading: bytes[begin..end) comes next.  Writing: bytes[0..end) is not in the stream yet. */
@@ -50,7 +50,7 @@ static void fail(gzlzss_file *f, gzlzss_status status, int error)
 
 /* --- Opening and closing -------------------------------------------------------------------- */
 
-/* Begins a stream. */
+/* Begins a stream at the file's current position. */
 static gzlzss_status begin(gzlzss_file *f)
 {
     f->in = (gzlzss_in){f->packed, 0, 0};
@@ -153,8 +153,8 @@ static void write_out(gzlzss_file *f, size_t len)
         fail(f, GZLZSS_ERROR_WRITE, error);
 }
 
-/* Runs the stream with more bytes, and writes its output, until it has done what the directive
- * asks. */
+/* Runs the stream with more bytes, and writes its output, until the stream has followed the
+ * directive. */
 static void put(gzlzss_file *f, const void *bytes, size_t len, gzlzss_directive directive)
 {
     gzlzss_in in = {bytes, len, 0};
@@ -219,12 +219,13 @@ static void read_in(gzlzss_file *f)
     f->in_ends = n == 0;
 }
 
-/* Decompresses up to `room` bytes to `to`, and returns how many: fewer only at the end, after an
- * error, or if there are `least` bytes and more would have to wait for the descriptor. */
+/* Decompresses up to `room` bytes to `to`, and returns their number.  It is less than `room` only
+ * at the data's end, after an error, or if there are at least `least` bytes, and more bytes would
+ * have to wait for the descriptor. */
 static size_t decompress(gzlzss_file *f, void *to, size_t room, size_t least)
 {
-    /* What a pipe has given so far must come out before more is awaited.  With a file, the object's
-     * threads may still work on it. */
+    /* The data of all input that a pipe has given so far must come out before this waits for more.
+     * Reading a file does not wait, so the object's threads may still work on earlier input. */
     const gzlzss_directive more = f->is_regular ? GZLZSS_CONTINUE : GZLZSS_FLUSH;
     gzlzss_out out = {to, room, 0};
 
@@ -239,19 +240,20 @@ static size_t decompress(gzlzss_file *f, void *to, size_t room, size_t least)
     }
 }
 
-/* Whether nothing more comes, because of the data's end or an error. */
+/* Whether no more bytes come, because of the data's end or an error. */
 static bool is_over(const gzlzss_file *f)
 {
     return f->status != GZLZSS_OK && f->begin == f->end;
 }
 
-/* Returns the status for a caller that got `done` bytes and wanted `wanted`. */
+/* Returns the status for a caller that wanted `wanted` bytes and got `done`.  After all bytes, it
+ * is GZLZSS_OK: an error that comes after them is for the next call. */
 static gzlzss_status judge(const gzlzss_file *f, uint64_t done, uint64_t wanted)
 {
     return done == wanted || f->status == GZLZSS_STREAM_END ? GZLZSS_OK : f->status;
 }
 
-/* Reads up to `len` bytes to `out`, or drops them if that is NULL.  Returns how many. */
+/* Reads up to `len` bytes to `out`, or drops them if `out` is NULL.  Returns their number. */
 static size_t read_bytes(gzlzss_file *f, uint8_t *out, size_t len)
 {
     size_t done = 0;
@@ -305,7 +307,7 @@ static gzlzss_status rewind_file(gzlzss_file *f)
     return begin(f);
 }
 
-/* Goes to byte `offset`, which lies before f->at or after the buffer. */
+/* Goes to byte `offset`, which is not in the buffer. */
 static gzlzss_status go_to(gzlzss_file *f, uint64_t offset)
 {
     gzlzss_status status = GZLZSS_OK;
@@ -324,7 +326,7 @@ gzlzss_status gzlzss_file_seek(gzlzss_file *f, uint64_t offset)
 {
     if (f == NULL || f->writes)
         return GZLZSS_ERROR_ARGUMENT;
-    /* Is the byte in the buffer? */
+    /* If the byte is in the buffer, only the position changes. */
     if (offset <= f->at ? f->at - offset <= f->begin : offset - f->at <= f->end - f->begin) {
         f->begin = (size_t)(f->begin + (offset - f->at));
         f->at = offset;
@@ -360,7 +362,7 @@ gzlzss_status gzlzss_file_close(gzlzss_file *f)
         return GZLZSS_OK;
     if (f->writes && f->status == GZLZSS_OK)
         put_buffer(f, GZLZSS_END);
-    /* After close(2) was interrupted, the descriptor is closed on Linux. */
+    /* On Linux, close(2) has closed the descriptor even if it returns EINTR. */
     if (f->is_owned && close(f->fd) != 0 && errno != EINTR && f->writes &&
         f->status == GZLZSS_STREAM_END)
         fail(f, GZLZSS_ERROR_WRITE, errno);

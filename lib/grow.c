@@ -9,14 +9,14 @@
 
 #include "lib/grow.h"
 
-/* The program's function, or realloc(). */
+/* Calls the program's function, or realloc(). */
 static void *resize(struct grow *g, size_t size)
 {
     return g->resize != NULL ? g->resize(g->ctx, g->bytes, size) : realloc(g->bytes, size);
 }
 
-/* Makes room for `size` bytes in all.  The memory grows by half at least, so that no byte is copied
- * more than twice on average; if there is not as much, it grows to what is needed. */
+/* Makes room for `size` bytes in all.  The memory grows by at least half, so that each byte is
+ * copied at most three times on average.  If there is not that much, it grows only to `size`. */
 static bool make_room(struct grow *g, size_t size)
 {
     size_t more = g->room == 0 ? g->first : g->room + g->room / 2;

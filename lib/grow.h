@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The memory.  All fields but the first three are 0 at first. */
+/* The memory.  Set the first three fields, and zero the rest. */
 struct grow {
-    /* Makes the memory larger or smaller (gzlzss_compress_new). */
+    /* Makes the memory larger or smaller (gzlzss_compress_new); NULL: realloc(). */
     void *(*resize)(void *ctx, void *memory, size_t size);
     void *ctx;
     size_t first; /* bytes to ask for first */
@@ -18,10 +18,10 @@ struct grow {
     size_t room, len; /* bytes of memory, and bytes that were put there */
 };
 
-/* Puts more bytes after those that are there.  False, with errno set, if there is no memory. */
+/* Appends bytes to the output.  False, with errno set, if memory is short. */
 bool grow_put(struct grow *g, const void *bytes, size_t len);
 
-/* Gives back memory that is not needed. */
+/* Makes the memory as small as the output, if that is possible. */
 void grow_fit(struct grow *g);
 
 #endif

@@ -50,7 +50,7 @@ struct calls {
 /* The memory of a decompression, which is kept for the next one. */
 struct decompressor {
     struct cached_object kept;
-    /* Each is NULL until it is needed. */
+    /* Both are NULL until a decompression needs them. */
     struct inf_whole *whole;
     struct gz_stream *stream;
     struct gz_info info;
@@ -94,11 +94,13 @@ bool call_is_valid(const gzlzss_call *call);
 
 /* Sets the results of a call that is done.  call may be NULL. */
 void call_set_results(gzlzss_call *call, uint64_t in, uint64_t out);
-/* Returns the number of the level at which a valid call compresses.  It may be no level at all. */
+
+/* Returns the level that a valid call asks for: its own, or else the object's.  The number may be
+ * out of range, which call_takes_level finds. */
 int call_level(const gzlzss *z, const gzlzss_call *call);
 
-/* Sets *level to that level's row, or to NULL if it is the object's own.  False if the object does
- * not take this level. */
+/* Sets *level to the row of the level that a valid call asks for, or to NULL if that is the
+ * object's level.  False if the object cannot compress at this level. */
 bool call_takes_level(const gzlzss *z, const gzlzss_call *call, const struct lz_level **level);
 
 /* Begins a call on z.  If z is NULL, returns an error.  Set o->job and o->wake_up before.  Call

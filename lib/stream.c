@@ -216,7 +216,7 @@ static const uint8_t *unused_input(const gzlzss_in *in)
     return in->size == 0 ? in->bytes : (const uint8_t *)in->bytes + in->used;
 }
 
-/* What the directive asks of the pipeline. */
+/* Returns what pipeline_push must do for a directive. */
 static enum pipeline_push push_of(gzlzss_directive directive)
 {
     switch (directive) {

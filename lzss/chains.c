@@ -17,10 +17,11 @@
 #include "lzss/links.h"
 #include "lzss/matcher.h"
 
-/* What find_more keeps from one call to the next, as positions of the current chunk.  A position is
- * entered once all bytes of its prefix are known, which may be after the next chunk has begun. */
+/* find_more keeps this from one call to the next.  Positions are counted from the current chunk's
+ * start.  A position is entered once all bytes of its prefix are known.  By then, the next chunk
+ * may have begun, so the first position to enter may be negative. */
 struct chains_more {
-    int32_t next3, next4, next7; /* the first position that the chains do not have yet */
+    int32_t next3, next4, next7; /* the first position that each of the chains does not have yet */
     uint32_t distinct;           /* lz_count_distinct, as known so far */
 };
 
@@ -300,10 +301,10 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
     }
 }
 
-/* --- Input that comes bit by bit --- */
+/* --- Input that comes piece by piece -------------------------------------------------------- */
 
-/* Enters the chunk's positions from *next on, as far as all `bytes` bytes of their prefixes are
- * among in[0..known).  The positions after them get no link. */
+/* Enters the chunk's positions from *next on, up to the first whose prefix of `bytes` bytes is not
+ * all in in[0..known).  The chunk's positions from there on get no link. */
 static inline __attribute__((always_inline)) void enter_known(struct links *l, unsigned bytes,
                                                               int32_t *next, const uint8_t *in,
                                                               int32_t size, int32_t known)
@@ -319,8 +320,8 @@ static inline __attribute__((always_inline)) void enter_known(struct links *l, u
         links[i] = UINT16_MAX;
 }
 
-/* Makes the links of the bytes of chunk c that have come.  in[0..known) of the input from the
- * chunk's start on are known, and may include bytes of the next chunk. */
+/* Makes the links of the known bytes of chunk c.  c->in[0..known) are known; these may include
+ * bytes of the next chunk. */
 static void link_known(struct chains_state *s, const struct chains_chunk *c, int32_t known)
 {
     if (s->by3 != NULL)
@@ -330,7 +331,7 @@ static void link_known(struct chains_state *s, const struct chains_chunk *c, int
         enter_known(s->by7, LZ_LONG, &s->more.next7, c->in, c->size, known);
 }
 
-/* Prepares for a chunk.  `follows`: the tables have the chunk before it. */
+/* Prepares the tables for a chunk.  `follows`: they have the positions of the chunk before it. */
 static void start_chunk(struct chains_state *s, bool follows)
 {
     struct chains_more *const more = &s->more;
@@ -345,10 +346,12 @@ static void start_chunk(struct chains_state *s, bool follows)
     more->next7 = follows ? more->next7 - LZ_CHUNK_SIZE : 0;
 }
 
-/* Sets more->distinct for the matches of chunk c from position `from` on.  Until a chunk has a
- * whole sample (sample.h), the sample of the chunk before it counts; is_first: there is none before
- * it.  is_known: more->distinct was set for the bytes before `from`, so this counts the sample only
- * if it has changed since. */
+/* Sets more->distinct for the matches of chunk c from position `from` on.  While chunk c is too
+ * short for a whole sample (sample.h), the sample is that of the chunk before it.
+ *
+ *   - is_first: there is no chunk before it.
+ *   - is_known: more->distinct was set for the bytes before `from`.  Then this counts again only if
+ *     the sample has changed since. */
 static void count_sample(struct chains_more *more, const struct chains_chunk *c, int32_t from,
                          bool is_first, bool is_known)
 {
@@ -360,17 +363,22 @@ static void count_sample(struct chains_more *more, const struct chains_chunk *c,
     }
 }
 
-/* See distinct_in_piece.  With a larger TINY_PIECE, pieces of few values become larger; with a
- * smaller one, so do pieces of some 100 bytes of them. */
+/* In pieces of fewer bytes than this, short matches are always worth taking (distinct_in_piece).
+ * With a larger number, the output of longer pieces with few values becomes larger; with a smaller
+ * one, that of pieces of some 100 bytes does. */
 #define TINY_PIECE 256
+
+/* Numbers of different byte values in the sample.  From FEW_VALUES on, lz_least_length is at most
+ * 4; from MANY_VALUES on, it is 3. */
 #define FEW_VALUES 40
 #define MANY_VALUES 80
 
-/* Returns the number of different values by which to judge the matches of a piece of `len` bytes,
- * where the sample has `distinct`.  A small piece often has fixed codes, whose literals take eight
- * bits or more.  So short matches are worth taking as if there were MANY_VALUES, unless the piece
- * is large enough for dynamic codes, and has so few values that these are short.  (Without this,
- * pieces of 100 bytes of C headers are 0.8 % larger, and of DNA's four letters 16 %.) */
+/* Returns the number of different values by which to judge the matches of a piece of `len` bytes;
+ * the sample has `distinct` values.  A small piece often has fixed codes, whose literals take eight
+ * bits or more.  So short matches are worth taking as if there were MANY_VALUES.  The exception is
+ * a piece that is large enough for dynamic codes, and has so few values that these are short.
+ * (Without this, pieces of 100 bytes of C headers are 0.8 % larger, and of DNA's four letters 16
+ * %.) */
 static uint32_t distinct_in_piece(size_t len, uint32_t distinct)
 {
     if (len >= LZ_SAMPLE || distinct >= MANY_VALUES)

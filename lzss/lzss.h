@@ -116,9 +116,9 @@ struct lz_finder {
     void (*find)(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len);
 
     /* Finds the matches of bytes [m->begin, len) of in[0..len), where m->begin may lie anywhere in
-     * a chunk (lz_match_more).  If m->goes_on, the state has what the last call left in it, and
-     * m->enter is m->begin; otherwise m->enter is the first position to enter, a chunk's start.
-     * NULL if the finder cannot do that. */
+     * a chunk (lz_match_more).  If m->goes_on is true, the state is as the last call left it, and
+     * m->enter is m->begin.  Otherwise, m->enter is the first position to enter, a chunk's start.
+     * find_more is NULL in a finder that cannot do this. */
     void (*find_more)(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                       size_t len);
 
@@ -159,9 +159,10 @@ struct lz_level {
 /* The row of `level`, LZ_LEVEL_STORED to LZ_LEVEL_MAX; never NULL. */
 const struct lz_level *lz_level(int level);
 
-/* The level that finds the matches of `level` in input that comes bit by bit (lz_match_more):
- * `level` itself if its finder has find_more, level 2 for level 1, and level 9 for levels above 9.
- * NULL for level 0 and for the methods of papers. */
+/* Returns the level that finds matches for `level` in input that comes piece by piece
+ * (lz_match_more): `level` itself if its finder has find_more, level 2 for level 1, and level 9 for
+ * levels above 9.  Returns NULL for level 0, lz_huffman_only, lz_run_length and the methods of
+ * papers. */
 const struct lz_level *lz_level_for_more(const struct lz_level *level);
 
 /* Whether `level` is level 0's row. */
@@ -176,8 +177,8 @@ static inline bool lz_has_twin(const struct lz_level *level)
     return level->finder->gpu != NULL;
 }
 
-/* Rows that stand beside the table, for zlib's strategies Z_HUFFMAN_ONLY and Z_RLE: no matches, and
- * only runs of one byte. */
+/* Rows that are not in the table, for zlib's strategies: lz_huffman_only (Z_HUFFMAN_ONLY) finds no
+ * matches, and lz_run_length (Z_RLE) finds only runs of one byte. */
 extern const struct lz_level lz_huffman_only, lz_run_length;
 
 /*
@@ -217,13 +218,14 @@ const struct lz_chunk *lz_match_after(struct lz_matcher *m, const uint8_t *in, s
 
 /*
  * Finds the matches of in[begin..len), which may refer to the bytes before `begin`.  Unlike with
- * lz_match_after, `begin` may be any number up to len.  Chunks are counted from in[0] on.  The
- * results start with the chunk that has `begin`, and at `begin`.  m is for a level from
- * lz_level_for_more.
+ * lz_match_after, `begin` may be any number up to len.  Chunks are counted from in[0] on.  Only the
+ * results from the chunk with `begin` on are valid, and that chunk's sequences start at `begin`.  m
+ * is for a level from lz_level_for_more.
  *
- * goes_on: this input continues that of the last call with m, which ended at `begin`.  Since then,
- * whole chunks may have been cut off at the front, except the one before the chunk with `begin`.
- * m then enters only the new positions into its tables.  The results are the same without.
+ * goes_on: this input continues the input of the last call with m, which ended at `begin`.  Then m
+ * enters only the new positions into its tables.  That saves time, and does not change the results.
+ * Since the last call, the caller may have cut off whole chunks at the front, but not the chunk
+ * before the one with `begin`.
  */
 const struct lz_chunk *lz_match_more(struct lz_matcher *m, const uint8_t *in, size_t len,
                                      size_t begin, bool goes_on);

@@ -3,11 +3,12 @@
  * papers/
  *
  * lz_match_segment and similar functions set the fields of struct lz_matcher and call the finder's
- * `find`.  The finder matches bytes [begin, end) of the segment, and fills in to_chunks for the
- * chunks there.  It writes the sequences of chunk c from to_sequences + c * LZ_CHUNK_MAX_SEQUENCES
- * on.  To touch less memory, it may write them directly after the sequences of chunk c - 1 instead,
- * if it matches that chunk in the same call.  A finder that cannot match in parts is called only
- * with `end` at the segment's end, and with `begin` at the start of the first or the second chunk.
+ * `find` or find_more.  The finder matches bytes [begin, end) of the segment, and fills in
+ * to_chunks for the chunks there.  It writes the sequences of chunk c from to_sequences + c *
+ * LZ_CHUNK_MAX_SEQUENCES on.  To touch less memory, it may write them directly after the sequences
+ * of chunk c - 1 instead, if it matches that chunk in the same call.  A finder that cannot match in
+ * parts is called only with `end` at the segment's end, and with `begin` at the start of the first
+ * or the second chunk.
  */
 #ifndef GZLZSS_LZSS_MATCHER_H
 #define GZLZSS_LZSS_MATCHER_H
@@ -32,10 +33,12 @@ struct lz_matcher {
     struct lz_chunk *to_chunks;
     struct lz_sequence *to_sequences;
 
-    /* Bytes [begin, end) to match.  Both lie on chunk boundaries, or `end` is the segment's end. */
+    /* Bytes [begin, end) to match.  Both lie on chunk boundaries, or `end` is the segment's end.
+     * For find_more, `begin` may lie anywhere. */
     size_t begin, end;
 
-    /* The first position to enter into the finder's tables: `begin`, or one chunk earlier. */
+    /* The first position to enter into the finder's tables: `begin`, or the start of the chunk
+     * before it. */
     size_t enter;
 
     /* Whether the tables hold the positions before `enter`.  If not, the finder empties the tables

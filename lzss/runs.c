@@ -1,15 +1,15 @@
 /*
  * runs.c - finds only runs of one byte: matches at distance 1, of any length
  *
- * This is zlib's strategy Z_RLE, which is made for images in PNG.
+ * This is zlib's strategy Z_RLE, which zlib recommends for the images of PNG files.
  */
 #include "config.h"
 
 #include "lzss/emit.h"
 #include "lzss/matcher.h"
 
-/* Writes the runs in bytes [start, end) of the segment to `out`.  Returns the end of the sequences
- * written. */
+/* Writes the runs in bytes [start, end) of the segment as sequences to `out`.  Returns their
+ * end. */
 static struct lz_sequence *find_runs(const uint8_t *in, size_t start, size_t end,
                                      struct lz_sequence *out)
 {
@@ -24,7 +24,7 @@ static struct lz_sequence *find_runs(const uint8_t *in, size_t start, size_t end
             out = lz_emit(out, pos - literals, length, 1);
             literals = pos + length;
         }
-        /* The byte that ended the run does not repeat the one before it. */
+        /* The byte after the run does not repeat the one before it, so it begins no run. */
         length++;
     }
     return out;

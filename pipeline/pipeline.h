@@ -75,8 +75,8 @@ unsigned pipeline_limit_jobs(struct pipeline *p);
 /* Copies the pipeline's sums so far to *totals.  Any thread may call this. */
 void pipeline_totals(struct pipeline *p, struct pipeline_totals *totals);
 
-/* Whether a job may have this level: it needs no more memory than the pipeline's level, which is
- * not a method of a paper. */
+/* Whether a job may have this level as its own: the pipeline has no own_level, and the level needs
+ * no more memory than the pipeline's level. */
 bool pipeline_takes_level(const struct pipeline *p, const struct lz_level *level);
 
 /* Submits a job without `begin`, waits for it, and returns its status. */
@@ -86,10 +86,12 @@ enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job);
  * Gives a job its next bytes of input, as many as there is room for now, and returns their number.
  * The job must be is_pushed and have no `begin`.  `then` says what follows these bytes:
  *
+ * - PIPELINE_PUSH_MORE: call this again, with further bytes or another `then`.
+ * - PIPELINE_PUSH_FLUSH and PIPELINE_PUSH_FULL_FLUSH: repeat the call, with the bytes that were not
+ *   taken, until is_flushed is set.  Then all bytes pushed so far were compressed and written.  A
+ *   flush does nothing if no bytes came since the last one, with one exception: a full flush after
+ *   a PIPELINE_PUSH_FLUSH completes the mark.
  * - PIPELINE_PUSH_END: repeat the call until has_ended is set, and do not call this afterwards.
- * - Flushes: repeat the call until is_flushed is set.  Then all bytes pushed so far were compressed
- *   and written.  Push no other bytes before.  Another flush does nothing until there are more
- *   bytes, except that a full flush may follow another one.
  *
  * A job that fails takes no more bytes, and is over soon.  Only one thread at a time may push to a
  * job.

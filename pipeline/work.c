@@ -65,7 +65,7 @@ static bool may_claim(struct worker *w, const struct job *j)
 
     if (!crew_is_claimer(w) || !slots_have_room(p, p->segment_size, reserve(p)))
         return false;
-    /* Without GPUs, workers match everything.  A GPU has the pipeline's level alone. */
+    /* Without GPUs, workers match everything.  GPUs match only at the pipeline's level. */
     if (!feeding_is_on(p) || j->request->level != NULL)
         return true;
     facts_get(p, &facts);

@@ -98,7 +98,8 @@ static bool entry_follows(struct gz_stream *s)
  * *whole becomes true if the entry was read to its end. */
 static enum gz_status read_entry(struct gz_stream *s, bool *whole)
 {
-    /* A magic number, which is not checked, the CRC, and both sizes, of 8 bytes each in zip64. */
+    /* A magic number, which is not checked, the CRC, and both sizes.  Each size has 4 bytes, or 8
+     * if one of them does not fit into 32 bits (zip64). */
     uint8_t sizes[SIZES_SIZE + 8];
     const uint64_t packed_from = s->info->deflate_bytes;
     uint32_t crc;

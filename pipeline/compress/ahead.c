@@ -15,8 +15,8 @@
 #define ROOM_FIRST ((size_t)4 << 10)
 #define ROOM_GROWTH 4
 
-/* A segment that is emptied keeps its memory if it has no more than this: enough for streams that
- * are flushed often, and little for many streams. */
+/* ahead_empty keeps a segment's memory if that has at most this many bytes.  With a larger number,
+ * larger pieces of a stream need no new memory, but each of many idle streams keeps more. */
 #define EMPTY_ROOM ((size_t)16 << 10)
 
 /* The pipeline keeps memory for 8 MiB of whole segments, or for 2 segments if these are more.

@@ -71,14 +71,14 @@ size_t ahead_filled(const struct ahead_list *l);
 /* The address of the segment's next byte.  Call ahead_make_room first. */
 uint8_t *ahead_end(const struct ahead_list *l);
 
-/* The address of the first byte of the segment that is being filled.  There must be one. */
+/* The address of the first byte of the segment that is being filled.  That segment must exist. */
 const uint8_t *ahead_begin(const struct ahead_list *l);
 
 /* Counts `len` bytes that the caller has put at ahead_end. */
 void ahead_fill(struct ahead_list *l, size_t len);
 
-/* Empties the segment that is being filled, as its bytes were compressed elsewhere.  Keeps a little
- * of its memory. */
+/* Empties the segment that is being filled, after its bytes were compressed elsewhere.  Frees its
+ * memory unless it is small. */
 void ahead_empty(struct ahead_list *l);
 
 /* Puts the segment that was filled into the list, so that it can be claimed. */

@@ -17,7 +17,7 @@ struct compression {
     struct source source;
 
     struct ahead_list ahead; /* segments that wait in memory */
-    struct flush flush;      /* what flushes of a pushed input need */
+    struct flush flush;      /* the state of a pushed input that is flushed */
     /* Two samples of how much was claimed, to measure a pipe's speed.  When claimed[1] is older
      * than POLICY_PIPE_SECONDS, it becomes claimed[0], and a new sample becomes claimed[1].  The
      * speed is measured since claimed[0]. */
@@ -26,7 +26,7 @@ struct compression {
     uint64_t written; /* segments written so far; only the writer changes it */
     /* The check value of the input in these segments; only the writer changes it. */
     uint32_t check;
-    uint8_t *end; /* room for the bytes after the data (gz_write_end); NULL: there are none */
+    uint8_t *end; /* room for the bytes after the data (gz_write_end); NULL if there are none */
 };
 
 /* The functions by which jobs.c opens, cancels and closes a job that is compressed. */

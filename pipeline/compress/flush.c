@@ -9,37 +9,40 @@
 #include "pipeline/compress/flush.h"
 #include "pipeline/compress/store.h"
 
-/* The most tools that are kept.  With more, more streams find their tables as they left them; to
- * fill them again takes some 0.1 ms.  And an object keeps more memory: with 256, half of zlib's if
- * 1000 streams are flushed. */
+/* The most tools that a pipeline keeps while no thread uses them.  With a larger number, more
+ * streams find their tables as they left them; filling tables again takes some 0.1 ms.  But the
+ * pipeline then keeps more memory.  With 256, it keeps half as much as zlib if 1000 streams are
+ * flushed. */
 #define TOOLS_MOST 256
 
-/* If memory is limited, tools take at most this share of it, at TOOLS_SIZE each. */
+/* If memory is limited, tools take at most 1 / MEMORY_SHARE of it. */
 #define MEMORY_SHARE 8
+
+/* The most bytes of tools for one stream. */
 #define TOOLS_SIZE ((uint64_t)1 << 20)
 
-/* Bytes that a stream holds at most: the chunk before the one with the piece's start, that chunk,
+/* The most bytes that a stream holds: the chunk with the piece's start, the chunk before that one,
  * and a piece. */
 #define HELD_MOST (2 * (size_t)LZ_CHUNK_SIZE + FLUSH_PIECE_MAX)
 
-/* `held` begins with this many bytes of memory, which double when they are full. */
+/* Bytes of memory that `held` gets first.  Whenever they are too few, they are doubled. */
 #define HELD_FIRST ((size_t)4 << 10)
 
-/* What compressing a piece takes. */
+/* The tables and the memory with which a thread compresses a piece. */
 struct flush_tools {
     const struct lz_level *level;
     struct lz_matcher *matcher; /* this and `encoder` are NULL at level 0 */
     struct huff_encoder *encoder;
-    uint8_t *out;
-    struct flush *owner;                 /* whose window the tables have, or NULL */
+    uint8_t *out;                        /* room for a compressed piece */
+    struct flush *owner;                 /* the stream whose window is in the tables, or NULL */
     struct flush_tools *previous, *next; /* in the list of idle tools */
 };
 
-/* The tools that no thread uses.  Those without an owner come first, then those that were used
- * longest ago. */
+/* The list of the pipeline's idle tools.  Tools without an owner come first.  The others follow in
+ * the order of their last use, the oldest first. */
 struct flushes {
     struct flush_tools *first, *last;
-    unsigned count; /* all tools, idle or not */
+    unsigned count; /* number of all tools, idle or not */
 };
 
 /* --- Tools ---------------------------------------------------------------------------------- */
@@ -91,12 +94,13 @@ void flush_exit(struct pipeline *p)
 
 bool flush_is_possible(const struct pipeline *p, const struct lz_level *level)
 {
-    /* A segment of BGZF is a member. */
+    /* In BGZF, each segment is a member, and no member refers to another. */
     if (p->config.container == CONTAINER_BGZF)
         return false;
     return lz_is_stored(level) || lz_level_for_more(level) != NULL;
 }
 
+/* Takes tools off the list. */
 static void take_off(struct flushes *all, struct flush_tools *t)
 {
     if (t->previous != NULL)
@@ -145,7 +149,7 @@ static struct flush_tools *take_first(struct flushes *all)
     return t;
 }
 
-/* The most tools that this pipeline keeps. */
+/* Returns the most tools that this pipeline keeps. */
 static unsigned tools_most(const struct pipeline *p)
 {
     const uint64_t share = p->config.memory / MEMORY_SHARE / TOOLS_SIZE;
@@ -153,8 +157,10 @@ static unsigned tools_most(const struct pipeline *p)
     return p->config.memory == 0 || share > TOOLS_MOST ? TOOLS_MOST : (unsigned)share;
 }
 
-/* Takes tools without an owner, makes some, or takes another owner's.  Tools for another level are
- * freed before others are made. */
+/* Takes tools without an owner.  If there are none, makes some; but if the pipeline keeps enough
+ * already, or memory is short, takes another owner's.  If the tools taken are for another level,
+ * frees them and makes some for this one.  Returns NULL if memory is short.  May release the lock
+ * meanwhile. */
 static struct flush_tools *take_tools(struct pipeline *p, const struct lz_level *level)
 {
     struct flushes *all = p->flushes;
@@ -200,8 +206,8 @@ void flush_end(struct flush *f, struct pipeline *p)
 
 /* --- Pieces --------------------------------------------------------------------------------- */
 
-/* Puts a piece after the window, of which only the chunks in reach stay.  False if memory is
- * short. */
+/* Appends a piece to f->held, after cutting off whole chunks to which no match can refer.  False if
+ * memory is short. */
 static bool hold(struct flush *f, const uint8_t *bytes, size_t len)
 {
     size_t room = f->room > 0 ? f->room : HELD_FIRST;
@@ -233,7 +239,8 @@ static const struct lz_chunk *match(struct flush *f, size_t begin, enum huff_end
 {
     const bool goes_on = f->goes_on && begin > 0;
 
-    /* If nothing refers to the piece, and it refers to nothing, small tables are enough. */
+    /* A piece that is a whole segment needs no tables for other pieces, so this faster function can
+     * match it. */
     if (begin == 0 && end == HUFF_MARK) {
         f->goes_on = false;
         return lz_match_segment(f->tools->matcher, f->held, f->filled);

@@ -5,9 +5,10 @@
  * segment waits there for one more byte, or for the end: only then is it known whether it is the
  * last.
  *
- * A flush waits until all segments are written.  Then this thread compresses the bytes in the
- * segment that is being filled, and writes them (flush.h).  If these are many, they first become a
- * segment, which the crew compresses.  The end after a flush is like a flush.
+ * A flush waits until all segments are written.  Then the caller's thread compresses the bytes in
+ * the segment that is being filled, and writes them (flush.h).  But more than FLUSH_PIECE_MAX bytes
+ * become a segment first, which the crew compresses.  If flushes came before it, the input's end is
+ * like a flush.
  */
 #include "config.h"
 
@@ -40,7 +41,8 @@ static bool has_place(const struct job *j)
     return ahead_count(&j->compression->ahead) < most_waiting(j);
 }
 
-/* Whether a flush must make segments of bytes, before all is written. */
+/* Whether a flush must make a segment of bytes that were pushed, so that the crew compresses
+ * them. */
 static bool has_to_publish(const struct job *j)
 {
     const struct compression *c = j->compression;
@@ -113,10 +115,10 @@ static void copy(struct job *j, const uint8_t *bytes, size_t len)
     ahead_fill(ahead, len);
 }
 
-/* --- Pieces, which end at flushes --- */
+/* --- Pieces that end at flushes ------------------------------------------------------------- */
 
-/* Writes an encoded piece, as the job's next segment.  Called without the lock.  Returns with the
- * lock. */
+/* Writes an encoded piece as the job's next segment.  Call this without the lock; it returns with
+ * the lock held. */
 static void write_piece(struct job *j, struct slot *s)
 {
     struct written w;
@@ -159,8 +161,8 @@ static void push_filled(struct job *j, enum huff_end end)
     ahead_empty(&c->ahead);
 }
 
-/* Writes an empty block: a stored one, or a final one with fixed codes.  In BGZF, writes nothing: a
- * member without data would end the file.  Releases the lock meanwhile. */
+/* Writes an empty block: a stored one, or if is_last a final one with fixed codes.  In BGZF, writes
+ * nothing, since a member without data would end the file.  Releases the lock meanwhile. */
 static void push_empty(struct job *j, bool is_last)
 {
     static const uint8_t stored[] = {DEFLATE_STORED << 1, 0, 0, 0xff, 0xff};
@@ -176,13 +178,13 @@ static void push_empty(struct job *j, bool is_last)
 
     if (container == CONTAINER_BGZF)
         s.out_len = 0;
-
     unlock(j->pipeline);
     write_piece(j, &s);
 }
 
-/* Ends the input of a job whose last bytes are in the segment that is being filled.  If a flush was
- * the last before these bytes, all else is written, and they may be the last piece. */
+/* Ends the input of a job whose last bytes are in the segment that is being filled.  If a flush
+ * came right before these bytes, all bytes before them are written, and they may be the last
+ * piece. */
 static void end_input(struct job *j)
 {
     struct compression *c = j->compression;
@@ -200,7 +202,7 @@ static void end_input(struct job *j)
     j->request->has_ended = true;
 }
 
-/* --- Segments --- */
+/* --- Segments ------------------------------------------------------------------------------- */
 
 static size_t push_segments(struct job *j, const uint8_t *bytes, size_t len, bool ends)
 {
@@ -274,7 +276,8 @@ static size_t push_pieces(struct job *j, const uint8_t *bytes, size_t len, bool 
 
 /* --- Flushes -------------------------------------------------------------------------------- */
 
-/* Makes segments of bytes that are too many for a piece.  Returns whether it made all. */
+/* Makes segments of bytes that cannot be a piece.  Returns false if there is no place for one of
+ * these segments yet. */
 static bool publish_flushed(struct job *j)
 {
     struct compression *c = j->compression;
@@ -308,7 +311,8 @@ static void push_flush(struct job *j, bool is_full)
 
         push_filled(j, is_full || is_whole ? HUFF_MARK : HUFF_SYNC);
     } else if (c->written == 0 || (is_full && c->flush.since_mark > 0)) {
-        /* The header must come out; or another block makes a mark of the last flush's block. */
+        /* Either nothing was written yet, not even the header; or the last flush's block and this
+         * one together make a mark. */
         push_empty(j, false);
     }
     if (j->failed)
@@ -331,7 +335,8 @@ size_t job_push(struct job *j, const uint8_t *bytes, size_t len, enum pipeline_p
     if (j->state != JOB_OPEN)
         return 0;
     j->pushing = true;
-    /* If this is no flush, the caller has given up the last one. */
+    /* push_flush sets this again.  If the caller does not go on with its last flush, that flush
+     * ends here. */
     j->compression->flush.waits = false;
     if (!j->failed && p->config.rsyncable)
         taken = push_pieces(j, bytes, len, ends);

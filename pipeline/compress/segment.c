@@ -110,7 +110,7 @@ static void encode_data(struct worker *w, struct slot *s, struct result *r)
     r->encode = clock_seconds() - matched;
 }
 
-/* Does the same, and in BGZF makes a member of the data. */
+/* Does what encode_data does.  In BGZF, also makes a member of the data. */
 static void encode(struct worker *w, struct slot *s, struct result *r)
 {
     encode_data(w, s, r);

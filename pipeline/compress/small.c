@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,9 +29,9 @@ bool small_fits(const struct pipeline *p, const struct pipeline_job *request)
            p->config.container != CONTAINER_ZIP;
 }
 
-/* Tools that no thread uses, by level.  A level's cache is made when it is first needed.  The
- * pipeline's own level may be a method of a paper; it has the cache of level 0, as such a pipeline
- * takes no other level. */
+/* Tools that no thread uses, by level.  A level's cache is made when it is first needed.  If the
+ * pipeline has a level that is not in the table (own_level), that level uses the cache of level 0:
+ * such a pipeline takes no other level. */
 struct small {
     _Atomic(struct object_cache *) caches[LZ_LEVEL_MAX + 1];
 };
@@ -102,7 +103,7 @@ static bool encode_data(const struct pipeline *p, struct worker_tools *t,
     return true;
 }
 
-/* Does the same, and in BGZF makes a member of the data. */
+/* Does what encode_data does.  In BGZF, also makes a member of the data. */
 static bool encode(const struct pipeline *p, struct worker_tools *t, struct pipeline_job *request,
                    size_t *out_len)
 {

@@ -40,7 +40,7 @@ struct source {
     struct pipe_reader *reader; /* reads fd if that is a fast pipe; else NULL */
     size_t segment_size;
     uint64_t random_access; /* segments, from number 0, that can be read in any order */
-    bool has_holes;         /* the file has holes, which sparse_read_at skips */
+    bool has_holes;         /* the file has holes, so sparse_read_at reads it */
     uint64_t base;          /* where segment 0 starts in the file, if random_access > 0 */
     uint64_t size;          /* bytes of the file from fd's position on, or of memory; else 0 */
 
@@ -58,7 +58,7 @@ struct source {
     size_t filled;    /* bytes of input in `held`, with the window */
     uint64_t read;    /* bytes read so far, in all */
     bool no_more;     /* the input ends at held[filled] */
-    bool flushes;     /* a piece ends at held[filled], as the input was flushed there */
+    bool flushes;     /* the input was flushed at held[filled], so a piece ends there */
 };
 
 /* Prepares the source for the file or pipe fd, from its position on.  `fast`: if fd is a pipe, a
@@ -117,10 +117,10 @@ bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *l
  * number.  `ends`: the input ends with these bytes, if all are taken.  False: memory is short. */
 bool source_push(struct source *s, const uint8_t *bytes, size_t len, bool ends, size_t *taken);
 
-/* Makes the bytes pushed so far end a piece. */
+/* Lets a piece end after the bytes pushed so far. */
 void source_flush(struct source *s);
 
-/* Makes the next piece refer to nothing before it.  No bytes may be left after the last piece. */
+/* Lets the next piece refer to nothing before it.  Call this only if all bytes are in pieces. */
 void source_forget(struct source *s);
 
 /* Whether source_push would take at least one byte, or the end. */

@@ -44,7 +44,7 @@ bool write_parts(struct pipeline_job *request, struct iovec *parts, int count)
                                 : io_write_parts(request->out_fd, parts, count);
 }
 
-/* Makes the bytes that follow the job's last segment.  `w` has counted that segment. */
+/* Makes the bytes that follow the job's last segment, after `w` has counted that segment. */
 static struct iovec end_of_output(const struct job *j, const struct written *w)
 {
     const struct pipeline_job *request = j->request;

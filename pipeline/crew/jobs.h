@@ -78,13 +78,14 @@ uint64_t job_known_segments(const struct job *j);
  * job has opened, failed or ended. */
 void job_count_left(struct job *j, uint64_t came, uint64_t claimed);
 
-/* The level of the job. */
+/* The level at which the job is compressed: its own, or else the pipeline's. */
 const struct lz_level *job_level(const struct job *j);
 
 /* The earliest job that has a segment to claim and read right now, or NULL. */
 struct job *jobs_to_claim(struct pipeline *p);
 
-/* The earliest such job whose segments a GPU may match, or NULL. */
+/* The earliest job that has a segment to claim and read right now, and whose segments a GPU may
+ * match; or NULL. */
 struct job *jobs_to_claim_for_gpu(struct pipeline *p);
 
 /* The job that the policy judges: the earliest job with something left to claim, or NULL.  Ignores

@@ -22,8 +22,8 @@
 struct pipeline_config {
     /* LZ_LEVEL_STORED to LZ_LEVEL_MAX.  LZ_LEVEL_STORED uses no GPU, whatever `backend` is. */
     int level;
-    /* If own_level.finder is not NULL, this is used instead of the level's row in the table of
-     * levels.  A finder without a twin uses no GPU, either. */
+    /* If own_level.finder is not NULL, own_level is used instead of the level's row in the table of
+     * levels.  A finder without a twin (lz_has_twin) uses no GPU. */
     struct lz_level own_level;
     int threads; /* 1 or more; the pipeline uses fewer if memory is short */
     /* True: one thread makes all calls, and works as the crew's first worker while it waits for a
@@ -101,19 +101,19 @@ enum pipeline_status {
  * tape. */
 #define PIPELINE_SHORTER (-1)
 
-/* The part of an output that a job writes.  (The DEFLATE data of BGZF is in members.) */
+/* The part of an output that a job writes.  (In BGZF, members take the place of DEFLATE data.) */
 enum pipeline_extent {
     PIPELINE_WHOLE, /* header, DEFLATE data, trailer */
     PIPELINE_RANGE, /* DEFLATE data that the caller continues; no trailer */
     PIPELINE_TAIL,  /* DEFLATE data with its end; no trailer */
 };
 
-/* What follows the bytes that are pushed. */
+/* What follows the bytes of a pipeline_push. */
 enum pipeline_push {
     PIPELINE_PUSH_MORE,       /* more bytes, at some time */
-    PIPELINE_PUSH_FLUSH,      /* the same, but what was pushed shall be decodable now */
-    PIPELINE_PUSH_FULL_FLUSH, /* the same, and what follows shall not refer to it */
-    PIPELINE_PUSH_END,        /* nothing */
+    PIPELINE_PUSH_FLUSH,      /* the same; all bytes pushed so far shall be decodable now */
+    PIPELINE_PUSH_FULL_FLUSH, /* the same; and later bytes shall not refer to them */
+    PIPELINE_PUSH_END,        /* nothing: the input ends */
 };
 
 /*
@@ -145,8 +145,8 @@ struct pipeline_job {
     void (*segment)(struct pipeline_job *job, uint64_t in, uint64_t out);
     void *ctx; /* for the caller's use in these functions */
 
-    /* The level, if it is another than the pipeline's (pipeline_takes_level); else NULL.  Then only
-     * the CPU compresses, and several threads do not share a segment. */
+    /* The job's own level, which pipeline_takes_level has allowed; NULL: the pipeline's level.  A
+     * job with its own level is compressed by the CPU alone, and no threads share a segment. */
     const struct lz_level *level;
 
     uint64_t size; /* for the policy: bytes of input, as known before `begin`; 0: not known */
@@ -165,7 +165,7 @@ struct pipeline_job {
      * time. */
     bool (*put)(struct pipeline_job *job, struct iovec *parts, int count);
     enum pipeline_extent extent; /* PIPELINE_WHOLE if is_pushed */
-    const uint8_t *header;       /* bytes written before the data: those of gz_write_start */
+    const uint8_t *header;       /* bytes written before the data, made by gz_write_start */
     size_t header_len;
 
     /* The result, set before `end` is called.  error_number says more about PIPELINE_READ_ERROR and
@@ -185,12 +185,12 @@ struct pipeline_job {
     _Atomic bool is_over;
 };
 
-/* The usual bytes of a segment with this level or own_level, and this format. */
+/* Returns the bytes that a segment has by default with this configuration's level and format. */
 size_t pipeline_segment_default(const struct pipeline_config *config);
 
-/* The row of a level in a format.  In BGZF, levels 1 to 9 have the rows of higher levels: segments
- * are short, so a level would find fewer matches than otherwise, and what bgzip writes at the same
- * level would be smaller. */
+/* Returns the row of a level in a format.  In BGZF, levels 1 to 11 have the rows of higher levels:
+ * segments are short, so a level finds fewer matches than in other formats.  With its usual row,
+ * its output would be larger than that of bgzip at the same level. */
 const struct lz_level *pipeline_row(enum container container, int level);
 
 /* The level of a configuration: own_level if that has a finder, else the row of `level`. */

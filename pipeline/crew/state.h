@@ -110,7 +110,7 @@
  *   compress/  source       cuts an input into segments (pipe_reader reads a fast pipe; copiers
  *                           copy from GPU memory)
  *              ahead        segments that wait in memory: read ahead of a pipe, or pushed
- *              flush        compresses what comes between two flushes, in the calling thread
+ *              flush        compresses small input between two flushes, in the calling thread
  *              compression  opens, cancels and closes a job: its source, and what it has ahead
  *              feeding      counts GPU batches; keeps the segments that wait for them
  *              facts        gathers the facts for the policy

@@ -90,7 +90,8 @@ enum equipped {
     CREW_NOBODY, /* memory is short, this is the first worker, and no other has memory */
 };
 
-/* Gets the worker its memory.  Releases the lock meanwhile, so the work to do may have changed. */
+/* Gets the worker its memory for this level.  Releases the lock meanwhile, so the work to do may
+ * have changed. */
 enum equipped crew_equip(struct worker *w, const struct lz_level *level);
 
 /* Whether the worker's last crew_equip failed. */

@@ -1,14 +1,14 @@
 /*
  * api.h - decompression by many threads: parts of the input are decoded ahead
  *
- * One thread, the consumer, decodes a .gz, or a file of zlib's format or of raw DEFLATE, from its
- * start (compat/gunzip.h), as if it were alone.
- * Its result is authoritative.  Meanwhile, idle workers cut the input ahead of the consumer into
- * regions.  In each region, a worker looks for a place where a block seems to start, and decodes
- * from there.  The result is a run: a sequence of decoded blocks.  When the consumer reaches
- * exactly the place where a run starts, it accepts the run, and continues where the run ends.  A
- * run whose start the consumer never reaches is thrown away.  So a wrong guess costs time, but
- * never changes the output.
+ * One thread, the consumer, decodes the input from its start (compat/gunzip.h), as if it were
+ * alone.  The input is a .gz, zlib's format or raw DEFLATE.  The consumer's result is
+ * authoritative.  Meanwhile, idle workers cut the input ahead of the consumer into regions.  In
+ * each region, a worker looks for a place where a block seems to start, and decodes from there.
+ * The result is a run: a sequence of decoded blocks.  When the consumer reaches exactly the place
+ * where a run starts, it accepts the run, and continues where the run ends.  A run whose start the
+ * consumer never reaches is thrown away.  So a wrong guess costs time, but never changes the
+ * output.
  *
  * A worker ends a run before the first block that is not good DEFLATE.  The consumer finds the
  * errors in the input, in order.  So the output before an error, and the error itself, are the same
@@ -122,8 +122,8 @@ void expansion_discard(struct expansion *e);
 /* Keeps GPUs from decoding this input.  Call this before expansion_begin. */
 void expansion_avoid_gpu(struct expansion *e);
 
-/* Says which format the input has: CONTAINER_ZLIB, CONTAINER_RAW, or else CONTAINER_GZIP, which is
- * assumed without this call.  Call this before expansion_begin. */
+/* Sets the input's format: CONTAINER_ZLIB, CONTAINER_RAW, or any other value for a .gz, which is
+ * the default.  Call this before expansion_begin. */
 void expansion_set_container(struct expansion *e, enum container container);
 
 /* Makes `at` be called where a run was accepted: at bit `bit` of the input, a block starts, and at
@@ -135,7 +135,8 @@ void expansion_watch(struct expansion *e,
                                 size_t len),
                      void *ctx);
 
-/* Says that the input is in this format.  From now on, workers and a GPU may take part. */
+/* Says that the input is in the format that was set.  From now on, workers and a GPU may take
+ * part. */
 void expansion_begin(struct expansion *e);
 
 /* The `ahead` and `read` of the struct gz_io (compat/io.h) with which the consumer decompresses. */

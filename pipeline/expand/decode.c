@@ -361,8 +361,9 @@ static enum decode_end decode_bytes(const struct decoder *d)
 
 /* --- Members of BGZF ------------------------------------------------------------------------ */
 
-/* Whether the run has just begun, behind a header of BGZF.  Makes the view include the member, if
- * the input has all of it, and sets *at to the index of its data. */
+/* Whether the run has no output yet, and starts right after a header of BGZF.  If so, reads the
+ * rest of the member into the view, as far as the input has it, and sets *at to the index of the
+ * member's data in the view. */
 static bool begins_member(const struct decoder *d, size_t *at)
 {
     struct view *v = &d->t->view;
@@ -379,8 +380,8 @@ static bool begins_member(const struct decoder *d, size_t *at)
     return true;
 }
 
-/* Decodes a member of BGZF in one go, which takes less time than block by block.  If that is not
- * possible, leaves the run as it is. */
+/* If the run is at the start of a member of BGZF, decodes the member in one go, which takes less
+ * time than block by block.  Otherwise, or if that is not possible, leaves the run as it is. */
 static void decode_member(const struct decoder *d)
 {
     struct decoded_run *run = d->run;

@@ -570,6 +570,10 @@ static void check_level(gzlzss *z, int level)
         CHECK_EQ(gzlzss_compress_range(z, a, &a_len, input, len, 1, &a_crc, &call), GZLZSS_OK);
         CHECK_EQ(gzlzss_compress_range(usual, b, &b_len, input, len, 1, &b_crc, NULL), GZLZSS_OK);
         CHECK(a_len == b_len && memcmp(a, b, a_len) == 0 && a_crc == b_crc);
+        a_len = b_len = room;
+        CHECK_EQ(gzlzss_header(z, a, &a_len, &call), GZLZSS_OK);
+        CHECK_EQ(gzlzss_header(usual, b, &b_len, NULL), GZLZSS_OK);
+        CHECK(a_len == b_len && memcmp(a, b, a_len) == 0);
         a_len = by_flushed_stream(z, &call, len, a, room);
         b_len = by_flushed_stream(usual, NULL, len, b, room);
         CHECK(a_len == b_len && memcmp(a, b, a_len) == 0);
