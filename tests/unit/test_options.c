@@ -372,6 +372,12 @@ static void outputs(void)
     CHECK(good("p --output-dir=d -c a")->output_dir == NULL);
     bad("p -o out a b", "p: --output takes one input; for several, give --output-dir\n");
     bad("p -o out -r a", "p: --output takes one input; for several, give --output-dir\n");
+    bad("p -zc a b",
+        "p: --stdout takes one input with --format=zlib; for several, give --output-dir\n");
+    bad("p -c -r --format=raw a",
+        "p: --stdout takes one input with --format=raw; for several, give --output-dir\n");
+    bad("p -K -o - --files-from=l",
+        "p: --stdout takes one input with --format=zip; for several, give --output-dir\n");
     bad("p -o out --output-dir d", "p: --output does not go with --output-dir\n");
 
     CHECK(!good("p --rm f")->keep);
