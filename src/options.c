@@ -1055,6 +1055,13 @@ static bool conclude_files(struct options *o, const struct wishes *w, struct mes
         msg_error(m, "--output takes one input; for several, give --output-dir");
         return false;
     }
+    /* Inputs in different directories may have the same name.  The last one's output would then
+     * replace the others', whose inputs would be gone. */
+    if (o->output_dir != NULL && !o->mirror && o->force && w->remove && !options_name_one(o)) {
+        msg_error(m, "--output-dir with -f and --rm takes one input; for several, give "
+                     "--output-dir-mirror");
+        return false;
+    }
     if (joins_outputs(o)) {
         msg_error(m, "--stdout takes one input with --format=%s; for several, give --output-dir",
                   formats[o->pipeline.container]);
