@@ -85,19 +85,19 @@ static inline unsigned low_bits(uint64_t bits, unsigned n)
     return (unsigned)bits & ((1u << n) - 1);
 }
 
-/* Returns the next code's entry; it is of kind ENTRY_SECOND if the code has more than `root`
- * bits. */
-static inline uint32_t look_up(const struct reader *r, const uint32_t *table, unsigned root)
+/* Returns the entry of the code at the lowest bits of `bits`.  It is of kind ENTRY_SECOND if the
+ * code has more than `root` bits. */
+static inline uint32_t look_up(uint64_t bits, const uint32_t *table, unsigned root)
 {
-    return table[low_bits(r->bits, root)];
+    return table[low_bits(bits, root)];
 }
 
-/* Returns the next code's entry in the second table that `first`, an entry of kind ENTRY_SECOND,
+/* Returns that code's entry in the second table that `first`, an entry of kind ENTRY_SECOND,
  * gives. */
-static inline uint32_t look_up_second(const struct reader *r, const uint32_t *table, unsigned root,
+static inline uint32_t look_up_second(uint64_t bits, const uint32_t *table, unsigned root,
                                       uint32_t first)
 {
-    return table[(first >> 16) + low_bits(r->bits >> root, first >> 8 & 15)];
+    return table[(first >> 16) + low_bits(bits >> root, first >> 8 & 15)];
 }
 
 /* Returns the value of the entry's code plus the extra bits after it, and skips both. */

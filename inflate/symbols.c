@@ -70,15 +70,15 @@ enum {
 static inline enum inf_result decode_step(const struct inf_codes *c, struct reader *r,
                                           uint16_t *out, size_t *n, bool is_fast)
 {
-    uint32_t entry = look_up(r, c->litlen, LITLEN_ROOT);
+    uint32_t entry = look_up(r->bits, c->litlen, LITLEN_ROOT);
 
     for (int i = 0; is_fast && i < FAST_LITERALS && (entry & ENTRY_LITERAL) != 0; i++) {
         skip(r, entry & 63);
         out[(*n)++] = (uint16_t)(entry >> 16);
-        entry = look_up(r, c->litlen, LITLEN_ROOT);
+        entry = look_up(r->bits, c->litlen, LITLEN_ROOT);
     }
     if ((entry & ENTRY_SECOND) != 0)
-        entry = look_up_second(r, c->litlen, LITLEN_ROOT, entry);
+        entry = look_up_second(r->bits, c->litlen, LITLEN_ROOT, entry);
     if ((entry & ENTRY_LITERAL) != 0) {
         skip(r, entry & 63);
         out[(*n)++] = (uint16_t)(entry >> 16);
@@ -94,9 +94,9 @@ static inline enum inf_result decode_step(const struct inf_codes *c, struct read
 
     if (is_fast)
         fill_bits(r);
-    entry = look_up(r, c->distance, DISTANCE_ROOT);
+    entry = look_up(r->bits, c->distance, DISTANCE_ROOT);
     if ((entry & ENTRY_SECOND) != 0)
-        entry = look_up_second(r, c->distance, DISTANCE_ROOT, entry);
+        entry = look_up_second(r->bits, c->distance, DISTANCE_ROOT, entry);
     if ((entry & 63) == 0)
         return INF_BAD;
     copy_match(out + *n, take_value(r, entry), length);

@@ -108,20 +108,6 @@ static inline void skip_entry(struct fast_reader *r, uint32_t entry)
     r->count -= entry;
 }
 
-/* look_up for fast steps. */
-static inline uint32_t look_up_fast(const struct fast_reader *r, const uint32_t *table,
-                                    unsigned root)
-{
-    return table[r->bits & ((1u << root) - 1)];
-}
-
-/* look_up_second for fast steps. */
-static inline uint32_t look_up_fast_second(const struct fast_reader *r, const uint32_t *table,
-                                           unsigned root, uint32_t first)
-{
-    return table[(first >> 16) + low_bits(r->bits >> root, first >> 8 & 15)];
-}
-
 /* take_value for fast steps. */
 static inline size_t take_fast(struct fast_reader *r, uint32_t entry)
 {
@@ -145,7 +131,7 @@ static inline __attribute__((always_inline)) uint32_t put_literal(struct fast_re
     skip_entry(r, entry);
     if (fills)
         fill_fast(r);
-    entry = look_up_fast(r, c->litlen, LITLEN_ROOT);
+    entry = look_up(r->bits, c->litlen, LITLEN_ROOT);
     *out = literal;
     return entry;
 }
@@ -170,7 +156,7 @@ decode_fast(const struct inf_codes *c, struct reader *reader, struct buffers *b)
     r.bits = reader->bits;
     r.count = reader->count;
     fill_fast(&r);
-    entry = look_up_fast(&r, c->litlen, LITLEN_ROOT);
+    entry = look_up(r.bits, c->litlen, LITLEN_ROOT);
     while (r.next <= in_end && out <= out_end) {
         if ((entry & ENTRY_LITERAL) != 0) {
             entry = put_literal(&r, c, entry, false, out++);
@@ -184,7 +170,7 @@ decode_fast(const struct inf_codes *c, struct reader *reader, struct buffers *b)
         }
         if ((entry & (ENTRY_SECOND | ENTRY_END)) != 0 || (entry & 63) == 0) {
             if ((entry & ENTRY_SECOND) != 0)
-                entry = look_up_fast_second(&r, c->litlen, LITLEN_ROOT, entry);
+                entry = look_up_second(r.bits, c->litlen, LITLEN_ROOT, entry);
             if ((entry & ENTRY_LITERAL) != 0) {
                 entry = put_literal(&r, c, entry, true, out++);
                 continue;
@@ -196,10 +182,10 @@ decode_fast(const struct inf_codes *c, struct reader *reader, struct buffers *b)
             }
         }
         length = take_fast(&r, entry);
-        entry = look_up_fast(&r, c->distance, DISTANCE_ROOT);
+        entry = look_up(r.bits, c->distance, DISTANCE_ROOT);
         fill_fast(&r);
         if ((entry & ENTRY_SECOND) != 0)
-            entry = look_up_fast_second(&r, c->distance, DISTANCE_ROOT, entry);
+            entry = look_up_second(r.bits, c->distance, DISTANCE_ROOT, entry);
         distance = take_fast(&r, entry);
         if ((entry & 63) == 0 || distance > (size_t)(out - b->out)) {
             result = INF_BAD;
@@ -207,7 +193,7 @@ decode_fast(const struct inf_codes *c, struct reader *reader, struct buffers *b)
         }
         fill_fast(&r);
         /* As in put_literal, the next entry is looked up first. */
-        entry = look_up_fast(&r, c->litlen, LITLEN_ROOT);
+        entry = look_up(r.bits, c->litlen, LITLEN_ROOT);
         copy_match(out, distance, length);
         out += length;
     }
@@ -277,10 +263,10 @@ static inline void fill_to_end(struct reader *r, size_t len)
 static inline uint32_t next_entry(const struct reader *r, const uint32_t *table, unsigned root,
                                   enum inf_result *result)
 {
-    uint32_t entry = look_up(r, table, root);
+    uint32_t entry = look_up(r->bits, table, root);
 
     if ((entry & ENTRY_SECOND) != 0)
-        entry = look_up_second(r, table, root, entry);
+        entry = look_up_second(r->bits, table, root, entry);
     if ((entry & 63) > r->count)
         *result = INF_CUT;
     else if ((entry & 63) == 0)
