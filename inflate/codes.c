@@ -73,7 +73,7 @@ static void add_long(uint32_t *table, unsigned root, unsigned second_bits, unsig
         *used += 1u << second_bits;
     }
     for (unsigned at = code >> root; at < 1u << second_bits; at += 1u << (bits - root))
-        table[(*first >> 16) + at] = entry;
+        table[entry_value(*first) + at] = entry;
 }
 
 /*
