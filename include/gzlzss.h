@@ -437,7 +437,7 @@ typedef struct gzlzss_file gzlzss_file;
 typedef enum gzlzss_file_mode {
     GZLZSS_READ = 0,
     GZLZSS_WRITE = 1,  /* write a member; a file that exists is emptied first */
-    GZLZSS_APPEND = 2, /* write a member after those that a file has */
+    GZLZSS_APPEND = 2, /* write a member after the file's other members */
     GZLZSS_CREATE = 3  /* write a member; it is an error if the file exists */
 } gzlzss_file_mode;
 

@@ -22,8 +22,8 @@ static uint32_t distance_entry(unsigned symbol)
     return deflate_least_distance(symbol) << 16 | deflate_distance_extra_bits(symbol);
 }
 
-/* Returns the code after `code`; both have `bits` bits, the first of which is the lowest.  The code
- * after the last one has no meaning. */
+/* Returns the code after `code`.  Both codes have `bits` bits, and their first bit is the lowest.
+ * The code after the last one has no meaning. */
 static unsigned next_code(unsigned code, unsigned bits)
 {
     const unsigned zeros = code ^ ((1u << bits) - 1);
@@ -73,7 +73,7 @@ static void add_long(uint32_t *table, unsigned root, unsigned second_bits, unsig
         *used += 1u << second_bits;
     }
     for (unsigned at = code >> root; at < 1u << second_bits; at += 1u << (bits - root))
-        table[(*first >> 16) + at] = entry;
+        table[entry_value(*first) + at] = entry;
 }
 
 /*

@@ -45,6 +45,25 @@ enum {
     ENTRY_SECOND = 1 << 15,
 };
 
+/* Returns the number of bits of an entry's code and extra bits together. */
+static inline unsigned entry_bits(uint32_t entry)
+{
+    return entry & 63;
+}
+
+/* Returns the number of bits of the code alone.  If the kind is ENTRY_SECOND, returns the number of
+ * bits by which the second table is indexed. */
+static inline unsigned entry_code_bits(uint32_t entry)
+{
+    return entry >> 8 & 15;
+}
+
+/* Returns the value of an entry. */
+static inline uint32_t entry_value(uint32_t entry)
+{
+    return entry >> 16;
+}
+
 /* The tables of a block. */
 struct inf_codes {
     uint32_t litlen[LITLEN_ENTRIES], distance[DISTANCE_ENTRIES];
@@ -85,26 +104,26 @@ static inline unsigned low_bits(uint64_t bits, unsigned n)
     return (unsigned)bits & ((1u << n) - 1);
 }
 
-/* Returns the next code's entry; it is of kind ENTRY_SECOND if the code has more than `root`
- * bits. */
-static inline uint32_t look_up(const struct reader *r, const uint32_t *table, unsigned root)
+/* Returns the entry of the code at the lowest bits of `bits`.  It is of kind ENTRY_SECOND if the
+ * code has more than `root` bits. */
+static inline uint32_t look_up(uint64_t bits, const uint32_t *table, unsigned root)
 {
-    return table[low_bits(r->bits, root)];
+    return table[low_bits(bits, root)];
 }
 
-/* Returns the next code's entry in the second table that `first`, an entry of kind ENTRY_SECOND,
+/* Returns that code's entry in the second table that `first`, an entry of kind ENTRY_SECOND,
  * gives. */
-static inline uint32_t look_up_second(const struct reader *r, const uint32_t *table, unsigned root,
+static inline uint32_t look_up_second(uint64_t bits, const uint32_t *table, unsigned root,
                                       uint32_t first)
 {
-    return table[(first >> 16) + low_bits(r->bits >> root, first >> 8 & 15)];
+    return table[entry_value(first) + low_bits(bits >> root, entry_code_bits(first))];
 }
 
 /* Returns the value of the entry's code plus the extra bits after it, and skips both. */
 static inline size_t take_value(struct reader *r, uint32_t entry)
 {
-    const unsigned all = entry & 63;
-    const size_t value = (entry >> 16) + (low_bits(r->bits, all) >> (entry >> 8 & 15));
+    const unsigned all = entry_bits(entry);
+    const size_t value = entry_value(entry) + (low_bits(r->bits, all) >> entry_code_bits(entry));
 
     skip(r, all);
     return value;

@@ -70,34 +70,34 @@ enum {
 static inline enum inf_result decode_step(const struct inf_codes *c, struct reader *r,
                                           uint16_t *out, size_t *n, bool is_fast)
 {
-    uint32_t entry = look_up(r, c->litlen, LITLEN_ROOT);
+    uint32_t entry = look_up(r->bits, c->litlen, LITLEN_ROOT);
 
     for (int i = 0; is_fast && i < FAST_LITERALS && (entry & ENTRY_LITERAL) != 0; i++) {
-        skip(r, entry & 63);
-        out[(*n)++] = (uint16_t)(entry >> 16);
-        entry = look_up(r, c->litlen, LITLEN_ROOT);
+        skip(r, entry_bits(entry));
+        out[(*n)++] = (uint16_t)entry_value(entry);
+        entry = look_up(r->bits, c->litlen, LITLEN_ROOT);
     }
     if ((entry & ENTRY_SECOND) != 0)
-        entry = look_up_second(r, c->litlen, LITLEN_ROOT, entry);
+        entry = look_up_second(r->bits, c->litlen, LITLEN_ROOT, entry);
     if ((entry & ENTRY_LITERAL) != 0) {
-        skip(r, entry & 63);
-        out[(*n)++] = (uint16_t)(entry >> 16);
+        skip(r, entry_bits(entry));
+        out[(*n)++] = (uint16_t)entry_value(entry);
         return INF_MORE;
     }
-    if ((entry & 63) == 0)
+    if (entry_bits(entry) == 0)
         return INF_BAD;
     if ((entry & ENTRY_END) != 0) {
-        skip(r, entry & 63);
+        skip(r, entry_bits(entry));
         return INF_BLOCK;
     }
     const size_t length = take_value(r, entry);
 
     if (is_fast)
         fill_bits(r);
-    entry = look_up(r, c->distance, DISTANCE_ROOT);
+    entry = look_up(r->bits, c->distance, DISTANCE_ROOT);
     if ((entry & ENTRY_SECOND) != 0)
-        entry = look_up_second(r, c->distance, DISTANCE_ROOT, entry);
-    if ((entry & 63) == 0)
+        entry = look_up_second(r->bits, c->distance, DISTANCE_ROOT, entry);
+    if (entry_bits(entry) == 0)
         return INF_BAD;
     copy_match(out + *n, take_value(r, entry), length);
     *n += length;

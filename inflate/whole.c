@@ -104,29 +104,17 @@ static inline void fill_fast(struct fast_reader *r)
 /* Skips the bits of an entry. */
 static inline void skip_entry(struct fast_reader *r, uint32_t entry)
 {
-    r->bits >>= entry & 63;
+    r->bits >>= entry_bits(entry);
     r->count -= entry;
-}
-
-/* look_up for fast steps. */
-static inline uint32_t look_up_fast(const struct fast_reader *r, const uint32_t *table,
-                                    unsigned root)
-{
-    return table[r->bits & ((1u << root) - 1)];
-}
-
-/* look_up_second for fast steps. */
-static inline uint32_t look_up_fast_second(const struct fast_reader *r, const uint32_t *table,
-                                           unsigned root, uint32_t first)
-{
-    return table[(first >> 16) + low_bits(r->bits >> root, first >> 8 & 15)];
 }
 
 /* take_value for fast steps. */
 static inline size_t take_fast(struct fast_reader *r, uint32_t entry)
 {
-    const uint64_t mask = (UINT64_C(1) << (entry & 63)) - 1;
-    const size_t value = (entry >> 16) + ((r->bits & mask) >> (entry >> 8 & 63));
+    const uint64_t mask = (UINT64_C(1) << entry_bits(entry)) - 1;
+    /* Where entry_code_bits masks four bits, this masks six.  The other two are 0 in the entries of
+     * lengths and distances, and shifts by numbers of six bits need no mask on x86. */
+    const size_t value = entry_value(entry) + ((r->bits & mask) >> (entry >> 8 & 63));
 
     skip_entry(r, entry);
     return value;
@@ -140,12 +128,12 @@ static inline __attribute__((always_inline)) uint32_t put_literal(struct fast_re
                                                                   uint32_t entry, bool fills,
                                                                   uint8_t *out)
 {
-    const uint8_t literal = (uint8_t)(entry >> 16);
+    const uint8_t literal = (uint8_t)entry_value(entry);
 
     skip_entry(r, entry);
     if (fills)
         fill_fast(r);
-    entry = look_up_fast(r, c->litlen, LITLEN_ROOT);
+    entry = look_up(r->bits, c->litlen, LITLEN_ROOT);
     *out = literal;
     return entry;
 }
@@ -170,7 +158,7 @@ decode_fast(const struct inf_codes *c, struct reader *reader, struct buffers *b)
     r.bits = reader->bits;
     r.count = reader->count;
     fill_fast(&r);
-    entry = look_up_fast(&r, c->litlen, LITLEN_ROOT);
+    entry = look_up(r.bits, c->litlen, LITLEN_ROOT);
     while (r.next <= in_end && out <= out_end) {
         if ((entry & ENTRY_LITERAL) != 0) {
             entry = put_literal(&r, c, entry, false, out++);
@@ -182,32 +170,32 @@ decode_fast(const struct inf_codes *c, struct reader *reader, struct buffers *b)
                 }
             }
         }
-        if ((entry & (ENTRY_SECOND | ENTRY_END)) != 0 || (entry & 63) == 0) {
+        if ((entry & (ENTRY_SECOND | ENTRY_END)) != 0 || entry_bits(entry) == 0) {
             if ((entry & ENTRY_SECOND) != 0)
-                entry = look_up_fast_second(&r, c->litlen, LITLEN_ROOT, entry);
+                entry = look_up_second(r.bits, c->litlen, LITLEN_ROOT, entry);
             if ((entry & ENTRY_LITERAL) != 0) {
                 entry = put_literal(&r, c, entry, true, out++);
                 continue;
             }
-            if ((entry & 63) == 0 || (entry & ENTRY_END) != 0) {
+            if (entry_bits(entry) == 0 || (entry & ENTRY_END) != 0) {
                 result = (entry & ENTRY_END) != 0 ? INF_BLOCK : INF_BAD;
                 skip_entry(&r, entry);
                 break;
             }
         }
         length = take_fast(&r, entry);
-        entry = look_up_fast(&r, c->distance, DISTANCE_ROOT);
+        entry = look_up(r.bits, c->distance, DISTANCE_ROOT);
         fill_fast(&r);
         if ((entry & ENTRY_SECOND) != 0)
-            entry = look_up_fast_second(&r, c->distance, DISTANCE_ROOT, entry);
+            entry = look_up_second(r.bits, c->distance, DISTANCE_ROOT, entry);
         distance = take_fast(&r, entry);
-        if ((entry & 63) == 0 || distance > (size_t)(out - b->out)) {
+        if (entry_bits(entry) == 0 || distance > (size_t)(out - b->out)) {
             result = INF_BAD;
             break;
         }
         fill_fast(&r);
         /* As in put_literal, the next entry is looked up first. */
-        entry = look_up_fast(&r, c->litlen, LITLEN_ROOT);
+        entry = look_up(r.bits, c->litlen, LITLEN_ROOT);
         copy_match(out, distance, length);
         out += length;
     }
@@ -277,13 +265,13 @@ static inline void fill_to_end(struct reader *r, size_t len)
 static inline uint32_t next_entry(const struct reader *r, const uint32_t *table, unsigned root,
                                   enum inf_result *result)
 {
-    uint32_t entry = look_up(r, table, root);
+    uint32_t entry = look_up(r->bits, table, root);
 
     if ((entry & ENTRY_SECOND) != 0)
-        entry = look_up_second(r, table, root, entry);
-    if ((entry & 63) > r->count)
+        entry = look_up_second(r->bits, table, root, entry);
+    if (entry_bits(entry) > r->count)
         *result = INF_CUT;
-    else if ((entry & 63) == 0)
+    else if (entry_bits(entry) == 0)
         *result = r->count < DEFLATE_MAX_CODE ? INF_CUT : INF_BAD;
     return entry;
 }
@@ -325,15 +313,15 @@ static enum inf_result decode_careful(const struct inf_codes *c, struct reader *
         if (result != INF_END)
             break;
         if ((entry & ENTRY_END) != 0) {
-            skip(&r, entry & 63);
+            skip(&r, entry_bits(entry));
             result = INF_BLOCK;
         } else if ((entry & ENTRY_LITERAL) == 0) {
             result = take_match(c, &r, b, entry);
         } else if (b->made == b->room) {
             result = INF_MORE;
         } else {
-            skip(&r, entry & 63);
-            b->out[b->made++] = (uint8_t)(entry >> 16);
+            skip(&r, entry_bits(entry));
+            b->out[b->made++] = (uint8_t)entry_value(entry);
         }
     }
     *reader = r;

@@ -267,6 +267,8 @@ static size_t read_bytes(gzlzss_file *f, uint8_t *out, size_t len)
             f->begin += n;
             done += n;
         } else if (out != NULL && left >= BUFFER_SIZE) {
+            /* These bytes pass the buffer by, so the buffer does not end at the position. */
+            f->begin = f->end = 0;
             done += decompress(f, out + done, left, left);
         } else {
             f->begin = 0;

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -14,6 +15,10 @@
 
 /* Bytes of names to read at a time. */
 #define READ_SIZE ((size_t)64 << 10)
+
+/* Bytes after which a name without an end is given up.  No system takes a name as long as this, so
+ * the file is not a list of names. */
+#define NAME_SIZE_MAX ((size_t)1 << 20)
 
 /* Milliseconds to wait for a name before the caller is told to do something else. */
 #define PATIENCE 100
@@ -36,6 +41,10 @@ static bool read_more(struct filelist *l)
         memmove(l->text, l->text + l->next, l->filled - l->next);
     l->filled -= l->next;
     l->next = 0;
+    if (l->filled > NAME_SIZE_MAX) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
     /* Leave room for a zero byte after the last name. */
     if (l->room - l->filled <= READ_SIZE) {
         const size_t room = 2 * l->room + READ_SIZE + 1;

@@ -23,7 +23,7 @@ bool filelist_open(struct filelist *l, const char *path, bool is_null);
 enum filelist_step {
     FILELIST_NAME,  /* *name is the next name, which is not empty */
     FILELIST_END,   /* there are no more names */
-    FILELIST_ERROR, /* reading failed; errno says why */
+    FILELIST_ERROR, /* reading failed, or a name has no end; errno says why */
     FILELIST_ZERO,  /* there is a zero byte in a name that should end with a newline */
 };
 

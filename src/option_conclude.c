@@ -105,6 +105,16 @@ static bool conclude_recovery(struct options *o, struct messages *m)
     return true;
 }
 
+/* Whether standard output would get data of several inputs in a format whose readers stop after the
+ * first, or find only the last (.zip). */
+static bool joins_outputs(const struct options *o)
+{
+    const enum container c = o->pipeline.container;
+
+    return o->to_stdout && o->action == ACTION_COMPRESS && !options_name_one(o) &&
+           c != CONTAINER_GZIP && c != CONTAINER_BGZF;
+}
+
 /* Concludes where outputs go, and which inputs stay.  False, with a message printed, if the options
  * contradict each other. */
 static bool conclude_files(struct options *o, const struct wishes *w, struct messages *m)
@@ -125,6 +135,18 @@ static bool conclude_files(struct options *o, const struct wishes *w, struct mes
     }
     if (o->output != NULL && !options_name_one(o)) {
         msg_error(m, "--output takes one input; for several, give --output-dir");
+        return false;
+    }
+    /* Inputs in different directories may have the same name.  The last one's output would then
+     * replace the others', whose inputs would be gone. */
+    if (o->output_dir != NULL && !o->mirror && o->force && w->remove && !options_name_one(o)) {
+        msg_error(m, "--output-dir with -f and --rm takes one input; for several, give "
+                     "--output-dir-mirror");
+        return false;
+    }
+    if (joins_outputs(o)) {
+        msg_error(m, "--stdout takes one input with --format=%s; for several, give --output-dir",
+                  option_formats[o->pipeline.container]);
         return false;
     }
     /* The user has said what to make, and not that it replaces the input. */

@@ -64,7 +64,7 @@ _Static_assert(sizeof(enum sparse) == sizeof(int), "the same size");
 static const char *const backends[] = {
     [BACKEND_AUTO] = "auto", [BACKEND_CPU] = "cpu", [BACKEND_GPU] = "gpu", NULL};
 
-static const char *const formats[] = {
+const char *const option_formats[] = {
     [CONTAINER_GZIP] = "gzip", [CONTAINER_ZLIB] = "zlib", [CONTAINER_RAW] = "raw",
     [CONTAINER_BGZF] = "bgzf", [CONTAINER_ZIP] = "zip",   NULL};
 
@@ -145,7 +145,7 @@ const struct option_row option_rows[] = {
     {OPTION_FORMAT, "format", "NAME",
      "write gzip (default), bgzf, zlib, raw or zip;\n"
      "                           -d: read zlib or raw, or what gunzip reads",
-     DOES(TAKES_WORD(enum container, options, pipeline.container, formats, "format"))},
+     DOES(TAKES_WORD(enum container, options, pipeline.container, option_formats, "format"))},
     {'z', "zlib", NULL, "the same as --format=zlib", DOES(CONTAINS(CONTAINER_ZLIB))},
     {'K', "zip", NULL, "the same as --format=zip", DOES(CONTAINS(CONTAINER_ZIP))},
     {'i', "independent", NULL, "ignored: segments are independent anyway", DOES(IS_IGNORED)},

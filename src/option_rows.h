@@ -115,6 +115,9 @@ extern const struct option_row option_rows[];
 extern const int option_row_count;
 #define OPTION_ROWS_MAX 128
 
+/* The words for --format, by enum container, ended by NULL. */
+extern const char *const option_formats[];
+
 /* Sets the fields that depend on several options.  Returns false, with a message printed, if the
  * options contradict each other. */
 bool options_conclude(struct options *o, const struct wishes *w, struct messages *m);

@@ -266,3 +266,11 @@ END
     "$GZLZSS" -r --exclude-compressed d
     [ -e d/f ] && [ -e d/a.gz ]
 }
+
+@test "--files-from: a name that does not end takes no more memory than a name can have" {
+    ends_with 1 "$GZLZSS" --files-from=/dev/zero
+    stderr_is "$NAME: /dev/zero: File name too long"
+    head -c 3000000 /dev/zero | tr '\0' x >list
+    ends_with 1 "$GZLZSS" --null --files-from=list
+    stderr_is "$NAME: list: File name too long"
+}

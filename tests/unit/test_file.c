@@ -338,6 +338,26 @@ static void test_seek(void)
     CHECK_EQ(gzlzss_file_close(f), GZLZSS_OK);
 }
 
+/* Going back after a large read, whose bytes went past the file's buffer. */
+static void test_seek_after_large_read(void)
+{
+    const size_t large = 300000;
+    uint8_t *back = malloc(large);
+    size_t len = large;
+    gzlzss_file *f;
+
+    CHECK(back != NULL);
+    make_file("c.gz", INPUT_SIZE);
+    CHECK_EQ(gzlzss_file_open(&f, z, path_of("c.gz"), GZLZSS_READ, NULL), GZLZSS_OK);
+    check_at(f, 70000);
+    CHECK_EQ(gzlzss_file_read(f, back, &len), GZLZSS_OK);
+    CHECK_EQ(len, large);
+    CHECK(memcmp(back, input + 70300, large) == 0);
+    check_at(f, 70300 + large - 100);
+    CHECK_EQ(gzlzss_file_close(f), GZLZSS_OK);
+    free(back);
+}
+
 /* A descriptor is read and written from its position on, and stays open. */
 static void test_descriptor(void)
 {
@@ -543,6 +563,7 @@ int main(void)
     RUN(test_modes);
     RUN(test_read);
     RUN(test_seek);
+    RUN(test_seek_after_large_read);
     RUN(test_descriptor);
     RUN(test_pipe);
     RUN(test_errors);

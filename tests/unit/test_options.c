@@ -426,6 +426,17 @@ static void outputs(void)
     CHECK(good("p --output-dir=d -c a")->output_dir == NULL);
     bad("p -o out a b", "p: --output takes one input; for several, give --output-dir\n");
     bad("p -o out -r a", "p: --output takes one input; for several, give --output-dir\n");
+    bad("p -f --rm --output-dir=d a b", "p: --output-dir with -f and --rm takes one input; for "
+                                        "several, give --output-dir-mirror\n");
+    CHECK(!good("p -f --rm --output-dir=d a")->keep);
+    CHECK(!good("p -f --rm --output-dir-mirror=d a b")->keep);
+    CHECK(!good("p --rm --output-dir=d a b")->keep);
+    bad("p -zc a b",
+        "p: --stdout takes one input with --format=zlib; for several, give --output-dir\n");
+    bad("p -c -r --format=raw a",
+        "p: --stdout takes one input with --format=raw; for several, give --output-dir\n");
+    bad("p -K -o - --files-from=l",
+        "p: --stdout takes one input with --format=zip; for several, give --output-dir\n");
     bad("p -o out --output-dir d", "p: --output does not go with --output-dir\n");
 
     CHECK(!good("p --rm f")->keep);
