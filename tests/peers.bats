@@ -234,8 +234,8 @@ make_bgzf() {
     ends_with 0 bin/bgzip copy
     absent copy
     ! have bgzip || bgzip -dc copy.gz | cmp - plain
-    refuses bgzip 'b:offset:decompress_from_an_offset g:rebgzip:cut_as_an_index_says
-        s:size:decompress_N_bytes' -d
+    refuses bgzip 'b:offset:decompress_from_an_offset:_see_--range g:rebgzip:cut_as_an_index_says
+        s:size:decompress_N_bytes:_see_--range' -d
     refused bin/bgzip -d -l 13 data.gz
     stderr_is "bgzip: invalid level '13': give 0 to $(last_level)"
     # From 1.17 on, bgzip ends blocks of text with a line.

@@ -767,7 +767,7 @@ static void peers(void)
     CHECK(unsetenv("GZIP") == 0);
     CHECK_EQ(good("bgzip f")->pipeline.container, CONTAINER_BGZF);
     bad("bgzip -b5 f", "bgzip: -b: not supported by gzlzss, which this is (decompress from an "
-                       "offset)\nTry `bgzip --help' for more information.\n");
+                       "offset: see --range)\nTry `bgzip --help' for more information.\n");
     bad("pbgzip -d f", "pbgzip: gzlzss does not stand in for this program, whose format is BGZF\n");
     bad("zstd --help", "zstd: gzlzss does not stand in for this program, whose format is zstd\n");
 }
