@@ -240,8 +240,6 @@ bool options_conclude(struct options *o, const struct wishes *w, struct messages
         return false;
     if (!choose_matcher(o, w, m) || !conclude_files(o, w, m) || !conclude_parts(o, m))
         return false;
-    if (!choose_matcher(o, w, m))
-        return false;
     /* Level 0 stores with any strategy, as in zlib. */
     if (w->strategy != STRATEGY_OF_LEVEL && o->pipeline.level != LZ_LEVEL_STORED)
         o->pipeline.own_level = w->strategy == STRATEGY_HUFFMAN ? lz_huffman_only : lz_run_length;

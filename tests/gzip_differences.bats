@@ -119,7 +119,7 @@ keeps() {
 }
 
 @test "options that gzip does not have" {
-    only_ours -o -
+    only_ours --output=-
     only_ours -p 1
     only_ours -p1
     only_ours -T 2
@@ -149,6 +149,13 @@ keeps() {
     # This lists the devices, or says why there is none.
     ours --list-devices >devices
     [ -s devices ]
+}
+
+@test "the suffix .zz means zlib's format" {
+    ours --zlib -c "$inputs/large" >a.zz
+    ends_with 2 theirs -d a.zz
+    ours -d a.zz
+    cmp a "$inputs/large"
 }
 
 @test "an ambiguous option's possibilities are gzip's and gzlzss's own" {

@@ -23,7 +23,7 @@ compressed() {
     names=()
     for name in a.gz a-gz a.z a-z a_z a.Z a.tgz a.taz a.GZ a.Tgz a.tGZ a.TAZ a.gZ a-GZ a_Z a-Z \
         a_gz a.gz.gz a.gz.z a.tar.gz a.tar a.tar.Z a.b.gz a.t.tgz a.x a.gz.x agz az atgz a.tz a. \
-        a.. a.gzip a.gz~ a.g a.zz a.gzz a.txz a.zip a-tgz a_tgz a.Gz.tGz .gz -gz _z .z .Z -z .tgz \
+        a.. a.gzip a.gz~ a.g a.gzz a.txz a.zip a-tgz a_tgz a.Gz.tGz .gz -gz _z .z .Z -z .tgz \
         .taz ..gz x..gz .a.gz .a gz z tgz a..tgz a-.gz 'a .gz' 'a.gz ' a.bz2 a.xz a.Taz a.lzh; do
         names+=("$name")
     done
