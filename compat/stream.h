@@ -94,6 +94,7 @@ struct gz_stream {
     /* zip: whether the entry's CRC and sizes follow its data.  If not, the fields below are those
      * of its header. */
     bool sizes_follow;
+    bool is_zip64; /* zip: the header has zip64's field */
     uint32_t zip_crc, zip_packed, zip_size;
 };
 

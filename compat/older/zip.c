@@ -18,10 +18,14 @@ enum {
     FLAG_SIZES_FOLLOW = 8,
     METHOD_STORED = 0,
     METHOD_DEFLATED = 8,
+    EXTRA_ZIP64 = 1,
     MAGIC_SIZE = 4,
     HEADER_SIZE = 30 - MAGIC_SIZE,
     SIZES_SIZE = 16
 };
+
+/* A size in the header with this value is in zip64's field. */
+#define SEE_ZIP64 UINT32_MAX
 
 /* Parses len bytes into `to`, or skips them if `to` is NULL.  False if the input ends first. */
 static bool read_bytes(struct gz_stream *s, uint8_t *to, size_t len)
@@ -41,12 +45,54 @@ static unsigned get_u16(const uint8_t p[2])
     return p[0] | (unsigned)p[1] << 8;
 }
 
-/* A name and an extra field follow the header; their sizes are at h + 22 and h + 24. */
+/* Parses zip64's field, of `len` bytes.  It has the original and then the compressed size, but only
+ * those for which the header has SEE_ZIP64.  As everywhere in this file, only the lowest 32 bits of
+ * a size count.  False if the input ends first. */
+static bool read_zip64(struct gz_stream *s, unsigned len)
+{
+    uint32_t *const sizes[] = {&s->zip_size, &s->zip_packed};
+    uint8_t size[8];
+
+    s->is_zip64 = true;
+    for (size_t i = 0; i < 2 && len >= sizeof size; i++) {
+        if (*sizes[i] != SEE_ZIP64)
+            continue;
+        if (!read_bytes(s, size, sizeof size))
+            return false;
+        *sizes[i] = gz_get_u32(size);
+        len -= (unsigned)sizeof size;
+    }
+    return read_bytes(s, NULL, len);
+}
+
+/* Parses extra fields of `len` bytes in all.  False if the input ends first. */
+static bool read_extra(struct gz_stream *s, unsigned len)
+{
+    uint8_t field[4]; /* the field's number, and the size of its data */
+
+    for (unsigned size; len >= sizeof field; len -= size) {
+        if (!read_bytes(s, field, sizeof field))
+            return false;
+        len -= (unsigned)sizeof field;
+        size = get_u16(field + 2) < len ? get_u16(field + 2) : len;
+        if (!(get_u16(field) == EXTRA_ZIP64 ? read_zip64(s, size) : read_bytes(s, NULL, size)))
+            return false;
+    }
+    return read_bytes(s, NULL, len);
+}
+
+/* A name and extra fields follow the header; their sizes are at h + 22 and h + 24. */
 enum gz_status gz_read_zip_header(struct gz_stream *s)
 {
-    uint8_t h[HEADER_SIZE];
+    uint8_t h[HEADER_SIZE] = {0};
+    bool is_whole = read_bytes(s, h, sizeof h);
 
-    if (!read_bytes(s, h, sizeof h) || !read_bytes(s, NULL, get_u16(h + 22) + get_u16(h + 24)))
+    s->zip_crc = gz_get_u32(h + 10);
+    s->zip_packed = gz_get_u32(h + 14);
+    s->zip_size = gz_get_u32(h + 18);
+    s->is_zip64 = false;
+    is_whole = is_whole && read_bytes(s, NULL, get_u16(h + 22)) && read_extra(s, get_u16(h + 24));
+    if (!is_whole)
         return s->in_stop == GZ_READ_ERROR ? GZ_READ_ERROR : GZ_BAD_ZIP;
     const unsigned flags = get_u16(h + 2), method = get_u16(h + 4);
     if ((method & 0xff) != METHOD_STORED && (method & 0xff) != METHOD_DEFLATED)
@@ -55,9 +101,6 @@ enum gz_status gz_read_zip_header(struct gz_stream *s)
         return GZ_ZIP_ENCRYPTED;
     s->info->format = (method & 0xff) == METHOD_STORED ? GZ_FORMAT_ZIP_STORED : GZ_FORMAT_ZIP;
     s->sizes_follow = (flags & FLAG_SIZES_FOLLOW) != 0;
-    s->zip_crc = gz_get_u32(h + 10);
-    s->zip_packed = gz_get_u32(h + 14);
-    s->zip_size = gz_get_u32(h + 18);
     return GZ_OK;
 }
 
@@ -112,7 +155,7 @@ static enum gz_status read_entry(struct gz_stream *s, bool *whole)
         return status;
     if (s->sizes_follow) {
         const bool is_zip64 =
-            len >= UINT32_MAX || s->info->deflate_bytes - packed_from >= UINT32_MAX;
+            s->is_zip64 || len >= UINT32_MAX || s->info->deflate_bytes - packed_from >= UINT32_MAX;
 
         if (!read_bytes(s, sizes, is_zip64 ? sizeof sizes : SIZES_SIZE))
             return s->in_stop;

@@ -21,7 +21,7 @@ static void round_trips(void)
 }
 
 /* A file that Info-ZIP's zip 3.0 made from a pipe.  The length is in a Zip64 field, and the header
- * has 2^32 - 1 in its place, which GNU gzip treats as an error. */
+ * has 2^32 - 1 in its place.  (GNU gzip takes that for the length, and so for an error.) */
 static void made_by_zip(void)
 {
     static const char text[] = "hello hello hello hello, hello";
@@ -41,7 +41,7 @@ static void made_by_zip(void)
         0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x50, 0x4b, 0x05, 0x06, 0x00, 0x00, 0x00, 0x00,
         0x01, 0x00, 0x01, 0x00, 0x2f, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x00};
     struct job job = {0};
-    CHECK_EQ(run(&job, file, sizeof file), GZ_BAD_LENGTH);
+    CHECK_EQ(run(&job, file, sizeof file), GZ_OK);
     CHECK(job.out.len == sizeof text - 1 && memcmp(job.out.data, text, sizeof text - 1) == 0);
     CHECK(!job.info.more_entries);
     drop(&job.out);
