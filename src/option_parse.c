@@ -590,21 +590,17 @@ static bool parse_by(const struct tables *t, struct options *o, struct wishes *w
 }
 
 /* Reads one source of options.  Moves its operands to argv[1] and after, and sets argc to their
- * number plus 1.  False, with a message printed, if an argument is wrong or memory is short. */
+ * number plus 1.  False, with a message printed, if an argument is wrong. */
 static bool parse(struct options *o, struct wishes *w, struct source_of_options *from,
                   struct messages *m)
 {
-    struct tables *t = calloc(1, sizeof(*t)); /* the stack may be small */
-    bool ok = t != NULL;
+    /* Too large for a small stack; and without memory, options must still be read.  Only one thread
+     * reads options. */
+    static struct tables tables;
 
-    if (ok) {
-        make_tables(from->peer, t);
-        ok = parse_by(t, o, w, from, m);
-    } else {
-        msg_error(m, "memory exhausted");
-    }
-    free(t);
-    return ok;
+    memset(&tables, 0, sizeof(tables));
+    make_tables(from->peer, &tables);
+    return parse_by(&tables, o, w, from, m);
 }
 
 /* Splits the text of an environment variable into words, as argv[1] and so on.  The words are in
