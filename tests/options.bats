@@ -418,7 +418,7 @@ limit on memory, give --memory=$limit" "Try \`$(basename "$GZLZSS") --help' for 
         grep -q '^CUDA: ' stdout
         grep -q '^zlib [0-9][.0-9]*, built with [0-9][.0-9]*\.$' stdout
         if grep -q 'inflate: ISA-L\.$' stdout; then
-            grep -q '^ISA-L .*[0-9]\.$' stdout
+            grep -qE '^ISA-L .*[0-9](, linked)?\.$' stdout
         else
             grep -q '^ISA-L not used, so decompression takes 2.5 times as long: ' stdout
         fi
