@@ -326,7 +326,9 @@ static size_t take(struct access_cursor *c, uint8_t *buf, size_t len, uint64_t o
 
     if (n > 0 && buf != NULL)
         memcpy(buf, c->piece + skip, n);
-    c->piece += skip + n;
+    /* A cursor without a piece has NULL. */
+    if (skip + n > 0)
+        c->piece += skip + n;
     c->piece_len -= skip + n;
     return n;
 }
