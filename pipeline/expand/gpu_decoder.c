@@ -63,8 +63,9 @@ struct gpu_decoder {
     struct gpu_inflate *engine;
     char trouble[GPU_ERROR_SIZE]; /* why the device cannot be used; empty: it can */
 
+    struct expansion *e; /* NULL: another expansion may start the decoder */
+
     /* While it is busy: */
-    struct expansion *e;
     uint64_t bit; /* bit of the input where decoding began */
     uint32_t known;
     uint8_t window[INF_WINDOW];
@@ -223,7 +224,7 @@ static void decode_all(struct gpu_decoder *d)
         pthread_cond_wait(&d->changed, &d->p->mutex);
     wake_all(d->p, CAN_EXPAND);
     /* Wait until the consumer has called decoder_stop. */
-    while (d->e != NULL)
+    while (!d->is_cancelled)
         pthread_cond_wait(&d->changed, &d->p->mutex);
     d->state = d->trouble[0] != '\0' ? DECODER_FAILED : DECODER_IDLE;
     wake_all(d->p, CAN_EXPAND);
@@ -364,8 +365,8 @@ bool decoder_is_ready(const struct expansion *e, uint64_t bit)
     const struct gpu_decoder *d = e->p->expansions->decoder;
     const uint64_t least = e->p->config.is_test ? 1 : HAND_OVER_MIN;
 
-    return d != NULL && d->state == DECODER_IDLE && input_is_file(e->input) && bit >= e->gpu_from &&
-           bit / 8 + least <= input_size(e->input);
+    return d != NULL && d->state == DECODER_IDLE && d->e == NULL && input_is_file(e->input) &&
+           bit >= e->gpu_from && bit / 8 + least <= input_size(e->input);
 }
 
 bool decoder_is_at_work(const struct expansion *e)
@@ -400,12 +401,12 @@ void decoder_stop(struct expansion *e)
         return;
     d->is_cancelled = true;
     pthread_cond_broadcast(&d->changed);
-    while (!d->has_ended || d->is_loading)
-        await(e->p, CAN_EXPAND);
-    d->e = NULL;
-    pthread_cond_broadcast(&d->changed);
+    /* The decoder counts as at work until the end of this.  So no helper accepts a run while this
+     * waits: the caller goes on with the place as it left it. */
     while (d->state == DECODER_BUSY)
         await(e->p, CAN_EXPAND);
+    d->e = NULL;
+    wake_all(e->p, CAN_EXPAND);
 }
 
 /* Returns the next run of output, or NULL if none will come.  Waits until that is known. */
