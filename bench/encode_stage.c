@@ -20,6 +20,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/program.h"
 #include "compat/crc.h"
 #include "huffman/huffman.h"
 #include "lzss/lzss.h"
@@ -55,19 +56,6 @@ static double median(double *values, size_t n)
 {
     qsort(values, n, sizeof(*values), compare);
     return values[n / 2];
-}
-
-static void die(const char *what)
-{
-    fprintf(stderr, "encode_stage: %s\n", what);
-    exit(1);
-}
-
-static void *need(void *p)
-{
-    if (p == NULL)
-        die("out of memory");
-    return p;
 }
 
 /* Matches the segment and keeps its sequences. Returns their number. */

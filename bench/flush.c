@@ -20,36 +20,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/clock.h"
+#include "bench/program.h"
 #include "include/gzlzss.h"
 
 #define LIST_MAX 8
 #define ROUNDS_MAX 100
 #define STREAMS 1000
-
-static void die(const char *what)
-{
-    fprintf(stderr, "flush: %s\n", what);
-    exit(1);
-}
-
-static void *need(void *p)
-{
-    if (p == NULL)
-        die("out of memory");
-    return p;
-}
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* --- The two libraries ---------------------------------------------------------------------- */
 
@@ -153,15 +133,15 @@ static void measure(gzlzss *z, int level, const struct work *w, int rounds)
     size_t our_size = 0, zlib_size = 0;
 
     for (int i = 0; i < rounds; i++) {
-        double start = now();
+        double start = clock_seconds();
 
         our_size = by_gzlzss(z, w);
-        ours[i] = now() - start;
+        ours[i] = clock_seconds() - start;
         if (i == 0)
             check(w, our_size);
-        start = now();
+        start = clock_seconds();
         zlib_size = by_zlib(level, w);
-        zlibs[i] = now() - start;
+        zlibs[i] = clock_seconds() - start;
         if (i == 0)
             check(w, zlib_size);
     }

@@ -27,6 +27,7 @@
 
 #include "base/clock.h"
 #include "bench/level.h"
+#include "bench/program.h"
 #include "gpu/gpu.h"
 
 /* The seconds of the warm-up and of the measurement. With a longer measurement, the result varies
@@ -47,12 +48,6 @@ struct turn {
 };
 
 static atomic_bool stop;
-
-static void die(const char *what)
-{
-    fprintf(stderr, "gpu_stage: %s\n", what);
-    exit(1);
-}
 
 static void *take_turns(void *argument)
 {

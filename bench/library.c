@@ -36,10 +36,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/clock.h"
+#include "bench/program.h"
 #include "include/gzlzss.h"
 
 #define THREADS_MAX 256
@@ -49,27 +50,6 @@
 /* Each thread goes through this many bytes of input before it begins again. The input must be
  * larger than the caches, or the measured speed is too high. */
 #define CYCLE_SIZE ((size_t)64 << 20)
-
-static void die(const char *what)
-{
-    fprintf(stderr, "library: %s\n", what);
-    exit(1);
-}
-
-static void *need(void *p)
-{
-    if (p == NULL)
-        die("out of memory");
-    return p;
-}
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* The format that all libraries make and read: GZLZSS_GZIP, _ZLIB or _RAW. */
 static gzlzss_format format = GZLZSS_GZIP;
@@ -312,7 +292,7 @@ static void *caller_main(void *argument)
 
     c->calls = 0;
     pthread_barrier_wait(c->start);
-    c->begin = now();
+    c->begin = clock_seconds();
     do {
         const size_t i = (c->first + c->calls * c->step) % b->count;
         size_t n;
@@ -324,7 +304,7 @@ static void *caller_main(void *argument)
         if (n == 0 || (c->decompresses && n != b->size))
             die("a call failed");
         c->calls++;
-        c->end = now();
+        c->end = clock_seconds();
     } while (c->end - c->begin < c->seconds);
     return NULL;
 }

@@ -16,6 +16,7 @@
 
 #include "bench/codings.h"
 #include "bench/level.h"
+#include "bench/program.h"
 
 static double cpu_seconds(void)
 {
@@ -23,19 +24,6 @@ static double cpu_seconds(void)
 
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void die(const char *what)
-{
-    fprintf(stderr, "paper_stage: %s\n", what);
-    exit(1);
-}
-
-static void *need(void *p)
-{
-    if (p == NULL)
-        die("out of memory");
-    return p;
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,24 @@
+/*
+ * program.h - what the measuring programs in C share: they end at the first error
+ */
+#ifndef GZLZSS_BENCH_PROGRAM_H
+#define GZLZSS_BENCH_PROGRAM_H
+
+#include <err.h>
+#include <stddef.h>
+
+/* Ends the program with a message. */
+static inline __attribute__((noreturn)) void die(const char *what)
+{
+    errx(1, "%s", what);
+}
+
+/* Returns p, which malloc() or its like has returned.  Ends the program if p is NULL. */
+static inline void *need(void *p)
+{
+    if (p == NULL)
+        die("out of memory");
+    return p;
+}
+
+#endif
