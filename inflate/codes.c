@@ -138,10 +138,26 @@ static void make_dynamic(struct inf_codes *c)
     c->is_fixed = false;
 }
 
-void inf_make_codes(struct inf_codes *c, const struct inf_block *block)
+enum inf_result inf_begin_block(struct inf_codes *c, const uint8_t *in, size_t len, uint64_t place,
+                                struct inf_block *block)
 {
+    const size_t first = (size_t)(place / 8);
+    const unsigned skipped = (unsigned)(place % 8);
+
+    if (first >= len)
+        return INF_CUT;
+    switch (inf_read_block((uint64_t)in[first] >> skipped, 8 - skipped, in + first + 1,
+                           len - first - 1, block, &c->lengths)) {
+    case INF_BLOCK_CUT:
+        return INF_CUT;
+    case INF_BLOCK_BAD:
+        return INF_BAD;
+    case INF_BLOCK_GOOD:
+        break;
+    }
     if (block->type == INF_BLOCK_FIXED)
         make_fixed(c);
-    else
+    else if (block->type == INF_BLOCK_DYNAMIC)
         make_dynamic(c);
+    return INF_MORE;
 }

@@ -12,7 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/deflate.h"
-#include "inflate/blockheader.h"
+#include "inflate/raw.h"
 
 /*
  * A code's table has an entry for each value of the next ROOT bits.  Codes of more than ROOT bits
@@ -71,9 +71,11 @@ struct inf_codes {
     struct inf_lengths lengths;
 };
 
-/* Makes the tables of a block that is not stored.  inf_read_block has found its header good and,
- * for a dynamic block, set c->lengths.  `c` must be zeroed before its first use. */
-void inf_make_codes(struct inf_codes *c, const struct inf_block *block);
+/* Begins the block whose header starts at bit `place` of in[0..len): reads the header and, unless
+ * the block is stored, makes its tables.  Fills in *block and returns INF_MORE if the header is
+ * good; otherwise returns INF_CUT or INF_BAD.  `c` must be zeroed before its first use. */
+enum inf_result inf_begin_block(struct inf_codes *c, const uint8_t *in, size_t len, uint64_t place,
+                                struct inf_block *block);
 
 /* A reader of bits. */
 struct reader {

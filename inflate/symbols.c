@@ -140,23 +140,12 @@ _Static_assert(FAST_LITERALS *LITLEN_ROOT + DEFLATE_MAX_CODE + 5 <= 56, "bits be
 enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size_t len,
                                   uint64_t *place, uint16_t *out, size_t *n, size_t room)
 {
-    const size_t first = (size_t)(*place / 8);
-    const unsigned skipped = (unsigned)(*place % 8);
     struct reader r = {.in = in};
     struct inf_block block;
-    enum inf_result result;
+    enum inf_result result = inf_begin_block(&d->codes, in, len, *place, &block);
 
-    if (first >= len)
-        return INF_CUT;
-    switch (inf_read_block((uint64_t)in[first] >> skipped, 8 - skipped, in + first + 1,
-                           len - first - 1, &block, &d->codes.lengths)) {
-    case INF_BLOCK_GOOD:
-        break;
-    case INF_BLOCK_CUT:
-        return INF_CUT;
-    case INF_BLOCK_BAD:
-        return INF_BAD;
-    }
+    if (result != INF_MORE)
+        return result;
     uint64_t end = *place + block.header_bits;
 
     if (block.type == INF_BLOCK_STORED) {
@@ -171,7 +160,6 @@ enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size
         *n += block.stored_len;
         end += 8 * (uint64_t)block.stored_len;
     } else {
-        inf_make_codes(&d->codes, &block);
         r.at = (size_t)(end / 8);
         if (r.at > len)
             return INF_CUT;

@@ -368,26 +368,15 @@ static enum inf_result copy_stored(struct buffers *b, size_t stored, size_t *pla
 static enum inf_result decode_block(struct inf_whole *whole, struct buffers *b, size_t *place,
                                     bool *is_final)
 {
-    const size_t first = *place / 8;
-    const unsigned skipped = *place % 8;
     struct inf_block block;
+    const enum inf_result result = inf_begin_block(&whole->codes, b->in, b->len, *place, &block);
 
-    if (first >= b->len)
-        return INF_CUT;
-    switch (inf_read_block((uint64_t)b->in[first] >> skipped, 8 - skipped, b->in + first + 1,
-                           b->len - first - 1, &block, &whole->codes.lengths)) {
-    case INF_BLOCK_CUT:
-        return INF_CUT;
-    case INF_BLOCK_BAD:
-        return INF_BAD;
-    case INF_BLOCK_GOOD:
-        break;
-    }
+    if (result != INF_MORE)
+        return result;
     *is_final = block.final;
     *place += block.header_bits;
     if (block.type == INF_BLOCK_STORED)
         return copy_stored(b, block.stored_len, place);
-    inf_make_codes(&whole->codes, &block);
     return decode_codes(whole, b, place);
 }
 
