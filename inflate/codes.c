@@ -13,7 +13,7 @@ static uint32_t litlen_entry(unsigned symbol)
     if (symbol < DEFLATE_END_OF_BLOCK)
         return symbol << 16 | ENTRY_LITERAL;
     if (symbol == DEFLATE_END_OF_BLOCK)
-        return ENTRY_END;
+        return ENTRY_END | ENTRY_SPECIAL;
     return deflate_least_length(symbol) << 16 | deflate_length_extra_bits(symbol);
 }
 
@@ -67,9 +67,10 @@ static void add_long(uint32_t *table, unsigned root, unsigned second_bits, unsig
 {
     uint32_t *const first = &table[code & ((1u << root) - 1)];
 
-    if (*first == 0) {
-        *first = *used << 16 | second_bits << 8 | ENTRY_SECOND | root;
-        memset(table + *used, 0, sizeof(*table) << second_bits);
+    if (*first == ENTRY_NONE) {
+        *first = *used << 16 | second_bits << 8 | ENTRY_SECOND | ENTRY_SPECIAL | root;
+        for (unsigned i = 0; i < 1u << second_bits; i++)
+            table[*used + i] = ENTRY_NONE;
         *used += 1u << second_bits;
     }
     for (unsigned at = code >> root; at < 1u << second_bits; at += 1u << (bits - root))
@@ -78,7 +79,7 @@ static void add_long(uint32_t *table, unsigned root, unsigned second_bits, unsig
 
 /*
  * Makes the table of a code from its lengths, which inf_read_block has found good.  Symbols from
- * `symbols` on have codes but no meaning: their entries are 0.
+ * `symbols` on have codes but no meaning: their entries are ENTRY_NONE.
  *
  * The table for codes of up to l bits is made of two copies of the table for l - 1 bits, to which
  * the codes of l bits are added.  So this writes each code once, and copies all other entries.
@@ -96,13 +97,15 @@ static void make_table(uint32_t *table, unsigned root, const uint8_t *lengths, u
     sort_symbols(&s, lengths, n);
     while (longest > root && s.count[longest] == 0)
         longest--;
-    table[0] = 0;
+    table[0] = ENTRY_NONE;
     for (unsigned bits = 1; bits <= longest; bits++) {
         if (bits <= root)
             memcpy(table + (1u << (bits - 1)), table, sizeof(*table) << (bits - 1));
         for (unsigned i = 0; i < s.count[bits]; i++, symbol++) {
-            const uint32_t entry = *symbol < symbols ? entry_of(*symbol) + (bits << 8 | bits) : 0;
+            uint32_t entry = ENTRY_NONE;
 
+            if (*symbol < symbols)
+                entry = entry_of(*symbol) + (bits << 8 | bits);
             if (bits <= root)
                 table[code] = entry;
             else

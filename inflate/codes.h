@@ -21,12 +21,14 @@
  *
  * An entry has, from its lowest bit on:
  *
- *   - 8 bits: the number of bits of the code and of its extra bits together; 0 if no code starts
- *     with these bits;
+ *   - 8 bits: the number of bits of the code and of its extra bits together;
  *   - 4 bits: the number of bits of the code alone;
- *   - 4 bits: the entry's kind (ENTRY_LITERAL, ENTRY_END, ENTRY_SECOND, or none of them: a length
- *     or distance);
+ *   - 4 bits: the entry's kind.  It is ENTRY_LITERAL, ENTRY_END, ENTRY_SECOND, or none of them: a
+ *     length or distance.  ENTRY_SPECIAL is also set if the kind is ENTRY_END or ENTRY_SECOND;
  *   - 16 bits: the value.
+ *
+ * If no code starts with these bits, the entry is ENTRY_NONE.  So one test of ENTRY_SPECIAL finds
+ * all entries that are neither literals nor lengths nor distances.
  *
  * In an entry of kind ENTRY_SECOND, the value is the index of the second table's first entry.  The
  * four bits after the first eight then hold the number of bits by which the second table is
@@ -40,9 +42,11 @@ enum {
     DISTANCE_ENTRIES = (1 << DISTANCE_ROOT) +
                        (DEFLATE_FIXED_DISTANCE_SYMBOLS << (DEFLATE_MAX_CODE - DISTANCE_ROOT)),
 
+    ENTRY_SPECIAL = 1 << 12,
     ENTRY_LITERAL = 1 << 13,
     ENTRY_END = 1 << 14,
     ENTRY_SECOND = 1 << 15,
+    ENTRY_NONE = ENTRY_SPECIAL,
 };
 
 /* Returns the number of bits of an entry's code and extra bits together. */

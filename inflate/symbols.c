@@ -1,10 +1,8 @@
 /*
  * symbols.c - decodes DEFLATE to symbols (symbols.h)
  *
- * Decoding works as in a decoder to bytes: a table gives the meaning of the next bits.  Only the
- * output is twice as wide, as a match may copy symbols for unknown bytes.  While enough input and
- * room are left, one step decodes up to two literals and then another literal or a match, and
- * checks for input and room only once.
+ * Decoding works as in a decoder to bytes, and the loop of fast.h does most of it.  Only the output
+ * is twice as wide, as a match may copy symbols for unknown bytes.
  */
 #include "config.h"
 
@@ -13,70 +11,90 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inflate/codes.h"
+#include "base/cpu.h"
+#include "inflate/fast.h"
+
+/* The functions that are compiled for each path of base/cpu.h. */
+struct symbols_functions {
+    enum inf_result (*decode_most)(const struct inf_codes *c, struct reader *reader, size_t len,
+                                   uint16_t *out, size_t *n, size_t room);
+};
 
 struct inf_symbols {
     struct inf_codes codes;
+    const struct symbols_functions *functions;
     /* By symbol: the byte that it stands for (inf_resolve).  Indices from 256 to INF_UNKNOWN - 1
      * are not symbols. */
     uint8_t bytes[INF_UNKNOWN + INF_WINDOW];
 };
-
-struct inf_symbols *inf_symbols_new(void)
-{
-    struct inf_symbols *d = calloc(1, sizeof(*d));
-
-    for (unsigned byte = 0; d != NULL && byte < 256; byte++)
-        d->bytes[byte] = (uint8_t)byte;
-    return d;
-}
 
 void inf_symbols_free(struct inf_symbols *d)
 {
     free(d);
 }
 
-/* --- Blocks --------------------------------------------------------------------------------- */
-
-/* The most symbols that copy_match writes after the end of the match. */
-#define BEHIND 15
-
-/* Copies a match of `length` symbols to `to`, from `distance` symbols back. */
-static inline void copy_match(uint16_t *to, size_t distance, size_t length)
+/* Decodes most of a block's codes (fast.h). */
+FAST_INLINE enum inf_result decode_most(const struct inf_codes *c, struct reader *reader,
+                                        size_t len, uint16_t *out, size_t *n, size_t room)
 {
-    const uint16_t *from = to - distance;
+    uint8_t *to = (uint8_t *)(out + *n);
+    const enum inf_result result = decode_fast(c, reader, len, &to, (uint8_t *)(out - INF_WINDOW),
+                                               (uint8_t *)(out + room), sizeof(*out));
 
-    if (distance >= 8) {
-        /* Most matches have at most 16 symbols. */
-        memcpy(to, from, 8 * sizeof(*to));
-        memcpy(to + 8, from + 8, 8 * sizeof(*to));
-        for (size_t i = 16; i < length; i += 8)
-            memcpy(to + i, from + i, 8 * sizeof(*to));
-        return;
-    }
-    for (size_t i = 0; i < length; i++)
-        to[i] = from[i];
+    *n = (size_t)(to - (uint8_t *)out) / sizeof(*out);
+    return result;
 }
 
-enum {
-    FAST_LITERALS = 2,                 /* literals that a fast step may begin with */
-    STEP = DEFLATE_MAX_MATCH + BEHIND, /* the most symbols that a step writes */
-    FAST_STEP = STEP + FAST_LITERALS,  /* the most symbols that a fast step writes */
+static NOINLINE enum inf_result decode_most_portable(const struct inf_codes *c,
+                                                     struct reader *reader, size_t len,
+                                                     uint16_t *out, size_t *n, size_t room)
+{
+    return decode_most(c, reader, len, out, n, room);
+}
+
+#ifdef HAVE_AVX2_PATH
+static AVX2_PATH NOINLINE enum inf_result decode_most_avx2(const struct inf_codes *c,
+                                                           struct reader *reader, size_t len,
+                                                           uint16_t *out, size_t *n, size_t room)
+{
+    return decode_most(c, reader, len, out, n, room);
+}
+#endif
+
+static const struct symbols_functions functions[CPU_PATHS] = {
+    [CPU_PORTABLE] = {decode_most_portable},
+#ifdef HAVE_AVX2_PATH
+    [CPU_AVX2] = {decode_most_avx2},
+#endif
+#ifdef HAVE_AVX512_PATH
+    [CPU_AVX512] = {decode_most_avx2},
+#endif
 };
 
-/* Decodes one step of a block: a literal or a match.  If is_fast, it may decode up to FAST_LITERALS
- * literals before that.  Returns INF_MORE if the block goes on, INF_BLOCK at its end, or
- * INF_BAD. */
-static inline enum inf_result decode_step(const struct inf_codes *c, struct reader *r,
-                                          uint16_t *out, size_t *n, bool is_fast)
+struct inf_symbols *inf_symbols_new(void)
+{
+    struct inf_symbols *d = calloc(1, sizeof(*d));
+
+    if (d == NULL)
+        return NULL;
+    d->functions = &functions[cpu_path()];
+    for (unsigned byte = 0; byte < 256; byte++)
+        d->bytes[byte] = (uint8_t)byte;
+    return d;
+}
+
+/* --- Blocks --------------------------------------------------------------------------------- */
+
+/* The most symbols that a step writes: a match, and what follows it. */
+#define STEP (DEFLATE_MAX_MATCH + BEHIND / sizeof(uint16_t))
+
+/* Decodes a literal or a match.  48 bits are valid.  Returns INF_MORE if the block goes on,
+ * INF_BLOCK at its end, or INF_BAD. */
+static enum inf_result decode_step(const struct inf_codes *c, struct reader *r, uint16_t *out,
+                                   size_t *n)
 {
     uint32_t entry = look_up(r->bits, c->litlen, LITLEN_ROOT);
 
-    for (int i = 0; is_fast && i < FAST_LITERALS && (entry & ENTRY_LITERAL) != 0; i++) {
-        skip(r, entry_bits(entry));
-        out[(*n)++] = (uint16_t)entry_value(entry);
-        entry = look_up(r->bits, c->litlen, LITLEN_ROOT);
-    }
     if ((entry & ENTRY_SECOND) != 0)
         entry = look_up_second(r->bits, c->litlen, LITLEN_ROOT, entry);
     if ((entry & ENTRY_LITERAL) != 0) {
@@ -84,38 +102,34 @@ static inline enum inf_result decode_step(const struct inf_codes *c, struct read
         out[(*n)++] = (uint16_t)entry_value(entry);
         return INF_MORE;
     }
-    if (entry_bits(entry) == 0)
-        return INF_BAD;
     if ((entry & ENTRY_END) != 0) {
         skip(r, entry_bits(entry));
         return INF_BLOCK;
     }
+    if (entry == ENTRY_NONE)
+        return INF_BAD;
     const size_t length = take_value(r, entry);
 
-    if (is_fast)
-        fill_bits(r);
     entry = look_up(r->bits, c->distance, DISTANCE_ROOT);
     if ((entry & ENTRY_SECOND) != 0)
         entry = look_up_second(r->bits, c->distance, DISTANCE_ROOT, entry);
-    if (entry_bits(entry) == 0)
+    if (entry == ENTRY_NONE)
         return INF_BAD;
-    copy_match(out + *n, take_value(r, entry), length);
+    const size_t distance = take_value(r, entry);
+
+    copy_match((uint8_t *)(out + *n), distance * sizeof(*out), length * sizeof(*out));
     *n += length;
     return INF_MORE;
 }
 
 /* Decodes a block after its header, up to the block's end. */
-static enum inf_result decode_codes(const struct inf_codes *c, struct reader *reader, size_t len,
+static enum inf_result decode_codes(const struct inf_symbols *d, struct reader *reader, size_t len,
                                     uint16_t *out, size_t *n, size_t room)
 {
     struct reader r = *reader;
-    enum inf_result result = INF_MORE;
     size_t made = *n;
+    enum inf_result result = d->functions->decode_most(&d->codes, &r, len, out, &made, room);
 
-    while (result == INF_MORE && r.at + 2 * sizeof(r.bits) <= len && made + FAST_STEP <= room) {
-        fill_bits(&r);
-        result = decode_step(c, &r, out, &made, true);
-    }
     while (result == INF_MORE) {
         if (r.count < 48) {
             /* More bits were used than the input has. */
@@ -127,7 +141,7 @@ static enum inf_result decode_codes(const struct inf_codes *c, struct reader *re
         }
         if (made + STEP > room)
             break;
-        result = decode_step(c, &r, out, &made, false);
+        result = decode_step(&d->codes, &r, out, &made);
     }
     *reader = r;
     *n = made;
@@ -135,7 +149,6 @@ static enum inf_result decode_codes(const struct inf_codes *c, struct reader *re
 }
 
 _Static_assert(DEFLATE_MAX_CODE + 5 + DEFLATE_MAX_CODE + 13 <= 48, "bits of a match");
-_Static_assert(FAST_LITERALS *LITLEN_ROOT + DEFLATE_MAX_CODE + 5 <= 56, "bits between two fills");
 
 enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size_t len,
                                   uint64_t *place, uint16_t *out, size_t *n, size_t room)
@@ -166,7 +179,7 @@ enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size
         fill_bits(&r);
         skip(&r, (unsigned)(end % 8));
         size_t made = *n;
-        result = decode_codes(&d->codes, &r, len, out, &made, room);
+        result = decode_codes(d, &r, len, out, &made, room);
         /* The bits of the error may come from after the input's end. */
         if (result == INF_BAD && r.at + sizeof(r.bits) > len)
             return INF_CUT;

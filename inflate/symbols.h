@@ -45,7 +45,7 @@ void inf_symbols_begin(uint16_t *out);
  *
  *   - INF_BAD: the data is bad;
  *   - INF_CUT: the block does not end in this input;
- *   - INF_MORE: `room` may be too small.  Room for the block's symbols and 273 more is always
+ *   - INF_MORE: `room` may be too small.  Room for the block's symbols and 278 more is always
  *     enough.
  */
 enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size_t len,

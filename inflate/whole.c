@@ -1,9 +1,8 @@
 /*
  * whole.c - decodes DEFLATE from memory to memory (whole.h)
  *
- * A fast step decodes up to two literals, and then another literal or a match.  It checks only once
- * whether enough input and room are left, and may write some bytes after its output.  Near the end
- * of the input or the room, careful steps check everything.
+ * The loop of fast.h decodes most of the data.  Near the end of the input or the room, careful
+ * steps check everything.
  */
 #include "config.h"
 
@@ -13,7 +12,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "inflate/codes.h"
+#include "inflate/fast.h"
 
 /* The input and the output of a call: in[0..len), and out[0..room), of which out[0..made) is
  * written so far. */
@@ -26,7 +25,7 @@ struct buffers {
 
 /* The functions that are compiled for each path of base/cpu.h. */
 struct whole_functions {
-    enum inf_result (*decode_fast)(const struct inf_codes *c, struct reader *reader,
+    enum inf_result (*decode_most)(const struct inf_codes *c, struct reader *reader,
                                    struct buffers *b);
 };
 
@@ -35,198 +34,38 @@ struct inf_whole {
     const struct whole_functions *functions;
 };
 
-/* --- Fast steps ----------------------------------------------------------------------------- */
-
-/* Bytes that are copied at a time. */
-#define WORD ((size_t)8)
-
-/* The most bytes that copy_match writes after the end of the match. */
-#define BEHIND (5 * WORD)
-
-/* The most bytes that a fast step writes: two literals, a match, and the bytes after it. */
-#define FAST_STEP (2 + DEFLATE_MAX_MATCH + BEHIND)
-
-/* The most bytes of input that a fast step reads.  It loads 8 bytes up to two times, and moves on
- * by up to 7 bytes each time. */
-#define FAST_INPUT ((size_t)16)
-
-static inline void copy_word(uint8_t *to, const uint8_t *from)
-{
-    memcpy(to, from, WORD);
-}
-
-/* Copies a match of `length` bytes to `to`, from `distance` bytes back.  May also write up to
- * BEHIND bytes after it. */
-static inline void copy_match(uint8_t *to, size_t distance, size_t length)
-{
-    const uint8_t *from = to - distance;
-    uint8_t *const end = to + length;
-
-    if (distance >= WORD) {
-        /* Most matches have at most 5 words, so copy these without a loop. */
-        copy_word(to, from);
-        copy_word(to + WORD, from + WORD);
-        copy_word(to + 2 * WORD, from + 2 * WORD);
-        copy_word(to + 3 * WORD, from + 3 * WORD);
-        copy_word(to + 4 * WORD, from + 4 * WORD);
-        for (to += 5 * WORD, from += 5 * WORD; to < end; to += WORD, from += WORD)
-            copy_word(to, from);
-        return;
-    }
-    if (distance == 1) {
-        memset(to, *from, length);
-        return;
-    }
-    /* The match repeats `distance` bytes.  Each copy doubles the length of the part that repeats,
-     * until that is a word or more. */
-    for (size_t step = distance; step < WORD && to < end; to += step, step = (size_t)(to - from))
-        memcpy(to, from, step);
-    for (; to < end; to += WORD, from += WORD)
-        copy_word(to, from);
-}
-
-/* A reader of bits for fast steps.  Only the lowest 8 bits of `count` are valid.  So skip_entry can
- * subtract a whole entry, whose lowest 8 bits are its number of bits. */
-struct fast_reader {
-    const uint8_t *next; /* the first byte that is not in the valid bits */
-    uint64_t bits;       /* as in struct reader */
-    uint64_t count;
-};
-
-/* fill_bits for fast steps. */
-static inline void fill_fast(struct fast_reader *r)
-{
-    r->bits |= load64(r->next) << (r->count & 63);
-    r->next += 7 - (r->count >> 3 & 7);
-    r->count |= 56;
-}
-
-/* Skips the bits of an entry. */
-static inline void skip_entry(struct fast_reader *r, uint32_t entry)
-{
-    r->bits >>= entry_bits(entry);
-    r->count -= entry;
-}
-
-/* take_value for fast steps. */
-static inline size_t take_fast(struct fast_reader *r, uint32_t entry)
-{
-    const uint64_t mask = (UINT64_C(1) << entry_bits(entry)) - 1;
-    /* Where entry_code_bits masks four bits, this masks six.  The other two are 0 in the entries of
-     * lengths and distances, and shifts by numbers of six bits need no mask on x86. */
-    const size_t value = entry_value(entry) + ((r->bits & mask) >> (entry >> 8 & 63));
-
-    skip_entry(r, entry);
-    return value;
-}
-
-/* Writes the literal of `entry` to `out`, and skips its bits.  If `fills`, fills the reader after
- * that.  Returns the next code's entry.  It is looked up before the literal is written: loading an
- * entry takes longer than that. */
-static inline __attribute__((always_inline)) uint32_t put_literal(struct fast_reader *r,
-                                                                  const struct inf_codes *c,
-                                                                  uint32_t entry, bool fills,
-                                                                  uint8_t *out)
-{
-    const uint8_t literal = (uint8_t)entry_value(entry);
-
-    skip_entry(r, entry);
-    if (fills)
-        fill_fast(r);
-    entry = look_up(r->bits, c->litlen, LITLEN_ROOT);
-    *out = literal;
-    return entry;
-}
-
-/* Takes fast steps up to the end of the block, or until the input or the room may be too small for
- * another step.  Returns INF_BLOCK, INF_BAD or INF_MORE. */
-static inline __attribute__((always_inline)) enum inf_result
-decode_fast(const struct inf_codes *c, struct reader *reader, struct buffers *b)
+/* Decodes most of a block's codes (fast.h). */
+FAST_INLINE enum inf_result decode_most(const struct inf_codes *c, struct reader *r,
+                                        struct buffers *b)
 {
     uint8_t *out = b->out + b->made;
-    enum inf_result result = INF_MORE;
-    struct fast_reader r;
-    uint32_t entry;
-    size_t length, distance;
+    const enum inf_result result = decode_fast(c, r, b->len, &out, b->out, b->out + b->room, 1);
 
-    if (b->len < FAST_INPUT || b->room < FAST_STEP || reader->at > b->len - FAST_INPUT)
-        return INF_MORE;
-    const uint8_t *const in_end = b->in + (b->len - FAST_INPUT);
-    uint8_t *const out_end = b->out + (b->room - FAST_STEP);
-
-    r.next = b->in + reader->at;
-    r.bits = reader->bits;
-    r.count = reader->count;
-    fill_fast(&r);
-    entry = look_up(r.bits, c->litlen, LITLEN_ROOT);
-    while (r.next <= in_end && out <= out_end) {
-        if ((entry & ENTRY_LITERAL) != 0) {
-            entry = put_literal(&r, c, entry, false, out++);
-            if ((entry & ENTRY_LITERAL) != 0) {
-                entry = put_literal(&r, c, entry, false, out++);
-                if ((entry & ENTRY_LITERAL) != 0) {
-                    entry = put_literal(&r, c, entry, true, out++);
-                    continue;
-                }
-            }
-        }
-        if ((entry & (ENTRY_SECOND | ENTRY_END)) != 0 || entry_bits(entry) == 0) {
-            if ((entry & ENTRY_SECOND) != 0)
-                entry = look_up_second(r.bits, c->litlen, LITLEN_ROOT, entry);
-            if ((entry & ENTRY_LITERAL) != 0) {
-                entry = put_literal(&r, c, entry, true, out++);
-                continue;
-            }
-            if (entry_bits(entry) == 0 || (entry & ENTRY_END) != 0) {
-                result = (entry & ENTRY_END) != 0 ? INF_BLOCK : INF_BAD;
-                skip_entry(&r, entry);
-                break;
-            }
-        }
-        length = take_fast(&r, entry);
-        entry = look_up(r.bits, c->distance, DISTANCE_ROOT);
-        fill_fast(&r);
-        if ((entry & ENTRY_SECOND) != 0)
-            entry = look_up_second(r.bits, c->distance, DISTANCE_ROOT, entry);
-        distance = take_fast(&r, entry);
-        if (entry_bits(entry) == 0 || distance > (size_t)(out - b->out)) {
-            result = INF_BAD;
-            break;
-        }
-        fill_fast(&r);
-        /* As in put_literal, the next entry is looked up first. */
-        entry = look_up(r.bits, c->litlen, LITLEN_ROOT);
-        copy_match(out, distance, length);
-        out += length;
-    }
     b->made = (size_t)(out - b->out);
-    reader->at = (size_t)(r.next - b->in);
-    reader->bits = r.bits;
-    reader->count = r.count & 63;
     return result;
 }
 
-static NOINLINE enum inf_result decode_fast_portable(const struct inf_codes *c, struct reader *r,
+static NOINLINE enum inf_result decode_most_portable(const struct inf_codes *c, struct reader *r,
                                                      struct buffers *b)
 {
-    return decode_fast(c, r, b);
+    return decode_most(c, r, b);
 }
 
 #ifdef HAVE_AVX2_PATH
-static AVX2_PATH NOINLINE enum inf_result decode_fast_avx2(const struct inf_codes *c,
+static AVX2_PATH NOINLINE enum inf_result decode_most_avx2(const struct inf_codes *c,
                                                            struct reader *r, struct buffers *b)
 {
-    return decode_fast(c, r, b);
+    return decode_most(c, r, b);
 }
 #endif
 
 static const struct whole_functions functions[CPU_PATHS] = {
-    [CPU_PORTABLE] = {decode_fast_portable},
+    [CPU_PORTABLE] = {decode_most_portable},
 #ifdef HAVE_AVX2_PATH
-    [CPU_AVX2] = {decode_fast_avx2},
+    [CPU_AVX2] = {decode_most_avx2},
 #endif
 #ifdef HAVE_AVX512_PATH
-    [CPU_AVX512] = {decode_fast_avx2},
+    [CPU_AVX512] = {decode_most_avx2},
 #endif
 };
 
@@ -342,7 +181,7 @@ static enum inf_result decode_codes(const struct inf_whole *whole, struct buffer
     if (r.count < *place % 8)
         return INF_CUT;
     skip(&r, *place % 8);
-    result = whole->functions->decode_fast(c, &r, b);
+    result = whole->functions->decode_most(c, &r, b);
     if (result == INF_MORE)
         result = decode_careful(c, &r, b);
     *place = 8 * r.at - r.count;

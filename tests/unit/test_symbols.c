@@ -24,7 +24,7 @@ enum {
     OUT_MAX = 2 << 20,
     BLOCKS_MAX = 20000,
     /* inf_symbols_block may need this many elements more than a block's output has. */
-    SLACK = DEFLATE_MAX_MATCH + 15,
+    SLACK = DEFLATE_MAX_MATCH + 20,
     /* The bytes of gzip's trailer, after a stream. */
     TRAILER = 8,
 };
