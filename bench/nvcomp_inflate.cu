@@ -27,8 +27,7 @@
  * output is wrong; the exit status is then 2.
  *
  * nvCOMP is told the size of each chunk's output, and gets its temporary memory before the clock
- * starts. gpu_inflate finds out the sizes within the time that it reports, and also compares the
- * CRC-32 there.
+ * starts. The time of bench/gpu_inflate includes finding the sizes and comparing the CRC-32.
  */
 #include <algorithm>
 #include <atomic>
@@ -164,7 +163,7 @@ static uint32_t little_endian(const uint8_t *p, int n)
     return v;
 }
 
-/* Returns the size of the BGZF member at p, or 0 if p is none. */
+/* Returns the size of the BGZF member at p, or 0 if there is none. */
 static size_t bgzf_member(const uint8_t *p, size_t len)
 {
     static const uint8_t start[4] = {0x1f, 0x8b, 8, 4}, field[4] = {'B', 'C', 2, 0};

@@ -152,11 +152,11 @@ void gpu_restore_thread(const struct gpu_thread *t)
 
 /* --- Pointers --- */
 
-/* Whether all memory in the range that the driver tells for p is in the same place. For memory of
- * cuMemMap, it is not: the range is that of cuMemAddressReserve, and its parts may be memory of
- * several devices. Memory of cudaMalloc can be shared with other processes in the old way
- * (is_shareable), and memory of cudaMallocAsync is a pool's. Drivers before CUDA 11.3 do not know
- * pools. */
+/* Whether the range that the driver reports for p is one allocation, all of it on one device.
+ * Memory of cuMemMap fails this test: its range is that of cuMemAddressReserve, and parts of it may
+ * be on different devices. Managed memory passes, and so does memory of cudaMalloc, which other
+ * processes can use through legacy IPC (is_shareable), and memory of cudaMallocAsync, which belongs
+ * to a pool. Drivers before CUDA 11.3 do not know pools; the query then fails. */
 static bool is_range_one(const struct driver *d, CUdeviceptr p, bool is_managed, bool is_shareable)
 {
     CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
@@ -247,7 +247,8 @@ static CUresult find_context(const struct driver *d, CUstream stream, int device
     return status;
 }
 
-/* Waits for the event, or until goes_on returns false; that sets *is_stopped. */
+/* Waits until the event has happened. If goes_on returns false before, sets *is_stopped and
+ * returns. */
 static CUresult wait_for_event(const struct driver *d, CUevent event, bool (*goes_on)(void *ctx),
                                void *ctx, bool *is_stopped)
 {

@@ -49,11 +49,12 @@ static constexpr __host__ __device__ uint32_t power_of_x(uint64_t n)
     return power;
 }
 
-/* x to the power of n is the same as to the power of n + ORDER. */
+/* x to the power of n equals x to the power of n + ORDER. */
 #define ORDER UINT32_MAX
 
-/* What moves each thread's CRC from the end of its row to the end of its last word, and from there
- * to the part's end. */
+/* powers.of[i] ends the computation of thread i.  The loop in sum_up moves the thread's CRC over a
+ * whole row from the start of its last word on.  But the part ends THREADS - i words after that
+ * start.  So this power of x moves the CRC back over i words. */
 struct thread_powers {
     uint32_t of[THREADS];
 };
@@ -87,7 +88,7 @@ static __device__ __forceinline__ uint32_t word_at(const uint8_t *p, const gpu_c
     return word;
 }
 
-/* Returns the sum of a few bytes. */
+/* Returns the sum of a part of fewer than 8 bytes. */
 static __device__ uint32_t sum_up_few(const uint8_t *p, const gpu_crc_part &part)
 {
     uint32_t sum = part.is_first ? UINT32_MAX : 0;
@@ -103,8 +104,8 @@ static __device__ uint32_t sum_up_few(const uint8_t *p, const gpu_crc_part &part
 /* Sets the CRC of each part.  One block sums up one part. */
 static __global__ void __launch_bounds__(THREADS) sum_up(const uint8_t *bytes, gpu_crc_part *parts)
 {
-    /* table[k][i]: the product of a word whose byte k is i, and of the power of x that moves a CRC
-     * over a row.  basis[b]: the same for a word that has only bit b. */
+    /* table[k][i]: the power of x that moves a CRC over a row, times a word in which byte k is i
+     * and the others are 0.  basis[b]: the same power, times a word that has only bit b. */
     __shared__ uint32_t table[4][256], basis[32];
     __shared__ uint32_t sums[THREADS];
     constexpr uint32_t row_power = power_of_x(8 * ROW);

@@ -18,9 +18,9 @@
 #include "gpu/warp.cuh"
 #include "lzss/chains.h"
 
-/* A link that leads nowhere: it is longer than the distance to any position in reach. In a table,
- * it marks an entry that was never written. Read as a position, it lies ahead of all others, so the
- * distance to it becomes a link that leads nowhere, too. */
+/* A link that leads nowhere: no position in reach is that far away. A table of positions has the
+ * same number in entries that were never written. No other position is as high, so make_links
+ * computes a distance out of range from it, and stores LINKS_NONE. */
 #define LINKS_NONE 0xffffu
 
 /* Bytes of dynamic shared memory that make_links needs. */

@@ -15,12 +15,12 @@
 /* The most inputs of a batch. */
 #define INPUTS_MAX 65536u
 
-/* If no input of a batch has more bytes than this, blocks inside of inputs are not searched, and
- * one warp counts all of an input.  With a higher limit, some warps work for long.  With a lower
- * one, more batches are searched although that takes longer than it saves. */
+/* If no input of a batch has more bytes than this, the search for blocks inside of inputs is left
+ * out, and one warp counts all of an input.  With a higher limit, some warps work for long.  With a
+ * lower one, more batches are searched although that takes longer than it saves. */
 #define SEARCH_MIN ((uint32_t)32 << 10)
 
-/* The place of an input in the batch, and its source, are the same address modulo this. */
+/* The place of an input in the batch and its source have the same address modulo this number. */
 #define GATHER_ALIGNMENT 16u
 
 /* The first input begins at this byte of the batch or behind it, because gpu_input.start is 0 for
@@ -98,7 +98,8 @@ static bool is_block_near(const struct gpu_inflate *g, struct known_block *known
     return known->is_near;
 }
 
-/* Gives an input its place in the batch, at `at` or behind.  Returns the byte behind it. */
+/* Gives an input its place in the batch, at byte `at` or after it.  Returns the number of the byte
+ * after the input. */
 static uint32_t place_input(gpu_input *to, const struct gpu_inflate_input *i, bool is_near,
                             uint32_t at)
 {
@@ -149,8 +150,8 @@ static bool load(struct many_call *w, uint32_t len, uint32_t longest)
     c->in_len = len;
     c->position = 0;
     c->known = 0;
-    /* A match that reaches too far back copies from this window, until it is found bad.  So clear
-     * the window: its bytes may be an earlier call's. */
+    /* A match that reaches too far back copies from this window before it is found bad.  So clear
+     * the window, which may have bytes of an earlier call. */
     if (!gpu_mark(c, BEFORE_COPY) ||
         !gpu_is_good(g, cudaMemsetAsync(g->windows, 0, GPU_WINDOW, g->stream), c->error))
         return false;
@@ -179,8 +180,8 @@ static void next_input(struct many_call *w)
     w->is_bad = false;
 }
 
-/* Adds the group's output to its inputs' checksums and lengths.  Sets the results of inputs that
- * end in the group. */
+/* Adds the group's output to the checksums and lengths of its inputs.  Sets the results of inputs
+ * that end in the group. */
 static void compare_inputs(struct many_call *w, const struct group *group)
 {
     const struct gpu_inflate *g = w->c.g;

@@ -20,8 +20,8 @@ enum { DKLZSS_WINDOW, DKLZSS_LOOKAHEAD, DKLZSS_CHUNK };
 #define DKLZSS_LENGTH_MAX (DKLZSS_PACKET_MAX / 2)
 
 /*
- * Algorithm 1: computes entry known + 1 of a failure table that has the entries 1 to `known`. Entry
- * n is at table[n * stride].
+ * Algorithm 1 of the paper: computes entry known + 1 of a failure table that has the entries 1 to
+ * `known`. Entry n is at table[n * stride].
  *
  * Entry n belongs to the pattern's first n bytes. It is the length of the longest string, shorter
  * than n, that is both a prefix and a suffix of these bytes.

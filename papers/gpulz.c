@@ -42,8 +42,8 @@
  *
  * - The paper knows the type of its data, which gives the width of symbols; it compares the ratios
  *   of successive data fields to see whether wide symbols pay. This program does not know the type
- *   of a file's data. So `auto` matches the first 2 KiB of every 32 KiB with each width, and takes
- *   the width with the smallest size in the paper's coding for that of the type.
+ *   of a file's data. So for every 32 KiB, `auto` matches the first 2 KiB with each width, and
+ *   takes the width with the smallest size in the paper's coding as the type's width.
  *
  * - A packet may have up to 32 KiB. In the paper, it has at most 16 KiB, so that its arrays fit in
  *   shared memory.

@@ -124,7 +124,7 @@ static __device__ __forceinline__ void walk_along(const lz4_walk &k, const lz4_n
     const uint32_t lane = threadIdx.x;
     uint32_t behind = k.begin; /* end of the last match */
     /* Misses since the last match, before lane 0's position. -1: a match was just found, and lane 0
-     * only enters the position two bytes before its end. */
+     * only enters the position two bytes before the match's end. */
     int32_t misses = 0;
 
     for (;;) {
