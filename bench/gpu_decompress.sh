@@ -190,7 +190,8 @@ compress() {
     esac
 }
 
-# first MB FILE sets $input to a file with the first MB of FILE, which may be FILE itself.
+# first MB FILE sets $input to a file with the first MB megabytes of FILE. If FILE is not larger,
+# that is FILE itself.
 first() {
     input=$2
     [ "$(stat -Lc %s "$2")" -gt $(($1 * 1000000)) ] || return 0
@@ -368,8 +369,8 @@ for size in 1 3 10 30 100 300 1000 3000 10000; do
     [ $((size * 1000000)) -gt "$limit" ] || sizes+=("$size")
 done
 
-# want_size KIND MB asks make_all for a .gz of the first MB of the first FILE. Sets $gz to its name.
-# Returns 1 if FILE is smaller, or there is no program.
+# want_size KIND MB asks make_all for a .gz of the first MB megabytes of the first FILE. Sets $gz to
+# its name. Returns 1 if FILE is smaller, or there is no program.
 want_size() {
     [ "$(stat -Lc %s "${files[0]}")" -ge $(($2 * 1000000)) ] || return 1
     first "$2" "${files[0]}"

@@ -43,7 +43,8 @@ static void check(nvcompStatus_t status)
         die("nvCOMP failed");
 }
 
-/* Copies stream i (at from + i * step) to to + starts[i]. There is one block for each stream. */
+/* Copies stream number i, which starts at from[i * step], to to[starts[i]]. There is one block of
+ * threads for each stream. */
 __global__ void gather(uint8_t *to, const size_t *starts, const uint8_t *from, size_t step,
                        const size_t *sizes)
 {

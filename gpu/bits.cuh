@@ -156,7 +156,8 @@ static __device__ inline bool gpu_read_header(gpu_reader &r, uint8_t *lengths, g
             (distance_codes == 1 && distance_used == 16384));
 }
 
-/* Whether the header of a dynamic block is good.  `bit` is the bit after the block's type. */
+/* Whether the GPU decodes blocks with this dynamic header (gpu_read_header).  `bit` is the bit
+ * after the block's type. */
 static __device__ inline bool gpu_header_is_good(const gpu_compressed &in, uint32_t bit)
 {
     gpu_reader r;

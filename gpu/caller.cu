@@ -23,7 +23,7 @@
 #define PAUSE_MIN_NS 5000L
 #define PAUSE_MAX_NS 500000L
 
-/* The driver functions in use. */
+/* The functions of the CUDA driver that this file calls. */
 struct driver {
     void *library;
     CUresult (*ctx_get_current)(CUcontext *context);
@@ -220,8 +220,9 @@ static bool is_default(CUstream stream)
     return stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
 }
 
-/* Finds the stream's context; NULL if the stream is a default stream and there is no context. Sets
- * *is_retained if it retained the device's primary context: the caller then releases it. */
+/* Finds the stream's context; NULL if the stream is a default stream and there is no context. If
+ * this function retains the device's primary context, it sets *is_retained, and the caller must
+ * release the context. */
 static CUresult find_context(const struct driver *d, CUstream stream, int device,
                              CUcontext *context, bool *is_retained)
 {

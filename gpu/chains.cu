@@ -16,8 +16,8 @@
  * - parse: one warp for each chunk. All lanes take the same walk over the matches, which come into
  *   shared memory tile by tile. The lanes share the work of writing a match's tags.
  *
- * - compact: compact.cu. A run of one tag becomes one match, so adjacent matches at one distance
- *   are joined, as chains.h asks.
+ * - compact: see compact.cu. A run of one tag becomes one match, so adjacent matches at one
+ *   distance are joined, as chains.h asks.
  */
 #include "gpu/internal.cuh"
 #include "gpu/links.cuh"
@@ -90,13 +90,12 @@ struct chains_search {
     int32_t there;        /* the candidate's position; `pos` before the first */
     int32_t lowest;       /* the lowest position that a candidate may have */
     uint32_t max, enough; /* longest possible match; length that ends the search */
-    uint32_t
-        last; /* the last four bytes of a match at `pos` that is one byte longer than `length` */
-    uint32_t length; /* only longer matches count: the best match's length, or the starting value */
-    uint32_t looked_at; /* candidates before this one */
-    uint32_t state;     /* DONE, FOLLOWING or COUNTING */
-    uint32_t agreed;    /* bytes of this candidate found equal so far */
-    int32_t score;      /* the best match's score */
+    uint32_t last;        /* the last four bytes of a match at `pos` that is one byte longer */
+    uint32_t length;      /* length of the best match; at first, the length to exceed */
+    uint32_t looked_at;   /* candidates before this one */
+    uint32_t state;       /* DONE, FOLLOWING or COUNTING */
+    uint32_t agreed;      /* bytes of this candidate found equal so far */
+    int32_t score;        /* the best match's score */
     found best;
 };
 
@@ -208,7 +207,8 @@ static __device__ __forceinline__ void count_on(chains_search &s, Data data, uin
  * warps finish less evenly. */
 #define TAKEN 128
 
-/* Returns the first of TAKEN positions that no other warp of the block gets. `next` is shared. */
+/* Returns the first of TAKEN positions that no other warp of the block gets. `next` is in the
+ * block's shared memory. */
 static __device__ __forceinline__ uint32_t take_positions(uint32_t *next)
 {
     uint32_t first = 0;
@@ -303,8 +303,8 @@ static __device__ __forceinline__ found first_of(const found &a, const found &b)
     return f;
 }
 
-/* If the link leads to a match of three bytes, puts it where the search found none: within its
- * depth, half of it, or a quarter. */
+/* If `link` leads to a match of three bytes, adds this match wherever the search found none: within
+ * its whole depth, half of it, or a quarter. */
 template <typename Data>
 static __device__ __forceinline__ void add_match3(chains_search &s, Data data, uint32_t link)
 {

@@ -5,13 +5,13 @@
  * follow a first part.  To get the CRC of both, move the first part's CRC over n zero bytes, which
  * is a multiplication by a power of x, and take the exclusive or with the second part's CRC.
  *
- * A block of threads sums up one part of the output, one row of words after the other.  Each thread
- * has one word of each row, so that neighbours load neighbouring words.  It moves its CRC over a
- * whole row for each word, by tables.  Rows end where the part ends, so the first row may have
- * fewer words.  Then the distance from a thread's last word to the part's end depends only on the
- * thread's number.  The thread moves its CRC over that distance, and the part's CRC is the
- * exclusive or of all.  The first four bytes of a member's output in the group are complemented;
- * the host complements the sum.
+ * A block of threads sums up one part of the output, row by row.  A row has one word for each
+ * thread, so that neighbours load neighbouring words.  For each word, a thread adds the word to its
+ * CRC, and moves the CRC over a whole row, by tables.  The last row ends where the part ends, so
+ * the first row may have fewer words.  The distance from a thread's last word to the part's end
+ * then depends only on the thread's number.  At last, each thread moves its CRC over that distance,
+ * and the exclusive or of all CRCs is the part's CRC.  The first four bytes of a member's output in
+ * the group are complemented; the host complements the sum.
  */
 #include "gpu/pieces.cuh"
 #include "gpu/internal.cuh"
@@ -70,8 +70,8 @@ static constexpr thread_powers make_powers(void)
 
 static __device__ const thread_powers powers = make_powers();
 
-/* Returns the word that ends `after` words before the part's end.  The first word of the part has
- * zeros in front if its bytes are no whole word. */
+/* Returns the word that ends `after` words before the part's end.  If the part's first word has
+ * fewer than four bytes, zeros come before them. */
 static __device__ __forceinline__ uint32_t word_at(const uint8_t *p, const gpu_crc_part &part,
                                                    uint32_t after)
 {

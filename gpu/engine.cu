@@ -51,7 +51,7 @@ enum { BEGIN, COPIED_IN, BROUGHT, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT
 #define PARSERS_MAX 8
 #define PARSERS 3
 
-/* The engine's part of a batch. */
+/* The data of a batch that only the engine uses. */
 struct device_batch {
     cudaStream_t finding, parsing; /* two of the engine's streams */
     cudaEvent_t events[EVENTS];
@@ -254,7 +254,8 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     free(b);
     if (d == NULL)
         return;
-    /* A member that was never made is NULL, which these calls accept. Errors no longer matter. */
+    /* A member that was never allocated is NULL, which these calls accept. Errors no longer
+     * matter. */
     if (d->is_registered) {
         cudaHostUnregister(d->host);
         free(d->host);
@@ -560,7 +561,7 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
     return true;
 }
 
-/* Returns the seconds between two points of a batch; 0 if they are unknown. */
+/* Returns the seconds between two events of a batch; 0 if they are unknown. */
 static double seconds(const struct device_batch *d, int from, int to)
 {
     float ms = 0;

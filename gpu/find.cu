@@ -8,16 +8,16 @@
  *          the ranges of two of its numbers.  One place in nine passes.
  *       2. The code of the code lengths must be complete.  One place in 1,000 passes both tests,
  *          and goes to a list.
- *       3. A second kernel reads the whole headers at the listed places.  Nearly all that pass are
- *          true.
+ *       3. A second kernel reads the whole headers at the listed places.  Nearly all places that
+ *          pass are true starts of blocks.
  *   - Places behind empty stored blocks.  `pigz -i` and this program end segments with such a
  *     block.  A block of any type may follow it.
  *   - Stored blocks, found by their length and its complement.
  *   - Places behind gzip headers.  In BGZF, these are all candidates: they suffice, as a member has
  *     at most 64 KiB of output.
  *
- * A false candidate costs a little time.  The host finds out which are false when it follows the
- * chain of units (units.cu).
+ * A false candidate costs a little time.  The host finds out which candidates are false when it
+ * follows the chain of units (units.cu).
  */
 #include "gpu/pieces.cuh"
 #include "gpu/bits.cuh"
@@ -52,8 +52,8 @@ static __device__ __forceinline__ uint32_t may_start(uint64_t x)
 }
 
 /* Whether the code of the code lengths is complete: its codes use all 128 patterns of seven bits.
- * `low` has the header's first 64 bits, `high` the bits after them.  used[i] is how many patterns
- * LENGTHS_AT_A_TIME lengths use, whose bits are i. */
+ * `low` has the header's first 64 bits, `high` the bits after them.  used[i] is the number of
+ * patterns that LENGTHS_AT_A_TIME code lengths use if the bits of these lengths are i. */
 static __device__ __forceinline__ bool is_complete(const uint16_t *used, uint64_t low,
                                                    uint64_t high)
 {

@@ -62,7 +62,7 @@ struct gpu_segment {
  * time. */
 #define GPU_ALIGNMENT 16
 
-/* One batch. The engine owns the memory. Callers read the members above the line, and call
+/* One batch. The engine owns the memory. Callers read the members above the dashes, and call
  * functions for the rest. */
 struct gpu_batch {
     size_t capacity;        /* input bytes; a multiple of the engine's segment size */

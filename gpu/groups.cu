@@ -137,8 +137,8 @@ bool gpu_fill_group(struct call *c, struct group *group, uint32_t first)
     return true;
 }
 
-/* Joins the checksums, or the sums, of two consecutive runs of output: `sum` of the first, and
- * `next` of the second, which has `length` bytes. */
+/* Joins the checksums, or the sums (gpu_crc_join), of two consecutive runs of output: `sum` of the
+ * first, and `next` of the second, which has `length` bytes. */
 static uint32_t join(const struct call *c, uint32_t sum, uint32_t next, uint64_t length)
 {
     return c->batch.wrapping == GPU_MANY_ZLIB ? gpu_adler_join(sum, next, length)

@@ -39,7 +39,7 @@ struct gpu_inflate_options {
 
 /* Seconds that the steps of the last call took, by the device's clock (pieces.cuh). */
 struct gpu_inflate_times {
-    double copy; /* of the compressed bytes to the engine's memory */
+    double copy; /* copying the compressed bytes to the engine's memory */
     double find;
     double count;
     double decode;
@@ -57,8 +57,8 @@ void gpu_inflate_close(struct gpu_inflate *g); /* g may be NULL */
 
 enum gpu_inflate_result {
     GPU_INFLATE_DONE,
-    GPU_INFLATE_LEFT,    /* the CPU has to decompress it; out[] may have been written to */
-    GPU_INFLATE_FAILED,  /* the device has failed; the CPU has to decompress it, as above */
+    GPU_INFLATE_LEFT,    /* the CPU has to decompress the input; out[] may have been written to */
+    GPU_INFLATE_FAILED,  /* the device has failed; otherwise the same as GPU_INFLATE_LEFT */
     GPU_INFLATE_STOPPED, /* goes_on has returned false */
 };
 
@@ -150,10 +150,10 @@ struct gpu_inflate_times gpu_inflate_times(const struct gpu_inflate *g);
  *       gpu_inflate_next until all is decoded
  *   the consumer copies output to the host: gpu_inflate_take
  *
- * Input buffers of an input are counted from 0.  The caller chooses `first`, a byte of the input
- * that is not after the byte where decoding begins.  Buffer i begins with byte first + i * B of the
- * input, where B is gpu_inflate_batch_size.  It has gpu_inflate_input_size bytes, or fewer if the
- * input ends before.  So consecutive buffers overlap.
+ * Input buffers of an input are counted from 0.  The caller chooses `first`, the number of a byte
+ * at or before the byte where decoding begins.  Buffer i begins with byte first + i * B of the
+ * input, where B is gpu_inflate_batch_size.  Buffer i has gpu_inflate_input_size bytes, or fewer if
+ * the input ends before.  So consecutive buffers overlap.
  */
 #define GPU_INFLATE_INPUTS 2
 #define GPU_INFLATE_OUTPUTS 2

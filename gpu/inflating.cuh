@@ -33,7 +33,7 @@
  * multiprocessor of an H100. */
 #define CHUNKS 264u
 
-/* The output that earlier groups have made of the current member. */
+/* Checksum and length of the output that earlier groups have made of the current member. */
 struct member {
     uint32_t crc;
     uint64_t length;
@@ -64,7 +64,7 @@ struct gpu_inflate {
     uint32_t candidates_max, list_max, map_room;
     bool lacks_memory;         /* a CUDA call has failed because the device's memory is short */
     uint32_t piece_steps;      /* the most steps of a piece in this batch */
-    long calls;                /* CUDA calls so far; only tests count them */
+    long calls;                /* CUDA calls so far, counted only for tests */
     cudaStream_t stream, side; /* `side` is for kernels beside those in `stream` */
     cudaEvent_t events[EVENTS];
     struct gpu_inflate_times times;
@@ -96,10 +96,10 @@ struct gpu_inflate {
     struct gpu_inflate_steps *steps; /* NULL: the engine was not opened for steps */
 
     /* For many.cu: */
-    struct gpu_inflate_many *many; /* NULL until the first such call */
+    struct gpu_inflate_many *many; /* NULL until the first call of gpu_inflate_many */
 };
 
-/* Counters on the device. */
+/* Indexes of `counters`. */
 enum {
     FOUND,
     LISTED,
@@ -109,7 +109,7 @@ enum {
     COUNTERS
 };
 
-/* How far an input is decoded. */
+/* A call that decodes an input: how far it is, and its current batch. */
 struct call {
     struct gpu_inflate *g;
     uint64_t in_len;     /* bytes of the input */
@@ -150,7 +150,7 @@ template <typename T> static bool from_device(struct call *c, T *to, const T *fr
            gpu_is_good(c->g, cudaStreamSynchronize(c->g->stream), c->error);
 }
 
-/* Records the event in the stream, after everything queued before. */
+/* Records the event in c->g->stream, after everything queued before. */
 bool gpu_mark(struct call *c, int event);
 
 /* Adds the seconds between two events to *sum.  Both must have happened. */
@@ -175,7 +175,8 @@ enum gpu_inflate_result gpu_leave(const struct call *c, const char *why);
  * of *c.  Returns GPU_INFLATE_DONE or GPU_INFLATE_FAILED. */
 enum gpu_inflate_result gpu_open_call(struct call *c, struct gpu_inflate *g, char *error);
 
-/* Tells the program how far the call is.  Returns GPU_INFLATE_DONE if the call goes on. */
+/* Calls goes_on with the bytes of input and output so far.  Returns GPU_INFLATE_DONE if the call
+ * goes on. */
 enum gpu_inflate_result gpu_tell(struct call *c, gpu_inflate_goes_on *goes_on, void *ctx,
                                  uint64_t in, uint64_t out);
 
@@ -183,19 +184,19 @@ enum gpu_inflate_result gpu_tell(struct call *c, gpu_inflate_goes_on *goes_on, v
  * instead of GPU_INFLATE_FAILED if memory was short. */
 enum gpu_inflate_result gpu_close_call(struct call *c, enum gpu_inflate_result result);
 
-/* Whether the device's kernels can use this memory without a copy.  They cannot if the program
+/* Whether the device's kernels can use the memory at p without a copy.  They cannot if the program
  * allocated it in a context of its own. */
 bool gpu_is_in_reach(const struct gpu_inflate *g, const void *p);
 
 /* --- A batch ---------------------------------------------------------------------------------- */
 
-/* Bytes behind a batch that are loaded with it.  A unit that starts in the batch must end in it or
+/* Bytes after a batch that are loaded with it.  A unit that starts in the batch must end in it or
  * in these bytes.  steps.cu loads twice as many. */
 #define OVERLAP ((size_t)4 << 20)
 
-/* Prepares c->batch.  Its `len` bytes are on the device at `words`; the first is byte `start` of
- * the input.  Candidates are searched in the first `find_len` bytes, or in all if the input ends
- * with the batch. */
+/* Prepares c->batch, whose `len` bytes are on the device at `words`.  The first is byte `start` of
+ * the input.  Candidates are searched in the first `find_len` bytes, or in all bytes if the input
+ * ends with the batch. */
 bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len, size_t find_len);
 
 /* Finds the chain of units from c->position on; which[0..chain) become their numbers.  With
@@ -206,7 +207,7 @@ enum gpu_inflate_result gpu_find_chain(struct call *c);
 struct many_input {
     uint64_t to;    /* where its output goes, in bytes from `out` of gpu_run_group on */
     uint64_t room;  /* the most bytes of output */
-    uint32_t units; /* set by gpu_find_chains: units of its chain; 0: it is left to the CPU */
+    uint32_t units; /* units of its chain (gpu_find_chains); 0: the input is left to the CPU */
 };
 
 /* Finds the chain of each input in the batch, and joins the chains into one.  Sets places[] to
@@ -220,8 +221,8 @@ enum gpu_inflate_result gpu_find_chains(struct call *c, const gpu_input *inputs,
 
 /* The blocks of one member in a group. */
 struct member_part {
-    uint32_t pieces; /* number of the first piece after its pieces */
-    uint32_t parts;  /* number of the first gpu_crc_part after its parts */
+    uint32_t pieces; /* number of the first piece after those of this part */
+    uint32_t parts;  /* number of the first gpu_crc_part after those of this part */
     uint32_t end;    /* bit of the batch after its last block; rounded up to a byte if `ends` */
     uint32_t next;   /* bit where the next block starts, of this member or of the next */
     uint64_t length; /* bytes of output */
@@ -234,7 +235,7 @@ struct member_part {
 struct group {
     uint32_t pieces, parts;
     uint64_t length;
-    uint32_t first, units; /* which[first..first + units) of the chain */
+    uint32_t first, units; /* the group has which[first..first + units) of the chain */
     uint32_t members;      /* entries of g->member_parts */
 };
 

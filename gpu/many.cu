@@ -23,8 +23,8 @@
 /* The place of an input in the batch and its source have the same address modulo this number. */
 #define GATHER_ALIGNMENT 16u
 
-/* The first input begins at this byte of the batch or behind it, because gpu_input.start is 0 for
- * an input without a first block. */
+/* The first input begins at this byte of the batch or after it, because gpu_input.start is 0 for an
+ * input without a first block. */
 #define FIRST GATHER_ALIGNMENT
 
 struct gpu_inflate_many {
@@ -40,7 +40,7 @@ struct many_call {
     struct gpu_inflate_input *inputs; /* inputs[0..count) are in the batch */
     uint32_t count;
     uint8_t *out;         /* the lowest address to which an input's output goes */
-    struct member member; /* of the current input: its output so far */
+    struct member member; /* checksum and length of the current input's output so far */
     bool is_bad;          /* the current input's output is wrong */
     uint32_t current;     /* number of the input whose output is being compared */
     uint64_t made;        /* bytes of output of the call */
@@ -55,7 +55,8 @@ static bool take_many(struct gpu_inflate *g)
     g->many = m = (struct gpu_inflate_many *)calloc(1, sizeof(*m));
     if (m == NULL)
         return false;
-    /* Inputs take at most half of the room for candidates.  A search may fill the rest. */
+    /* The inputs' first blocks take at most half of the room for candidates.  A search may fill the
+     * rest. */
     m->inputs_max = std::min(g->candidates_max / 2, INPUTS_MAX);
     m->many = (struct many_input *)malloc(m->inputs_max * sizeof(*m->many));
     m->places = (uint64_t *)malloc((g->candidates_max + 1) * sizeof(*m->places));

@@ -18,8 +18,8 @@
  *   position from the end; the lanes share the lengths at a position. Then walk (one warp for each
  *   chunk) follows the path, and counts symbols; in the last pass, it writes tags instead.
  *
- * - compact: compact.cu. A run of one tag becomes one match, so adjacent matches at one distance
- *   are joined; counting joins them, too.
+ * - compact: see compact.cu. A run of one tag becomes one match, so adjacent matches at one
+ *   distance are joined; counting joins them, too.
  */
 #include "gpu/internal.cuh"
 #include "gpu/links.cuh"
@@ -233,7 +233,7 @@ static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
 
 /* --- Counting and writing a parse --- */
 
-/* A walk's counts, in shared memory. */
+/* How often a walk has each symbol in each unit of the chunk; in shared memory. */
 struct tally {
     uint32_t counts[UNITS][LZ_SYMBOLS];
 };
@@ -272,7 +272,7 @@ static __device__ __forceinline__ void add_match(tally &t, pending &p, uint32_t 
 /* The symbols are divided among the lanes: a lane's i-th symbol is lane + 32 i. */
 #define SYMBOLS_A_LANE ((LZ_SYMBOLS + WARP - 1) / WARP)
 
-/* Returns the estimated size of a block to all lanes. */
+/* Returns the estimated size of a block with these counts, in 1/256 bits, to all lanes. */
 static __device__ uint64_t estimate(const uint32_t counts[SYMBOLS_A_LANE], uint32_t header_cost)
 {
     uint32_t litlens = 0, distances = 0, litlen, distance;
@@ -323,7 +323,7 @@ static __device__ void clear_tally(tally &t)
     __syncwarp();
 }
 
-/* Stores the counts and sizes of the units for the split of `pass`. */
+/* Stores the counts and sizes of the chunk's units, for split_groups in pass `pass`. */
 static __device__ void store_tally(struct optimal_scratch *s, const tally &t, uint32_t pass)
 {
     __syncwarp();

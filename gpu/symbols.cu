@@ -203,7 +203,7 @@ static __device__ bool decode_codes(const gpu_compressed &in, team &m, const gpu
         __syncthreads();
         const uint32_t before = m.entries[0] >> GPU_MAP_BITS;
 
-        /* Find how many steps have room in the window: at least one. */
+        /* Find how many steps have an output that fits in the window: at least one. */
         while (low < high) {
             const uint32_t middle = (low + high + 1) / 2;
 

@@ -23,16 +23,16 @@
 #define TEAMS_EACH 2
 #define LONG_UNIT_MIN ((size_t)4 << 10)
 
-/* Pieces for each team: each block of threads that decodes.  A piece's number of steps follows from
- * this, between PIECE_STEPS_MIN and PIECE_STEPS_MAX.  With more pieces, more time goes into their
- * tables and windows; with fewer, some multiprocessors wait at the end. */
+/* Pieces for each team, which is a block of threads that decodes.  A piece's number of steps
+ * follows from this, between PIECE_STEPS_MIN and PIECE_STEPS_MAX.  With more pieces, more time goes
+ * into their tables and windows; with fewer, some multiprocessors wait at the end. */
 #define PIECES_EACH 4
 #define PIECE_STEPS_MIN 256u
 #define PIECE_STEPS_MAX 4096u
 
-/* Blocks with more output than this get an outline: the host copies some entries of their maps, and
- * cuts them so that pieces have at most about PIECE_OUTPUT.  With a lower limit, the host also
- * copies outlines of ordinary blocks, which do not need them. */
+/* Blocks with more output than this get an outline.  The host copies an outline, which is some
+ * entries of a block's map, and cuts the block into pieces of at most about PIECE_OUTPUT.  With a
+ * lower limit, the host also copies outlines of ordinary blocks, which do not need them. */
 #define OUTLINE_MIN ((uint32_t)1 << 20)
 
 /* Blocks of threads that count on each multiprocessor; its shared memory has no room for more. */

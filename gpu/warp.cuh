@@ -177,7 +177,7 @@ template <unsigned BYTES> struct step_bytes {
     static const unsigned WORDS = (BYTES + 3) / 4 + 1;
     uint32_t words[GROUPS][WORDS];
 
-    /* Loads the words at this thread's positions; pos is as for replace. */
+    /* Loads the words at this thread's positions. pos: the thread's position in its first group. */
     __device__ __forceinline__ void load(const uint32_t *data, uint32_t pos)
     {
 #pragma unroll

@@ -23,14 +23,15 @@
  * CPU. */
 #define CANDIDATE_BYTES 1024
 
-/* A batch has room for one place in this many bytes at which find.cu must read a whole header. */
+/* A batch has room for one place in this many bytes in the list of find.cu: places where a whole
+ * header must be read. */
 #define LIST_BYTES 32
 
 /* The most output of a group, in bytes.  For each byte, the device has a symbol of two bytes. */
 #define SYMBOLS ((size_t)512 << 20)
 
-/* The same for an engine that works in steps.  With less, groups keep the device less busy; with
- * more, the first output comes later. */
+/* The most output of a group in an engine that works in steps.  With less, groups keep the device
+ * less busy; with more, the first output comes later. */
 #define SYMBOLS_IN_STEPS ((size_t)192 << 20)
 
 /* Entries for the outlines of a batch: one for every GPU_OUTLINE_STEPS steps, and one more for each

@@ -15,8 +15,8 @@ enum { DKLZSS_WINDOW, DKLZSS_LOOKAHEAD, DKLZSS_CHUNK };
 #define DKLZSS_PACKET_MIN 512
 #define DKLZSS_PACKET_MAX 16384
 
-/* The greatest length of a match: half a packet, since a match repeats only bytes before it in the
- * packet. */
+/* The greatest length of a match: half of the largest packet, since a match repeats only earlier
+ * bytes of its packet. */
 #define DKLZSS_LENGTH_MAX (DKLZSS_PACKET_MAX / 2)
 
 /*

@@ -54,9 +54,9 @@ struct glzss_packet {
     uint32_t bits;
 };
 
-/* The number of marks, words of shared memory after the table; a power of two. With fewer, stops
- * with different entries share a mark more often, so runs are shorter. With more, fewer packets fit
- * on the device at a time. */
+/* The number of marks (glzss_clashes): words of shared memory after the table. A power of two. With
+ * fewer, stops with different entries share a mark more often, so runs are shorter. With more,
+ * fewer packets fit on the device at a time. */
 #define GLZSS_MARKS 1024
 
 /* The three aligned words that contain the eight bytes at a position. Words that are loaded a

@@ -32,9 +32,9 @@
  * Differences from the paper, and their reasons:
  *
  * - DEFLATE replaces the paper's coding, and the CPU does it. In the paper, one kernel matches,
- *   selects and encodes; here, it writes tags instead of codes. The paper's prefix sum within a
- *   chunk counts only runs of tags here (gpu/compact.cu). In place of the paper's prefix sum over
- *   all chunks, an atomic addition gives each chunk its space, in any order.
+ *   selects and encodes; here, it writes tags instead of codes. A prefix sum within a chunk then
+ *   only counts runs of tags (gpu/compact.cu). In place of the paper's prefix sum over all chunks,
+ *   an atomic addition gives each chunk its space, in any order.
  *
  * - A match has at least three symbols of one byte, or at least two symbols of two bytes. The
  *   authors' code has two and one, but DEFLATE has no matches of two bytes. In the paper's coding,

@@ -10,8 +10,8 @@
  *   with the one that would continue its run. All lanes take the same steps, whatever the data. The
  *   32 positions of a warp are a "group". Each warp then finds where a walk from each position of
  *   its group leaves the group, by doubling. At first, each lane knows one step of the walk from
- *   its position. Another lane knows the next step: the lane at the position where the first step
- *   ends. So the lane then knows two steps, after the next round four, and so on.
+ *   its position. In each round, a lane asks the lane at the end of its steps for the steps from
+ *   there. So it knows two steps after the first round, then four, and so on.
  *
  * - Walk: one thread goes from group to group. In each, it looks up where the walk from its
  *   position leaves the group.

@@ -3,8 +3,8 @@
  *
  * Four kernels:
  *
- * - link: one block for each chunk, which goes on by a step of positions at a time (warp.cuh). For
- *   each position, it finds the one before it in the same bucket.
+ * - link: one block for each chunk, a step of positions at a time (warp.cuh). For each position, it
+ *   finds the one before it in the same bucket.
  *
  * - search: one block for each TILE positions of a chunk. The block first copies the bytes and
  *   links of the tile, and of the window before it, into shared memory; if the device does not
@@ -110,7 +110,7 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v, 
 
 /* A lane's search. */
 struct lzss_search {
-    uint32_t pos, there; /* the position; where the search is in the position's chain */
+    uint32_t pos, there; /* the position; the latest position in its chain */
     uint32_t lowest;     /* the first position that a match may repeat */
     uint32_t most, left; /* the greatest length; how many more positions to look at */
     /* A candidate can only give a longer match if its bytes at `offset` equal `tail` in the bits
