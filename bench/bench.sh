@@ -459,8 +459,8 @@ forget() {
 
 # --- The parts ------------------------------------------------------------------------------------
 
-# Runs gzlzss -6 on the samples and on the file, if it has not run on them yet. Its ratios relate a
-# sample's ratio to the file's.
+# Runs gzlzss -6 on the samples and on the file, if it has not run on them yet. Its ratios serve to
+# estimate another tool's ratio on the file from that on a sample.
 refer() {
     local c="gzlzss cpu 6 $threads 0" n top=${rungs[-1]} sizes
     sizes=$(printf '%s\n' "${at[@]}" | sort -nu)

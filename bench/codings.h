@@ -10,7 +10,7 @@
 
 #include "lzss/lzss.h"
 
-/* The running sum for one segment. Literals and matches are added in order. */
+/* The size of a segment in the coding so far. Literals and matches are added in order. */
 struct coding_sum {
     const struct lz_level *level;
     size_t len; /* bytes of the segment */

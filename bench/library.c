@@ -54,7 +54,7 @@
 /* The format that all libraries make and read: GZLZSS_GZIP, _ZLIB or _RAW. */
 static gzlzss_format format = GZLZSS_GZIP;
 
-/* By format: zlib's window bits. */
+/* zlib's window bits for each format. */
 static const int window_bits[] = {31, 15, -15};
 
 /* --- The libraries -------------------------------------------------------------------------- */

@@ -45,9 +45,9 @@
 
 #include "device.cuh"
 
-/* Bytes to which each chunk's input and output are aligned. nvCOMP wants up to 8. */
+/* Bytes to which each chunk's input and output are aligned. nvCOMP needs at most 8. */
 #define ALIGNMENT ((size_t)256)
-/* Seconds. A way whose first round takes longer runs only once. */
+/* A way whose first round takes more seconds than this runs only once. */
 #define LONG_ROUND 5.0
 
 typedef std::vector<uint8_t> bytes;
@@ -306,7 +306,8 @@ static const char *wrong(const struct batch *b, const struct arrays *a)
     return NULL;
 }
 
-/* Returns NULL and the fastest round's time, or what went wrong. */
+/* Returns NULL, and sets *fastest to the seconds of the fastest round. On an error, returns what
+ * went wrong. */
 static const char *time_rounds(enum way way, const struct batch *b, struct arrays *a, int rounds,
                                double *fastest, cudaStream_t stream)
 {
@@ -318,7 +319,7 @@ static const char *time_rounds(enum way way, const struct batch *b, struct array
     if (cudaMalloc(&a->temp, a->temp_len + 1) != cudaSuccess) {
         static char text[80];
 
-        cudaGetLastError(); /* forgets the error */
+        cudaGetLastError(); /* clears CUDA's error */
         snprintf(text, sizeof(text), "nvCOMP wants %zu bytes more of memory", a->temp_len);
         return text;
     }

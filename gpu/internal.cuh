@@ -76,7 +76,7 @@ struct gpu_view {
     /* Space for `capacity` sequences. Chunks take their shares in no fixed order. */
     struct lz_sequence *sequences;
     uint32_t capacity;
-    uint32_t *used; /* sequences for which chunks have asked space; 0 at the start */
+    uint32_t *used; /* sequences that chunks have asked space for; 0 at the start */
     struct gpu_result *results;
 };
 
@@ -106,9 +106,9 @@ struct gpu_finder {
      * batches' `find` kernels. */
     cudaError_t (*parse)(const gpu_view &v, const struct lz_level *level, cudaStream_t stream);
 
-    /* Input bytes for each sequence that a batch has space for; LZ_MIN_MATCH is always enough. If a
-     * batch has more sequences than that, some chunks get GPU_NO_ROOM. Their segments then fail the
-     * caller's check, and the CPU matches them. */
+    /* A batch has space for one sequence in this many input bytes. With LZ_MIN_MATCH, the space is
+     * always enough. With a higher number, some chunks may get GPU_NO_ROOM. Their segments then
+     * fail the caller's check, and the CPU matches them. */
     uint32_t bytes_a_sequence;
 };
 

@@ -29,7 +29,7 @@ static_assert(NAME + ROOM <= GPU_UNKNOWN, "names are not unknown bytes");
 /* A match that a whole warp puts into the window, after the steps are decoded. */
 struct long_match {
     uint32_t at;
-    uint16_t length, distance; /* the distance less 1 */
+    uint16_t length, distance; /* the distance is stored less 1 */
 };
 
 /* LONG_MATCH: matches of this length or more go to the list.  LONG_MATCHES: entries of the list;

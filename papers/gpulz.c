@@ -112,7 +112,7 @@ static inline struct paper_match match_at(const struct gpulz_packet *p, uint32_t
 struct gpulz_output {
     struct lz_sequence *sequences; /* where the next sequence goes; NULL: only count */
     struct lz_pending pending;
-    uint32_t literals, matches; /* how many, in the paper's coding */
+    uint32_t literals, matches; /* numbers of literals and matches in the paper's coding */
 };
 
 /* Walks through a packet that starts at byte `start` of its chunk. */
