@@ -10,11 +10,11 @@
  *          and goes to a list.
  *       3. A second kernel reads the whole headers at the listed places.  Nearly all places that
  *          pass are true starts of blocks.
- *   - Places behind empty stored blocks.  `pigz -i` and this program end segments with such a
+ *   - Places after empty stored blocks.  `pigz -i` and this program end segments with such a
  *     block.  A block of any type may follow it.
  *   - Stored blocks, found by their length and its complement.
- *   - Places behind gzip headers.  In BGZF, these are all candidates: they suffice, as a member has
- *     at most 64 KiB of output.
+ *   - Places after gzip headers.  In BGZF, there are no other candidates: these suffice, as a member
+ *     has at most 64 KiB of output.
  *
  * A false candidate costs a little time.  The host finds out which candidates are false when it
  * follows the chain of units (units.cu).
@@ -141,7 +141,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Finds the places behind gzip headers. */
+/* Finds the places after gzip headers. */
 static __global__ void __launch_bounds__(THREADS) find_members(gpu_compressed in, gpu_list found)
 {
     const uint32_t words = (in.find_end + 31) / 32, step = gridDim.x * THREADS;

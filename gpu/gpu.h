@@ -88,7 +88,7 @@ void gpu_versions(int *toolkit, int *driver);
 /* Returns the number of devices. If there are none, returns 0 with the reason in error. */
 int gpu_count(char error[GPU_ERROR_SIZE]);
 
-/* What --list-devices says about a device. */
+/* A description of a device, for --list-devices. */
 struct gpu_description {
     char error[GPU_ERROR_SIZE]; /* why the rest is not known; empty if it is */
     char name[128];
