@@ -52,9 +52,9 @@ static constexpr __host__ __device__ uint32_t power_of_x(uint64_t n)
 /* x to the power of n equals x to the power of n + ORDER. */
 #define ORDER UINT32_MAX
 
-/* powers.of[i] ends the computation of thread i.  The loop in sum_up moves the thread's CRC over a
- * whole row from the start of its last word on.  But the part ends THREADS - i words after that
- * start.  So this power of x moves the CRC back over i words. */
+/* powers.of[i] is the last factor of thread i's CRC.  The loop in sum_up moves this CRC over a
+ * whole row from the start of the thread's last word on.  But the part ends THREADS - i words after
+ * that start.  So this power of x moves the CRC back over i words. */
 struct thread_powers {
     uint32_t of[THREADS];
 };

@@ -13,8 +13,8 @@
  *   - Places after empty stored blocks.  `pigz -i` and this program end segments with such a
  *     block.  A block of any type may follow it.
  *   - Stored blocks, found by their length and its complement.
- *   - Places after gzip headers.  In BGZF, there are no other candidates: these suffice, as a member
- *     has at most 64 KiB of output.
+ *   - Places after gzip headers.  In BGZF, there are no other candidates: these suffice, as a
+ *     member has at most 64 KiB of output.
  *
  * A false candidate costs a little time.  The host finds out which candidates are false when it
  * follows the chain of units (units.cu).

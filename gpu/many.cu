@@ -16,8 +16,8 @@
 #define INPUTS_MAX 65536u
 
 /* If no input of a batch has more bytes than this, the search for blocks inside of inputs is left
- * out, and one warp counts all of an input.  With a higher limit, some warps work for long.  With a
- * lower one, more batches are searched although that takes longer than it saves. */
+ * out, and one warp counts the output of all of an input.  With a higher limit, some warps work for
+ * long.  With a lower one, more batches are searched although that takes longer than it saves. */
 #define SEARCH_MIN ((uint32_t)32 << 10)
 
 /* The place of an input in the batch and its source have the same address modulo this number. */
@@ -170,7 +170,8 @@ static bool load(struct many_call *w, uint32_t len, uint32_t longest)
            gpu_mark(c, AFTER_COPY) && from_device(c, m->inputs, m->inputs_device, w->count);
 }
 
-/* Moves w->current to the next input that has units in the chain, from w->current on. */
+/* Moves w->current to the first input, from w->current on, that has units in the chain.  Resets the
+ * checksum and length of the current input's output. */
 static void next_input(struct many_call *w)
 {
     const struct many_input *many = w->c.g->many->many;

@@ -14,7 +14,7 @@
  *   first parse, and counts the symbols of its units.
  *
  * - For each pass: split (one warp for each group, in the block of the group's first chunk) joins
- *   units to blocks. Then path (one warp for each chunk) finds the shortest path, position by
+ *   units into blocks. Then path (one warp for each chunk) finds the shortest path, position by
  *   position from the end; the lanes share the lengths at a position. Then walk (one warp for each
  *   chunk) follows the path, and counts symbols; in the last pass, it writes tags instead.
  *
@@ -427,7 +427,7 @@ static __global__ void __launch_bounds__(WARP)
 
 /* --- Costs --- */
 
-/* Joins the units of a group to blocks, if this chunk starts a group. Stores a block's counts at
+/* Joins the units of a group into blocks, if this chunk starts a group. Stores a block's counts at
  * its first unit. */
 static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t pass)
 {

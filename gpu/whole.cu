@@ -19,12 +19,12 @@
  * for all multiprocessors.  More bytes take more memory. */
 #define BATCH ((size_t)128 << 20)
 
-/* A batch has room for one candidate in this many bytes.  Data with shorter blocks is left to the
- * CPU. */
+/* There is room for one candidate for this many bytes of a batch.  Data with shorter blocks is left
+ * to the CPU. */
 #define CANDIDATE_BYTES 1024
 
-/* A batch has room for one place in this many bytes in the list of find.cu: places where a whole
- * header must be read. */
+/* The list of places where find.cu must read a whole header has one entry for this many bytes of a
+ * batch. */
 #define LIST_BYTES 32
 
 /* The most output of a group, in bytes.  For each byte, the device has a symbol of two bytes. */

@@ -43,7 +43,7 @@ struct lz4_walk {
     uint32_t first, begin, end;
 };
 
-/* Returns the lanes below this one. */
+/* Returns a mask of the lanes below this one. */
 static __device__ __forceinline__ uint32_t lanes_below(void)
 {
     return (1u << threadIdx.x) - 1;
