@@ -152,11 +152,11 @@ void gpu_restore_thread(const struct gpu_thread *t)
 
 /* --- Pointers --- */
 
-/* Whether the range that the driver reports for p is one allocation, all of it on one device.
- * Memory of cuMemMap fails this test: its range is that of cuMemAddressReserve, and parts of it may
- * be on different devices. Managed memory passes, and so does memory of cudaMalloc, which other
- * processes can use through legacy IPC (is_shareable), and memory of cudaMallocAsync, which belongs
- * to a pool. Drivers before CUDA 11.3 do not know pools; the query then fails. */
+/* Whether the range that the driver reports for p is one allocation. Memory of cuMemMap fails this
+ * test: its range is that of cuMemAddressReserve, and parts of it may be on different devices.
+ * Managed memory passes. So does memory of cudaMalloc, which other processes can use through legacy
+ * IPC (is_shareable), and memory of cudaMallocAsync, which belongs to a pool. Drivers before CUDA
+ * 11.3 do not know pools; the query then fails. */
 static bool is_range_one(const struct driver *d, CUdeviceptr p, bool is_managed, bool is_shareable)
 {
     CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;

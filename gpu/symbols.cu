@@ -4,8 +4,8 @@
  * A team of threads decodes a piece.  The map says where each thread's step starts, and where its
  * output goes, so that no thread waits for another.  The team decodes into a window in shared
  * memory, which has room for ROOM symbols.  It does not copy a match at once, as the symbols that
- * the match copies may not be there yet.  Instead each symbol of the match becomes a name of the
- * earlier one.  When the window is full, all names are followed at the same time.
+ * the match copies may not be there yet.  Instead, each symbol of the match becomes a name of the
+ * earlier symbol that it copies.  When the window is full, all names are followed at the same time.
  */
 #include "gpu/codes.cuh"
 #include "gpu/pieces.cuh"
