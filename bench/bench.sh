@@ -229,7 +229,7 @@ candidates() {
 
 # --- Inputs ---------------------------------------------------------------------------------------
 
-# The current part; the current input: its file, its name in the tables, and its size.
+# The current part, and the current input: its file (whole), its name in the tables, and its size.
 part=
 whole=
 name=
@@ -290,8 +290,8 @@ set_rungs() {
 # number of runs, output bytes, the tool that checked the output, and what -vvv printed.
 declare -A at best spent count out_bytes checked said
 
-# For each tool and engine: microseconds for the smallest input. For each tool: whether gzip has
-# checked an output.
+# startup: microseconds for the smallest input, for each tool and engine. by_gzip: not empty for
+# each tool of which gzip has checked an output.
 declare -A startup by_gzip
 
 is_late() {
@@ -307,7 +307,7 @@ run() {
     return 1
 }
 
-# The keys are pairs of an input and the digest of a correct output for it.
+# right: its keys are the correct outputs. A key has the input, and the digest of the output.
 declare -A right
 
 # check CANDIDATE BYTES checks the last output. Sets $by to the tool that checked it, "same", or
@@ -459,8 +459,8 @@ forget() {
 
 # --- The parts ------------------------------------------------------------------------------------
 
-# Runs gzlzss -6 on the samples and on the file, if it has not run on them yet. Its ratios relate a
-# sample's ratio to the file's.
+# Runs gzlzss -6 on the samples and on the file, if it has not run on them yet. Its ratios serve to
+# estimate another tool's ratio on the file from that on a sample.
 refer() {
     local c="gzlzss cpu 6 $threads 0" n top=${rungs[-1]} sizes
     sizes=$(printf '%s\n' "${at[@]}" | sort -nu)

@@ -26,9 +26,9 @@ static void flagged_literals(struct coding_sum *sum, const uint8_t *in, size_t a
 
 /* --- CULZSS ---------------------------------------------------------------------------------- */
 
-/* A match is a flag bit, a byte for the distance and a byte for the length. A match repeats only
- * bytes of the window, so it is never longer than its distance; a longer match (joined by gzlzss)
- * counts as several. */
+/* A match is a flag bit, a byte for the distance and a byte for the length. In the paper, a match
+ * repeats only bytes of the window, so it is never longer than its distance. gzlzss joins adjacent
+ * matches, so a longer match counts as several. */
 static void culzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                          size_t distance)
 {
@@ -88,7 +88,7 @@ static uint64_t lz4_more(size_t number)
     return number < 15 ? 0 : (number - 15) / 255 + 1;
 }
 
-/* Only counts literals: they share a token with the next match. */
+/* Only counts the literals: they share a token with the next match, which adds their size. */
 static void lz4_literals(struct coding_sum *sum, const uint8_t *in, size_t at, size_t count)
 {
     (void)in;
@@ -124,7 +124,7 @@ static void lz4_end(struct coding_sum *sum)
 /* --- Lists of positions ---------------------------------------------------------------------- */
 
 /* The size before the paper's range coder: a byte for a literal, two numbers of 32 bits for a
- * match, and two more at the start of a row of matches. What the range coder saves is not
+ * match, and two more at the start of a row of matches. The savings of the range coder are not
  * counted. */
 static void position_lists_literals(struct coding_sum *sum, const uint8_t *in, size_t at,
                                     size_t count)
@@ -164,8 +164,8 @@ static void gpulz_end(struct coding_sum *sum)
     sum->state[GPULZ_FLAGS] = 0;
 }
 
-/* Goes on to in[at], and ends the packet if in[at] is in the next one. Returns the bytes of a
- * symbol at in[at]. */
+/* Moves the sum on to in[at]. If in[at] is in another packet, ends the current one. Returns the
+ * bytes of a symbol at in[at]. */
 static uint32_t gpulz_come_to(struct coding_sum *sum, const uint8_t *in, size_t at)
 {
     const uint32_t packets = (uint32_t)(at / sum->level->param[GPULZ_CHUNK]) + 1;
@@ -201,8 +201,9 @@ static void gpulz_literals(struct coding_sum *sum, const uint8_t *in, size_t at,
     }
 }
 
-/* A match is a flag bit, a byte for the length and a byte for the distance. It is never longer than
- * its distance; a longer match (joined by gzlzss) counts as several. */
+/* A match is a flag bit, a byte for the length and a byte for the distance. In the paper, a match
+ * is never longer than its distance. gzlzss joins adjacent matches, so a longer match counts as
+ * several. */
 static void gpulz_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                         size_t distance)
 {
@@ -216,8 +217,8 @@ static void gpulz_match(struct coding_sum *sum, const uint8_t *in, size_t at, si
 /* --- DKLZSS ---------------------------------------------------------------------------------- */
 
 /* The paper does not give its coding. A match is assumed to be a flag bit, and log2(chunk) bits
- * each for the distance and the length. It is never longer than its distance; a longer match
- * (joined by gzlzss) counts as several. */
+ * each for the distance and the length. In the paper, a match is never longer than its distance.
+ * gzlzss joins adjacent matches, so a longer match counts as several. */
 static void dklzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                          size_t distance)
 {

@@ -1,8 +1,8 @@
 /*
  * codings.h - the size of a method's matches in its paper's own coding
  *
- * gzlzss codes all matches by DEFLATE. The papers have their own codings, and their ratios are
- * those of these codings. The number of bits in such a coding can be computed from the sequences,
+ * gzlzss codes all matches by DEFLATE. Each paper has a coding of its own, and gives compression
+ * ratios in that coding. The number of bits in such a coding can be computed from the sequences,
  * without encoding.
  */
 #ifndef GZLZSS_BENCH_CODINGS_H
@@ -10,7 +10,7 @@
 
 #include "lzss/lzss.h"
 
-/* The running sum for one segment. Literals and matches are added in order. */
+/* The size of a segment in the coding so far. Literals and matches are added in order. */
 struct coding_sum {
     const struct lz_level *level;
     size_t len; /* bytes of the segment */

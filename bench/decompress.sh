@@ -130,7 +130,7 @@ for kind in "${kinds[@]}"; do
         command_of "$tool" "$kind"
         "${peak[@]}" "${words[@]}" >/dev/null
         name=$(name_of "$tool")
-        # shellcheck disable=SC2086 # They are several.
+        # shellcheck disable=SC2086 # The shell has to split the list of times.
         fast=$(gigabytes "$size" "$(median ${null[$tool]})")
         # shellcheck disable=SC2086
         slow=$(gigabytes "$size" "$(median ${memory[$tool]})")

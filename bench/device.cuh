@@ -17,14 +17,14 @@ static inline void die(const char *what)
     exit(1);
 }
 
-/* An error of CUDA ends the program, since no later call would work. */
+/* Ends the program if a call of CUDA has failed, since no later call would work. */
 static inline void check(cudaError_t status)
 {
     if (status != cudaSuccess)
         die(cudaGetErrorString(status));
 }
 
-/* Returns seconds. */
+/* Returns the time in seconds, from an arbitrary start. */
 static inline double now(void)
 {
     struct timespec t;

@@ -8,8 +8,8 @@
  *
  *   device      gzlzss_cuda_compress, from the GPU's memory to pinned memory
  *   to-device   gzlzss_cuda_compress, from the GPU's memory to the GPU's memory
- *   pinned      without it: copy the input to pinned memory, then gzlzss_compress
- *   pageable    the same with memory from malloc
+ *   pinned      a copy of the input to pinned memory, then gzlzss_compress
+ *   pageable    a copy to memory from malloc, then gzlzss_compress
  *   copy        only the copy to pinned memory
  *
  * Prints a line LEVEL,WAY,BYTES,OUT_BYTES,SECONDS,GB/s for each. SECONDS is the median of RUNS
@@ -45,7 +45,7 @@ enum way { DEVICE, TO_DEVICE, PINNED, PAGEABLE, COPY, WAYS };
 
 static const char *const names[] = {"device", "to-device", "pinned", "pageable", "copy"};
 
-/* Does the work once, in this way. Sets *out to the output, and returns its size in bytes. */
+/* Does the work once, by `way`. Sets *out to the output, and returns its size in bytes. */
 static size_t run(const struct setting *s, enum way way, const uint8_t **out)
 {
     size_t len = s->room;

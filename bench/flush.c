@@ -6,9 +6,10 @@
  * Defaults: levels 1, 6 and 9; a flush after every 100, 1000, 10000 and 100000 bytes; the first
  * 4000000 bytes of FILE; 5 rounds; 1 thread.  -f: full flushes instead of sync flushes.
  *
- * For each size and level, prints for gzlzss and for zlib the microseconds for each flush, with the
- * push before it (the medians over the rounds, in which the two take turns), and the compressed
- * size as a percentage.  zlib decompresses both outputs once, and the result is compared.
+ * For each size and level, prints two numbers for gzlzss and two for zlib: the microseconds for a
+ * flush and the push before it, and the compressed size as a percentage.  The times are medians
+ * over the rounds, in which the two libraries take turns.  zlib decompresses both outputs once, and
+ * the result is compared.
  *
  * For each level, a final line gives the memory that a stream keeps between two flushes.  It is the
  * growth of the resident set by 1000 streams, divided by 1000.  Each stream was flushed after 1000
@@ -75,7 +76,7 @@ static size_t by_gzlzss(gzlzss *z, const struct work *w)
     return out.used;
 }
 
-/* The same by zlib. */
+/* Compresses by zlib.  Returns the bytes of output. */
 static size_t by_zlib(int level, const struct work *w)
 {
     z_stream s = {.next_out = w->out, .avail_out = (uInt)w->room};

@@ -5,10 +5,10 @@
 #   bench/front.sh [-r RUNS] [-l "LEVEL..."] [FILE...]
 #
 # By default, FILEs are those of bench/corpora.sh, and LEVELs are all of gzlzss's except 0. The
-# peers are gzip, pigz -p1, igzip, libdeflate-gzip and minigzip (zlib-ng's, if it has this name), if
-# they are installed, at all of their levels except pigz -11. GZLZSS is the command to measure
-# (default: ./gzlzss); it runs with -p1 --backend=cpu. All tools take turns, RUNS times (default 1),
-# with output to a file in memory. The least user and system time of a run counts. gzip decompresses
+# peers are gzip, pigz -p1, igzip, libdeflate-gzip and minigzip (of zlib or zlib-ng), if they are
+# installed, at all of their levels except pigz -11. GZLZSS is the command to measure (default:
+# ./gzlzss); it runs with -p1 --backend=cpu. All tools take turns, RUNS times (default 1), with
+# output to a file in memory. The least user and system time of a run counts. gzip decompresses
 # every output of gzlzss, and the result is compared.
 #
 # Prints, as Markdown, MB of input for each second of CPU time, and the ratio, for each file and for

@@ -90,7 +90,7 @@ if [ $# -eq 0 ]; then
     [ ${#files[@]} -gt 0 ] || fail "there is no file of bench/corpora.sh"
 fi
 
-# The names of files in tables and of .gz files.
+# name_of FILE prints the name of FILE for tables and for .gz files.
 name_of() {
     local name=${1##*/}
     echo "${name//[^A-Za-z0-9._-]/_}"
@@ -129,7 +129,7 @@ problem() {
     status=1
 }
 
-# late: whether the time is over. notes are printed at the end.
+# late succeeds if the time is over. The script prints the notes at its end.
 notes=()
 is_late=
 late() {
@@ -145,7 +145,8 @@ megabytes() {
 
 # --- The .gz files --------------------------------------------------------------------------------
 
-# Programs of one thread, the slowest first; then those that use all cores.
+# The kinds of programs with one thread, the slowest first; then those of programs that use all
+# cores.
 of_one_thread="zopfli libdeflate-12 gzip-9 gzip-6 python-zlib libdeflate-6 gzip-1 igzip-1"
 of_all_cores="pigz-6 pigz-i-6 bgzf gzlzss-1 gzlzss-6 gzlzss-12"
 
@@ -189,7 +190,8 @@ compress() {
     esac
 }
 
-# first MB FILE sets $input to a file with the first MB of FILE, which may be FILE itself.
+# first MB FILE sets $input to a file with the first MB megabytes of FILE. If FILE is not larger,
+# that is FILE itself.
 first() {
     input=$2
     [ "$(stat -Lc %s "$2")" -gt $(($1 * 1000000)) ] || return 0
@@ -197,9 +199,9 @@ first() {
     [ -f "$input" ] || head -c $(($1 * 1000000)) "$2" >"$input"
 }
 
-# want KIND FILE: make_all will make FILE's .gz. Sets $gz to its name, or returns 1 if there is no
-# program. original[GZ] and kind_of[GZ] tell what the .gz is made of; bytes_of[GZ], what it must
-# decompress to.
+# want KIND FILE asks make_all for a .gz of this kind. Sets $gz to its name, or returns 1 if there
+# is no program. original[GZ] is the file to compress, kind_of[GZ] the kind, and bytes_of[GZ] the
+# size that the .gz must decompress to.
 declare -A original=() kind_of=() bytes_of=()
 want() {
     has_program "$1" || return 1
@@ -209,7 +211,8 @@ want() {
     bytes_of[$gz]=$(stat -Lc %s "$2")
 }
 
-# want_part KIND FILE: the same for the first part of FILE, of the size that this kind gets.
+# want_part KIND FILE does the same as want, for the first part of FILE, of the size that this kind
+# gets.
 want_part() {
     case $1 in
     zopfli) first 10 "$2" ;;
@@ -257,7 +260,7 @@ make_all() {
     done
 }
 
-# has_room BYTES: whether a .gz of this size fits the space for files and, twice, the memory.
+# has_room BYTES succeeds if there is space for a .gz of this size in DIR, and for two in memory.
 has_room() {
     local space memory
     space=$(df -B 1 --output=avail "$dir" | sed 1d)
@@ -265,7 +268,7 @@ has_room() {
     [ "$1" -lt "$space" ] && [ $((2 * $1)) -lt "$memory" ]
 }
 
-# repeat N GZ TO: N copies of the file, as members. Returns 1 if they have no room.
+# repeat N GZ TO writes N copies of GZ, as members, to TO. Returns 1 if they have no room.
 repeat() {
     local i
     has_room $(($1 * $(stat -c %s "$2"))) || return 1
@@ -277,8 +280,8 @@ repeat() {
 
 # --- From the GPU's memory to the GPU's memory ----------------------------------------------------
 
-# inflate PROGRAM ARG... runs gpu_inflate or nvcomp_inflate. Sets, for each line of output:
-# lines[I]="FILE|BYTES|OUT_BYTES|GB/s|MS|DETAILS", or "FILE|BYTES|-|-|-|WHY" without a result.
+# inflate PROGRAM ARG... runs gpu_inflate or nvcomp_inflate. For each line of output, sets lines[I]
+# to "FILE|BYTES|OUT_BYTES|GB/s|MS|DETAILS", or to "FILE|BYTES|-|-|-|WHY" without a result.
 inflate() {
     local line IFS='|'
     local good='^(.*[^ ]) +([0-9]+) +([0-9]+) +([0-9.]+) GB/s +([0-9.]+) ms: (.*)$'
@@ -299,14 +302,15 @@ inflate() {
     done <"$work/lines"
 }
 
-# is_size FILE BYTES: whether FILE decompresses to this number of bytes; if not, reports it.
+# is_size FILE BYTES succeeds if FILE decompresses to this number of bytes. Otherwise, it reports an
+# error.
 is_size() {
     [ "$2" = "${bytes_of[$1]}" ] && return
     problem "${1##*/} became $2 bytes, not ${bytes_of[$1]}"
     return 1
 }
 
-# show LINE KIND TOOL prints a row for a line of inflate, and its line of CSV.
+# show LINE KIND TOOL prints a row for a line that inflate has set, and adds it to the CSV file.
 show() {
     local gz bytes made speed ms details
     IFS='|' read -r gz bytes made speed ms details <<<"$1"
@@ -365,8 +369,8 @@ for size in 1 3 10 30 100 300 1000 3000 10000; do
     [ $((size * 1000000)) -gt "$limit" ] || sizes+=("$size")
 done
 
-# want_size KIND MB: make_all will make the .gz of the first MB of the first FILE. Sets $gz to its
-# name. Returns 1 if FILE is smaller, or there is no program.
+# want_size KIND MB asks make_all for a .gz of the first MB megabytes of the first FILE. Sets $gz to
+# its name. Returns 1 if FILE is smaller, or there is no program.
 want_size() {
     [ "$(stat -Lc %s "${files[0]}")" -ge $(($2 * 1000000)) ] || return 1
     first "$2" "${files[0]}"
@@ -481,7 +485,7 @@ command_rows() {
 
 # --- The parts ------------------------------------------------------------------------------------
 
-# those_of KIND... prints those of its arguments that are to be measured.
+# those_of KIND... prints those of the KINDs that are to be measured (-k).
 those_of() {
     local kind
     for kind; do

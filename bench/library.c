@@ -6,14 +6,14 @@
  *
  * FORMAT is gzip, zlib or raw. Defaults: gzip; as many threads as processors; levels 1 and 6;
  * buffers of 4096, 65536, 1048576 and 100000000 bytes of FILE; 5 rounds of 200 ms, or of one call
- * if that takes longer. `-t 1` leaves out "all".
+ * if that takes longer. `-t 1` leaves out "all" and "shared".
  *
  * Prints microseconds for each call, the medians over the rounds. In a round, the libraries take
  * turns:
  *
  *     one     one thread calls. libgzlzss's object has one thread, too, and no GPU.
- *     all     THREADS threads call at a time, each with a buffer of its own. Printed is the time
- *             of a call divided by THREADS. All share one libgzlzss object with THREADS threads.
+ *     all     THREADS threads call at a time, each with a buffer of its own. All share one
+ *             libgzlzss object with THREADS threads. The time of a call is divided by THREADS.
  *     shared  one thread calls, and libgzlzss's object has THREADS threads. No other library can
  *             do this.
  *
@@ -47,14 +47,14 @@
 #define ROUNDS_MAX 100
 #define LIST_MAX 8
 
-/* Each thread goes through this many bytes of input before it begins again. The input must be
- * larger than the caches, or the measured speed is too high. */
+/* The threads go through this many bytes of input, all together, before they begin again. The input
+ * must be larger than the caches, or the measured speed is too high. */
 #define CYCLE_SIZE ((size_t)64 << 20)
 
 /* The format that all libraries make and read: GZLZSS_GZIP, _ZLIB or _RAW. */
 static gzlzss_format format = GZLZSS_GZIP;
 
-/* By format: zlib's window bits. */
+/* zlib's window bits for each format. */
 static const int window_bits[] = {31, 15, -15};
 
 /* --- The libraries -------------------------------------------------------------------------- */
@@ -386,8 +386,8 @@ struct settings {
     double seconds;
 };
 
-/* Checks each library's output for the first buffers. Returns its size, as a part of the
- * input's. */
+/* Checks a library's output for the first 64 buffers, or fewer. Returns the size of this output,
+ * divided by that of the input. */
 static double check(const struct library *l, const struct buffers *b, int level)
 {
     const size_t count = b->count < 64 ? b->count : 64;

@@ -13,7 +13,7 @@
  *
  *   kernels     only compression, from the GPU's memory to the GPU's memory
  *   copied      the same; then the GPU puts the streams side by side, and they are copied to pinned
- *               memory with their sizes. A program has to do at least this to have them there.
+ *               memory with their sizes. A program must do at least this to get the streams there.
  *
  * Prints a line ALGORITHM,WAY,BYTES,OUT_BYTES,SECONDS,GB/s for each. SECONDS is the median of RUNS
  * (default 5), after one run that does not count. zlib checks the streams.
@@ -43,7 +43,8 @@ static void check(nvcompStatus_t status)
         die("nvCOMP failed");
 }
 
-/* Copies stream i (at from + i * step) to to + starts[i]. There is one block for each stream. */
+/* Copies stream number i, which starts at from[i * step], to to[starts[i]]. There is one block of
+ * threads for each stream. */
 __global__ void gather(uint8_t *to, const size_t *starts, const uint8_t *from, size_t step,
                        const size_t *sizes)
 {

@@ -27,8 +27,7 @@
  * output is wrong; the exit status is then 2.
  *
  * nvCOMP is told the size of each chunk's output, and gets its temporary memory before the clock
- * starts. gpu_inflate finds out the sizes within the time that it reports, and also compares the
- * CRC-32 there.
+ * starts. The time of bench/gpu_inflate includes finding the sizes and comparing the CRC-32.
  */
 #include <algorithm>
 #include <atomic>
@@ -46,9 +45,9 @@
 
 #include "device.cuh"
 
-/* Bytes to which each chunk's input and output are aligned. nvCOMP wants up to 8. */
+/* Bytes to which each chunk's input and output are aligned. nvCOMP needs at most 8. */
 #define ALIGNMENT ((size_t)256)
-/* Seconds. A way whose first round takes longer runs only once. */
+/* A way whose first round takes more seconds than this runs only once. */
 #define LONG_ROUND 5.0
 
 typedef std::vector<uint8_t> bytes;
@@ -164,7 +163,7 @@ static uint32_t little_endian(const uint8_t *p, int n)
     return v;
 }
 
-/* Returns the size of the BGZF member at p, or 0 if p is none. */
+/* Returns the size of the BGZF member at p, or 0 if there is none. */
 static size_t bgzf_member(const uint8_t *p, size_t len)
 {
     static const uint8_t start[4] = {0x1f, 0x8b, 8, 4}, field[4] = {'B', 'C', 2, 0};
@@ -307,7 +306,8 @@ static const char *wrong(const struct batch *b, const struct arrays *a)
     return NULL;
 }
 
-/* Returns NULL and the fastest round's time, or what went wrong. */
+/* Returns NULL, and sets *fastest to the seconds of the fastest round. On an error, returns what
+ * went wrong. */
 static const char *time_rounds(enum way way, const struct batch *b, struct arrays *a, int rounds,
                                double *fastest, cudaStream_t stream)
 {
@@ -319,7 +319,7 @@ static const char *time_rounds(enum way way, const struct batch *b, struct array
     if (cudaMalloc(&a->temp, a->temp_len + 1) != cudaSuccess) {
         static char text[80];
 
-        cudaGetLastError(); /* forgets the error */
+        cudaGetLastError(); /* clears CUDA's error */
         snprintf(text, sizeof(text), "nvCOMP wants %zu bytes more of memory", a->temp_len);
         return text;
     }

@@ -14,8 +14,8 @@
 # The columns are: the size of the .gz file in bytes (gzip must be able to read it); the size in the
 # paper's own coding, computed from the sequences (bench/codings.c); the MB that a core matches in a
 # second; the GB/s of the GPU stage, if there is a GPU; and the command's time with all cores and,
-# if there is a GPU, with the GPU: the best of RUNS (default 3), in turns. Both outputs must be
-# equal.
+# if there is a GPU, with the GPU: the best of RUNS (default 3), in turns. The outputs with and
+# without the GPU must be equal.
 #
 # GZLZSS is the command to measure (default: ./gzlzss); bench/paper_stage, bench/gpu_stage and
 # bench/arrays, which make builds, must be in its folder.

@@ -75,7 +75,7 @@ function series(i) {
 }
 
 # Whether no other row of the series is faster on the same input. In the part "size", igzip has rows
-# with several numbers of threads; the best one counts.
+# with several numbers of threads; the fastest one counts.
 function is_best(i,    k) {
     for (k = 1; k <= rows; k++)
         if (part[k] == part[i] && bytes[k] == bytes[i] && level[k] == level[i] && series(k) == series(i) && \

@@ -72,8 +72,8 @@ make() {
     esac
 }
 
-# milliseconds COMMAND... prints the command's processor time in milliseconds. The command is
-# stopped after 20 s of wall time; then its time until that counts.
+# milliseconds COMMAND... prints the command's processor time in milliseconds. After 20 s of wall
+# time, the command is stopped, and its time up to then is printed.
 TIMEFORMAT='%U %S'
 milliseconds() {
     local seconds

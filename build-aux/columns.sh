@@ -10,7 +10,8 @@
 # - all lines of tests/data, which are recorded;
 # - in Bats files, in tests/compare.bash and in bench/*.sh, code with a quotation mark: such strings
 #   are commands and messages;
-# - a line whose last word passes column 100 with at most 20 columns before it, as an address may.
+# - a line whose last word starts within the first 21 columns and goes past column 100, as a long
+#   address may.
 set -u
 
 cd "${1-$(dirname "$0")/..}" || exit 2
@@ -32,7 +33,7 @@ BEGIN { quotation = "[\"\047]" }
     if (FILENAME ~ /\.bats$|^tests\/compare\.bash$|^bench\/.*\.sh$/ &&
         line !~ /^ *#/ && line ~ quotation)
         next
-    # Find where the last word begins that has a column within the first 100.
+    # Find the space before the last word that begins within the first 100 columns.
     for (begin = 100; begin > 0 && substr(line, begin, 1) != " "; begin--)
         ;
     if (begin > 20 || substr(line, 101) ~ / /) {

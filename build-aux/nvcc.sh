@@ -3,9 +3,9 @@
 #
 #   build-aux/nvcc.sh 'NVCC OPTION...' ARGUMENT...
 #
-# libtool adds options for position-independent code, which are for the host's compiler.  So this
-# script puts -Xcompiler before them, since libtool would remove each -Xcompiler outside the first
-# argument.
+# libtool adds options for position-independent code, which nvcc must pass to the host's compiler.
+# So this script puts -Xcompiler before each of them.  The Makefile cannot do this: libtool would
+# remove each -Xcompiler outside the first argument.
 set -eu
 
 compile=$1

@@ -3,8 +3,8 @@
 #
 #   build-aux/version.sh [DIR]    checks the tree in DIR, by default the tree that this script is in
 #
-# The version in configure.ac is authoritative.  For each file with another version, prints a line
-# and fails.  To release a version, see docs/releasing.md.
+# The version in configure.ac is authoritative.  Prints a line for each place with another version,
+# and fails if there is one.  To release a version, see docs/releasing.md.
 set -u
 
 cd "${1-$(dirname "$0")/..}" || exit 2

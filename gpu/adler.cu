@@ -2,8 +2,8 @@
  * adler.cu - the Adler-32 of zlib's format (RFC 1950), on the GPU
  *
  * An Adler-32 has two sums modulo BASE.  The low half is the sum of the bytes.  The high half is
- * the sum of the low halves after each byte, so byte i of n is counted n - i times.  The sums of
- * each part can be computed by themselves, as if both began with 0, and joined afterwards.
+ * the sum of the low halves after each byte, so it contains byte i of n exactly n - i times.  The
+ * two sums of each part are computed separately, starting from 0, and joined afterwards.
  *
  * A block of threads sums up one part of the output.  Each thread has every THREADS-th byte.
  */
@@ -13,8 +13,8 @@
 
 #define BASE 65521u
 
-/* A thread takes the remainders only at its end: until then its high half stays below 2^64, and its
- * low half below 2^32. */
+/* A thread takes remainders only once, after its last byte.  Until then, its high half stays below
+ * 2^64, and its low half below 2^32. */
 static_assert(GPU_CRC_PART <= 1 << 20, "the sums fit");
 
 static __global__ void __launch_bounds__(THREADS)

@@ -14,7 +14,7 @@ struct gpu_reader {
     uint32_t count;       /* number of bits in `buffer` */
 };
 
-/* Moves the reader to bit `bit` of the words. */
+/* Moves the reader to bit number `bit` of the words. */
 static __device__ __forceinline__ void gpu_seek(gpu_reader &r, const uint32_t *words, uint32_t bit)
 {
     const uint32_t at = bit / 32, shift = bit % 32;
@@ -48,7 +48,7 @@ static __device__ __forceinline__ uint32_t gpu_take(gpu_reader &r, uint32_t n)
     return bits;
 }
 
-/* Returns the bit of the words at which the reader is. */
+/* Returns the number of the next bit, counted from the start of the words. */
 static __device__ __forceinline__ uint32_t gpu_bit_of(const gpu_reader &r, const uint32_t *words)
 {
     return (uint32_t)(r.next - words) * 32 - r.count;
@@ -69,10 +69,11 @@ struct gpu_header {
 
 /*
  * Reads the code lengths of a dynamic block, from the bit after the block's type on.  Returns
- * whether the GPU decodes such codes.  Both codes must be complete, except that the distance code
- * may have no code, or one code of one bit.  There must be a code for the end of the block.  (zlib
- * also accepts one literal or length code of one bit.  The GPU leaves that to the CPU.)  If
- * `lengths` is not NULL, stores the lengths there: first litlens, then distances.
+ * whether the GPU decodes such codes.  Both codes must be complete, and there must be a code for
+ * the end of the block.  As an exception, the distance code may be empty, or consist of one code of
+ * one bit.  (zlib also accepts one literal or length code of one bit.  The GPU leaves that to the
+ * CPU.)  If `lengths` is not NULL, stores the lengths there: first those of literals and lengths,
+ * then those of distances.
  */
 static __device__ inline bool gpu_read_header(gpu_reader &r, uint8_t *lengths, gpu_header &h)
 {
@@ -155,7 +156,8 @@ static __device__ inline bool gpu_read_header(gpu_reader &r, uint8_t *lengths, g
             (distance_codes == 1 && distance_used == 16384));
 }
 
-/* Whether the header of a dynamic block is good.  `bit` is the bit after the block's type. */
+/* Whether the GPU decodes blocks with this dynamic header (gpu_read_header).  `bit` is the bit
+ * after the block's type. */
 static __device__ inline bool gpu_header_is_good(const gpu_compressed &in, uint32_t bit)
 {
     gpu_reader r;
@@ -172,9 +174,9 @@ static __device__ inline bool gpu_header_is_good(const gpu_compressed &in, uint3
 /* Most bytes of a member header that the GPU reads. */
 #define GPU_HEADER_MAX 4096u
 
-/* Returns the byte after the member header that starts at `byte`.  Returns 0 if there is no header,
- * or if the GPU leaves the header to the CPU: it has a reserved flag or a CRC of its own, or it is
- * longer than GPU_HEADER_MAX. */
+/* Returns the number of the byte after the member header that starts at byte number `byte`.
+ * Returns 0 if there is no header there, or if the GPU leaves the header to the CPU: it has a
+ * reserved flag or a CRC of its own, or it is longer than GPU_HEADER_MAX. */
 static __host__ __device__ inline uint32_t gpu_header_end(const gpu_compressed &in, uint32_t byte)
 {
     enum { EXTRA = 4, NAME = 8, COMMENT = 16, ODD = 0xe2 };

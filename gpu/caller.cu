@@ -23,7 +23,7 @@
 #define PAUSE_MIN_NS 5000L
 #define PAUSE_MAX_NS 500000L
 
-/* The driver functions in use. */
+/* The functions of the CUDA driver that this file calls. */
 struct driver {
     void *library;
     CUresult (*ctx_get_current)(CUcontext *context);
@@ -152,11 +152,11 @@ void gpu_restore_thread(const struct gpu_thread *t)
 
 /* --- Pointers --- */
 
-/* Whether all memory in the range that the driver tells for p is in the same place. For memory of
- * cuMemMap, it is not: the range is that of cuMemAddressReserve, and its parts may be memory of
- * several devices. Memory of cudaMalloc can be shared with other processes in the old way
- * (is_shareable), and memory of cudaMallocAsync is a pool's. Drivers before CUDA 11.3 do not know
- * pools. */
+/* Whether the range that the driver reports for p is one allocation. Memory of cuMemMap fails this
+ * test: its range is that of cuMemAddressReserve, and parts of it may be on different devices.
+ * Managed memory passes. So does memory of cudaMalloc, which other processes can use through legacy
+ * IPC (is_shareable), and memory of cudaMallocAsync, which belongs to a pool. Drivers before CUDA
+ * 11.3 do not know pools; the query then fails. */
 static bool is_range_one(const struct driver *d, CUdeviceptr p, bool is_managed, bool is_shareable)
 {
     CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
@@ -220,8 +220,9 @@ static bool is_default(CUstream stream)
     return stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
 }
 
-/* Finds the stream's context; NULL if the stream is a default stream and there is no context. Sets
- * *is_retained if it retained the device's primary context: the caller then releases it. */
+/* Finds the stream's context; NULL if the stream is a default stream and there is no context. If
+ * this function retains the device's primary context, it sets *is_retained, and the caller must
+ * release the context. */
 static CUresult find_context(const struct driver *d, CUstream stream, int device,
                              CUcontext *context, bool *is_retained)
 {
@@ -247,7 +248,8 @@ static CUresult find_context(const struct driver *d, CUstream stream, int device
     return status;
 }
 
-/* Waits for the event, or until goes_on returns false; that sets *is_stopped. */
+/* Waits until the event has happened. If goes_on returns false before, sets *is_stopped and
+ * returns. */
 static CUresult wait_for_event(const struct driver *d, CUevent event, bool (*goes_on)(void *ctx),
                                void *ctx, bool *is_stopped)
 {

@@ -1,24 +1,23 @@
 /*
  * chains.cu - the hash chain match finder on the GPU (lzss/chains.h defines what it finds)
  *
- * On a CPU, a search at one position decides where the next search starts. Here all positions are
- * searched at once, and the parse comes after. That does more searches than a CPU does, but they do
- * not depend on each other: for look-ahead, a search also keeps its best match within half and a
- * quarter of its depth. Four kernels run one after another, each with all chunks of a batch side by
- * side:
+ * On a CPU, the result of a search decides where the next search starts. Here all positions are
+ * searched at once, and the parse comes after. That takes more searches than on a CPU, but they do
+ * not depend on each other. The parse may look ahead, with a smaller depth. So each search keeps
+ * three matches: the best ones within its whole depth, half of it, and a quarter. Four kernels run
+ * one after another, each with all chunks of a batch side by side:
  *
  * - link: makes the chains (links.cuh).
  *
- * - search: one block for each chunk. A lane follows the chains of its position, and keeps the best
- *   match within the whole depth, half of it, and a quarter. This is the most expensive kernel.
- *   Three optimizations matter: the chunk's bytes and links are in shared memory, a lane that is
- *   done gets another position, and lanes that compare bytes do so together.
+ * - search: one block for each chunk. A lane follows the chains of its position. This is the most
+ *   expensive kernel. Three optimizations matter: the chunk's bytes and links are in shared memory,
+ *   a lane that is done gets another position, and lanes that compare bytes do so together.
  *
  * - parse: one warp for each chunk. All lanes take the same walk over the matches, which come into
  *   shared memory tile by tile. The lanes share the work of writing a match's tags.
  *
- * - compact: compact.cu. A run of one tag becomes one match, so adjacent matches at one distance
- *   are joined, as chains.h asks.
+ * - compact: see compact.cu. A run of one tag becomes one match, so adjacent matches at one
+ *   distance are joined, as chains.h asks.
  */
 #include "gpu/internal.cuh"
 #include "gpu/links.cuh"
@@ -29,9 +28,9 @@
  * space for a second block on the multiprocessor. */
 #define SEARCH_THREADS 1024
 
-/* TILE: matches that the parse has in shared memory at a time; larger tiles need fewer barriers and
- * more shared memory, 12 bytes for each match. AHEAD: positions of look-ahead, as many as chains.h
- * has. */
+/* TILE: positions whose matches the parse has in shared memory at a time. Larger tiles need fewer
+ * barriers, and more shared memory: 12 bytes for each position. AHEAD: the most positions that lazy
+ * matching looks ahead (chains.h). */
 #define TILE 512
 #define AHEAD 2
 
@@ -39,7 +38,7 @@
  * (lz_pack); 0: none. */
 struct alignas(16) found {
     uint32_t whole, half, quarter;
-    uint32_t unused; /* makes it 16 bytes: one store */
+    uint32_t unused; /* pads the struct to 16 bytes, which one instruction stores */
 };
 
 /* A chunk's scratch memory. The arrays are 16-byte aligned for copy_to_shared. */
@@ -51,8 +50,9 @@ struct alignas(16) chains_scratch {
     uint32_t distinct; /* number of different bytes in the chunk's first LZ_SAMPLE */
 };
 
-/* Link blocks of a chunk: two for the halves of the links by four and seven bytes, and one for
- * those by three bytes, if the level has any. */
+/* Blocks of threads that make a chunk's links. Blocks 0 and 1 each make half of the links by four
+ * and seven bytes. Block 2 makes the links by three bytes; it is left out at levels without matches
+ * of three. */
 #define LINK_BLOCKS 3
 
 static __global__ void __launch_bounds__(TABLE_THREADS)
@@ -90,8 +90,8 @@ struct chains_search {
     int32_t there;        /* the candidate's position; `pos` before the first */
     int32_t lowest;       /* the lowest position that a candidate may have */
     uint32_t max, enough; /* longest possible match; length that ends the search */
-    uint32_t last;        /* the four bytes here that a longer match must also have */
-    uint32_t length;      /* a match must be longer: the best one's length, or the least */
+    uint32_t last;        /* the last four bytes of a match at `pos` that is one byte longer */
+    uint32_t length;      /* length of the best match; at first, the length to exceed */
     uint32_t looked_at;   /* candidates before this one */
     uint32_t state;       /* DONE, FOLLOWING or COUNTING */
     uint32_t agreed;      /* bytes of this candidate found equal so far */
@@ -121,19 +121,20 @@ static __device__ __forceinline__ void begin_search(chains_search &s, Data data,
         s.last = load32(data, pos + length - 3);
 }
 
-/* When the lanes of a warp take turns (search_all). If at least REFILL lanes are idle, these get
- * new positions. Else if at least COUNTED lanes have bytes to count, these count. Else lanes go
- * through up to FOLLOWED candidates. With lower thresholds, lanes wait less, but more of the warp
- * is idle in each turn. A higher FOLLOWED makes fewer turns, in which lanes wait longer for the
- * slowest. These are the best of 18 combinations tried on an H100 and an H200; the others were up
- * to 15 % slower (bench/gpu-notes.md). */
+/* Numbers that decide what a warp does in its next turn (search_all). If at least REFILL lanes are
+ * idle, they get new positions. Otherwise, if at least COUNTED lanes have bytes to count, they
+ * count. Otherwise, each lane that follows a chain looks at up to FOLLOWED candidates. With lower
+ * thresholds, lanes wait less, but more of the warp is idle in each turn. A higher FOLLOWED makes
+ * fewer turns, in which lanes wait longer for the slowest. These are the best of 18 combinations
+ * tried on an H100 and an H200; the others were up to 15 % slower (bench/gpu-notes.md). */
 #define REFILL 8
 #define COUNTED 12
 #define FOLLOWED 4
 
-/* Follows the chain for up to FOLLOWED candidates, until one agrees in the last four bytes of a
- * longer match. count_on then compares from the first byte on. If the first bytes differ, the
- * candidate has only the same hash, and its match is no longer than the best one. */
+/* Follows the chain for up to FOLLOWED candidates. Stops at a candidate that has the last four
+ * bytes of a longer match. count_on then compares that candidate from its first byte on. The match
+ * may turn out to be short, or none: all candidates have the same hash, but not always the same
+ * first bytes. */
 template <typename Data, typename Links>
 static __device__ __forceinline__ void follow(chains_search &s, const gpu_chunk &c, Data data,
                                               Links links, uint32_t depth)
@@ -171,7 +172,7 @@ static __device__ __forceinline__ uint32_t common_bytes8(Data data, uint32_t a, 
     return (low != 0 ? 0 : 4) + (first == 0 ? 4 : (uint32_t)(__ffs((int)first) - 1) / 8);
 }
 
-/* Counts up to eight more equal bytes. If these are the last, rates the match. */
+/* Counts up to eight more equal bytes. If the match ends there, rates it. */
 template <typename Data>
 static __device__ __forceinline__ void count_on(chains_search &s, Data data, uint32_t depth)
 {
@@ -197,8 +198,8 @@ static __device__ __forceinline__ void count_on(chains_search &s, Data data, uin
                 s.best.quarter = s.best.whole;
         }
     }
-    /* A match of s.enough bytes ends the search.  It is always longer than the best match before
-     * it, because `nice` is above every length that a search starts with. */
+    /* A match of s.enough bytes ends the search. No earlier match of this search is as long: such a
+     * match would have ended it, and every search starts with a smaller s.length. */
     s.state = ++s.looked_at < depth && n < s.enough ? FOLLOWING : DONE;
 }
 
@@ -206,7 +207,8 @@ static __device__ __forceinline__ void count_on(chains_search &s, Data data, uin
  * warps finish less evenly. */
 #define TAKEN 128
 
-/* Returns the first of TAKEN positions that no other warp of the block gets. `next` is shared. */
+/* Returns the first of TAKEN positions that no other warp of the block gets. `next` is in the
+ * block's shared memory. */
 static __device__ __forceinline__ uint32_t take_positions(uint32_t *next)
 {
     uint32_t first = 0;
@@ -272,13 +274,13 @@ static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data,
         end(s);
 }
 
-/* Bytes of shared memory for the data of a chunk and its history, with 16 readable bytes after it;
- * and for their links. */
+/* SHARED_DATA: bytes of shared memory for a chunk, its history, and 16 readable bytes after them.
+ * SHARED_LINKS: bytes for the links of both. */
 #define SHARED_DATA (LZ_WINDOW_SIZE + LZ_CHUNK_SIZE + 16)
 #define SHARED_LINKS ((LZ_WINDOW_SIZE + LZ_CHUNK_SIZE) * sizeof(uint16_t))
 
-/* Copies `size` bytes between 16-byte aligned addresses. It may write up to 15 bytes more. All
- * threads of the block call it. */
+/* Copies `size` bytes between 16-byte aligned addresses. May write up to 15 bytes more. All threads
+ * of the block call this function. */
 static __device__ __forceinline__ void copy_to_shared(void *to, const void *from, uint32_t size)
 {
     for (uint32_t i = threadIdx.x; i < (size + 15) / 16; i += SEARCH_THREADS)
@@ -301,7 +303,8 @@ static __device__ __forceinline__ found first_of(const found &a, const found &b)
     return f;
 }
 
-/* If the search found nothing, and the link leads to a match of three bytes, adds that match. */
+/* If `link` leads to a match of three bytes, adds this match wherever the search found none: within
+ * its whole depth, half of it, or a quarter. */
 template <typename Data>
 static __device__ __forceinline__ void add_match3(chains_search &s, Data data, uint32_t link)
 {
@@ -315,7 +318,7 @@ static __device__ __forceinline__ void add_match3(chains_search &s, Data data, u
 
 /*
  * Searches at all positions of a chunk; one block calls it. s: the chunk's scratch memory, which
- * comes after that of the chunk before. next: two numbers in shared memory.
+ * comes after that of the chunk before. next: two counters in shared memory, for take_positions.
  *
  * Searches read the same bytes and follow the same links many times over, in no order. With DATA,
  * the block has the bytes in shared memory, which serves a warp's scattered reads several times as
@@ -373,7 +376,9 @@ static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct c
             uint32_t longest = longest_at(c, pos);
 
             if (limits.long_depth > 0) {
-                /* A match within a quarter of the depth also lies within half and all of it. */
+                /* A match within a quarter of the depth also lies within half and all of it. So the
+                 * search by seven bytes has found all three matches, and this search is not
+                 * needed. */
                 if (s->matches[pos - c.history].quarter != 0)
                     return;
                 longest = min(longest, LZ_LONG - 1);
@@ -398,8 +403,8 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
     const gpu_chunk whole = {c.data, LZ_WINDOW_SIZE, LZ_WINDOW_SIZE + LZ_CHUNK_SIZE};
     struct chains_scratch *s = (struct chains_scratch *)v.scratch + blockIdx.x;
 
-    /* Nearly all chunks are whole, and come after whole ones. nvcc makes faster code for them if it
-     * knows these numbers: 6 % at level 6, 8 % at level 9. */
+    /* Nearly all chunks are whole, and come after whole ones. If nvcc knows both numbers at compile
+     * time, it makes faster code: 6 % at level 6, 8 % at level 9. */
     if (c.history == whole.history && c.end == whole.end)
         search_chunk<DATA, LINKS>(whole, s, limits, next);
     else
@@ -417,7 +422,7 @@ static __global__ void __launch_bounds__(WARP)
     uint16_t *tags = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
     const uint32_t least = lz_least_length(s->distinct, depth);
     uint32_t pos = 0;
-    /* The match in hand, which a later one may replace; pos is where it starts. */
+    /* The current match, which starts at `pos`. A match at a later position may replace it. */
     struct lz_match match = {0, 0, LZ_SCORE_MIN};
 
     for (uint32_t i = lane; i < (size + 7) / 8; i += WARP)

@@ -8,8 +8,8 @@
  *   shared memory, in order.
  *
  * - Sequences: a run of one distance becomes as many sequences as lz_pieces says. A run of zeros
- *   becomes the literals of the sequence after it. The block counts its sequences, takes that much
- *   space of the batch's array, and each thread writes the sequences of its run.
+ *   becomes the literals of the next sequence. The block counts its sequences, and takes space for
+ *   them in the batch's array. Then each thread writes the sequences of its run.
  *
  * Blocks take space in the order in which they get there. So the order of chunks in a batch's array
  * changes from run to run. Each chunk's gpu_result tells where its sequences are; the sequences

@@ -1,9 +1,8 @@
 /*
  * copier.cu - copies from and to a GPU's memory, for any thread (gpu.h)
  *
- * A copier's stream is a non-blocking one: its copies do not wait for the program's streams, and
- * these do not wait for its copies. If the host memory is not pinned, the driver copies by way of
- * pinned memory of its own.
+ * A copier has a non-blocking stream: its copies and the program's streams do not wait for each
+ * other. If the host memory is not pinned, the driver copies by way of pinned memory of its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 struct gpu_copier {
     int device;
     cudaStream_t stream;
-    cudaEvent_t done; /* a thread that waits for it sleeps */
+    cudaEvent_t done; /* waiting for this event lets the thread sleep */
 };
 
 static bool failed(cudaError_t status, int device, char error[GPU_ERROR_SIZE])

@@ -5,13 +5,13 @@
  * follow a first part.  To get the CRC of both, move the first part's CRC over n zero bytes, which
  * is a multiplication by a power of x, and take the exclusive or with the second part's CRC.
  *
- * A block of threads sums up one part of the output, one row of words after the other.  Each thread
- * has one word of each row, so that neighbours load neighbouring words.  It moves its CRC over a
- * whole row for each word, by tables.  Rows end where the part ends, so the first row may have
- * fewer words.  Then the distance from a thread's last word to the part's end depends only on the
- * thread's number.  The thread moves its CRC over that distance, and the part's CRC is the
- * exclusive or of all.  The first four bytes of a member's output in the group are complemented;
- * the host complements the sum.
+ * A block of threads sums up one part of the output, row by row.  A row has one word for each
+ * thread, so that neighbours load neighbouring words.  For each word, a thread adds the word to its
+ * CRC, and moves the CRC over a whole row, by tables.  The last row ends where the part ends, so
+ * the first row may have fewer words.  The distance from a thread's last word to the part's end
+ * then depends only on the thread's number.  At last, each thread moves its CRC over that distance,
+ * and the exclusive or of all CRCs is the part's CRC.  The first four bytes of a member's output in
+ * the group are complemented; the host complements the sum.
  */
 #include "gpu/pieces.cuh"
 #include "gpu/internal.cuh"
@@ -49,11 +49,12 @@ static constexpr __host__ __device__ uint32_t power_of_x(uint64_t n)
     return power;
 }
 
-/* x to the power of n is the same as to the power of n + ORDER. */
+/* x to the power of n equals x to the power of n + ORDER. */
 #define ORDER UINT32_MAX
 
-/* What moves each thread's CRC from the end of its row to the end of its last word, and from there
- * to the part's end. */
+/* powers.of[i] is the last factor of thread i's CRC.  The loop in sum_up moves this CRC over a
+ * whole row from the start of the thread's last word on.  But the part ends THREADS - i words after
+ * that start.  So this power of x moves the CRC back over i words. */
 struct thread_powers {
     uint32_t of[THREADS];
 };
@@ -69,8 +70,8 @@ static constexpr thread_powers make_powers(void)
 
 static __device__ const thread_powers powers = make_powers();
 
-/* Returns the word that ends `after` words before the part's end.  The first word of the part has
- * zeros in front if its bytes are no whole word. */
+/* Returns the word that ends `after` words before the part's end.  If the part's first word has
+ * fewer than four bytes, zeros come before them. */
 static __device__ __forceinline__ uint32_t word_at(const uint8_t *p, const gpu_crc_part &part,
                                                    uint32_t after)
 {
@@ -87,7 +88,7 @@ static __device__ __forceinline__ uint32_t word_at(const uint8_t *p, const gpu_c
     return word;
 }
 
-/* Returns the sum of a few bytes. */
+/* Returns the sum of a part of fewer than 8 bytes. */
 static __device__ uint32_t sum_up_few(const uint8_t *p, const gpu_crc_part &part)
 {
     uint32_t sum = part.is_first ? UINT32_MAX : 0;
@@ -103,8 +104,8 @@ static __device__ uint32_t sum_up_few(const uint8_t *p, const gpu_crc_part &part
 /* Sets the CRC of each part.  One block sums up one part. */
 static __global__ void __launch_bounds__(THREADS) sum_up(const uint8_t *bytes, gpu_crc_part *parts)
 {
-    /* table[k][i]: the product of a word whose byte k is i, and of the power of x that moves a CRC
-     * over a row.  basis[b]: the same for a word that has only bit b. */
+    /* table[k][i]: the power of x that moves a CRC over a row, times a word in which byte k is i
+     * and the others are 0.  basis[b]: the same power, times a word that has only bit b. */
     __shared__ uint32_t table[4][256], basis[32];
     __shared__ uint32_t sums[THREADS];
     constexpr uint32_t row_power = power_of_x(8 * ROW);

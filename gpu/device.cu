@@ -7,9 +7,9 @@
 #include "gpu/internal.cuh"
 
 /*
- * CUDA_DEVICE_MAX_CONNECTIONS for levels with a fast finder. The driver's own choice is 8 hardware
- * queues, and each takes 12 ms to create and destroy: with 4 queues, 200 MB at level 1 take 0.46 s
- * instead of 0.52 s (H100).
+ * The value of CUDA_DEVICE_MAX_CONNECTIONS for levels with a fast finder. The driver's own choice
+ * is 8 hardware queues, and each takes 12 ms to create and destroy: with 4 queues, 200 MB at level
+ * 1 take 0.46 s instead of 0.52 s (H100).
  *
  * With fewer queues, fewer kernels overlap. From 8 to 4 queues, the GPU stage falls from 29 to 26
  * GB/s at level 1, from 9.5 to 9.3 GB/s at level 6, and not at all at level 9 (H200). The command
@@ -19,10 +19,10 @@
  */
 #define FEW_QUEUES 4
 
-/* For finders without `find`, which use PARSERS_MAX streams for parsing (engine.cu). With 8 queues,
- * copies wait behind the long walks, and the GPU stage does 11.5 GB/s instead of 17.0
- * (glzss-tagging, H100). With 16 queues the command starts 0.15 s later. The faster stage was
- * preferred, since the papers' methods are compared by its speed. */
+/* The value for finders without `find`, which use PARSERS_MAX streams for parsing (engine.cu). With
+ * 8 queues, copies wait behind the long walks, and the GPU stage does 11.5 GB/s instead of 17.0
+ * (glzss-tagging, H100). With 16 queues, the command starts 0.15 s later. A faster stage is more
+ * important here: the papers' methods are compared by its speed. */
 #define MANY_QUEUES 16
 
 int gpu_queues(const struct lz_level *level)
@@ -63,7 +63,7 @@ int gpu_count(char error[GPU_ERROR_SIZE])
     int driver = 0, count = 0;
     cudaError_t status;
 
-    /* Without a driver, the CUDA runtime would complain about versions, which misleads. */
+    /* Without a driver, the CUDA runtime's message would be about its version, which misleads. */
     if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
         snprintf(error, GPU_ERROR_SIZE, "no NVIDIA driver is installed");
         return 0;

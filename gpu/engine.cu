@@ -4,21 +4,21 @@
  * All memory of a batch is allocated when the batch is made. Nothing grows with the input.
  *
  * The engine owns the streams: one for copies in both directions, a few for finding, and a few for
- * parsing. Each new batch is assigned one of each kind, in rotation, so one batch's copies run
- * beside other batches' kernels. Batches do not have streams of their own: there would be more
- * streams than hardware queues, and work waits for everything before it in its queue. A parse is
- * one walk along a chunk by one warp: it takes long, but occupies little of the device. Parsing
- * streams have the higher priority, so that a parse starts as soon as possible beside another
- * batch's search.
+ * parsing. Each new batch is assigned one finding stream and one parsing stream, in rotation, so
+ * one batch's copies run beside other batches' kernels. Batches do not have streams of their own:
+ * there would be more streams than hardware queues, and in a queue, work waits for all work before
+ * it. A parse is one walk along a chunk by one warp: it takes long, but occupies little of the
+ * device. Parsing streams have the higher priority, so that a parse starts as soon as possible
+ * beside another batch's search.
  *
  * The number of a batch's sequences is known only when its kernels are done. So gpu_collect, not
  * gpu_submit, queues the copy of the sequences, and copies no more than there are.
  *
  * The bytes of a segment may already be in a GPU's memory (gpu_batch_set_source). The finding
  * stream then first copies them into the batch's device memory. At 1.5 TB/s, that takes a hundredth
- * of the time for matching. The kernels cannot read such bytes in place, as they need readable
- * memory after them. A stream of its own copies the bytes to the host for the encoder; no batch's
- * kernels wait for it.
+ * of the time for matching. The kernels cannot read the bytes in place: they also read some bytes
+ * after a segment, which may not exist there. A separate stream copies the bytes to the host for
+ * the encoder; no batch's kernels wait for it.
  */
 #include <atomic>
 #include <new>
@@ -31,33 +31,34 @@
 #include "gpu/internal.cuh"
 #include "lzss/optimal.h"
 
-/* The smallest page size. The memory is touched once in each page before it is pinned. */
+/* The smallest page size. make_host_memory touches each page once before the memory is pinned. */
 #define SMALL_PAGE 4096
 
-/* Points in a batch's streams. They give the batch's times, and make one stream wait for another:
- * `finding` waits for COPIED_IN, and `parsing` for FOUND. At BROUGHT, the host has the bytes that
- * only a GPU had. */
+/* Events in a batch's streams. The times between events are the batch's times. Events also make one
+ * stream wait for another: `finding` waits for COPIED_IN, and `parsing` for FOUND. At BROUGHT, the
+ * host has the bytes that only a GPU had. */
 enum { BEGIN, COPIED_IN, BROUGHT, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
 
 /* FINDERS: streams for finding; FINDERS_MAX for slow finders. A third stream for fast finders costs
  * 3 % with FEW_QUEUES (device.cu), and gains 3 % with 6 queues or more.
  *
  * PARSERS: streams for parsing. With two, level 1 is a tenth slower. Finders without `find` have
- * PARSERS_MAX: their walks are long, and it takes the walks of many batches to fill the device. If
- * you raise any of these, look at gpu_queues, too: streams that share a hardware queue wait for
- * each other. */
+ * PARSERS_MAX streams: only the long walks of many batches together fill the device. If you raise
+ * any of these numbers, look at gpu_queues, too: streams that share a hardware queue wait for each
+ * other. */
 #define FINDERS_MAX 4
 #define FINDERS 2
 #define PARSERS_MAX 8
 #define PARSERS 3
 
-/* The engine's part of a batch. */
+/* The data of a batch that only the engine uses. */
 struct device_batch {
     cudaStream_t finding, parsing; /* two of the engine's streams */
     cudaEvent_t events[EVENTS];
     gpu_view view;
-    uint8_t *host; /* pinned memory: the input, then the four arrays below */
-    /* Pinned by cudaHostRegister after hugepages_alloc; else from cudaMallocHost. */
+    uint8_t *host; /* pinned memory: the input, then the arrays host_sequences to host_used */
+    /* Whether `host` comes from hugepages_alloc, and was pinned by cudaHostRegister. Otherwise, it
+     * comes from cudaMallocHost. */
     bool is_registered;
     struct lz_sequence *host_sequences;
     struct gpu_span *host_spans;
@@ -98,7 +99,7 @@ static bool failed(cudaError_t status, const char *what, char error[GPU_ERROR_SI
 
 /* Returns how many chunks a batch of `capacity` input bytes takes: as many as full-size segments
  * have. A chunk takes 64 KiB to 1.5 MiB of device memory, however short it is, so a batch of short
- * segments is full before its bytes are used up. The device then has the same number of blocks to
+ * segments is full before its bytes are used up. The device still has the same number of blocks to
  * work on side by side, each for a shorter time. */
 static size_t chunks_for(size_t capacity, size_t segment_size)
 {
@@ -120,8 +121,8 @@ static size_t device_bytes(size_t capacity, size_t segment_size, const struct lz
 /*
  * Returns the capacity for batches of about `batch_size` bytes: a whole number of segments, at
  * least one. Batches take at most half of the `available` device memory, since other programs use
- * the device, too. To get there, the capacity is halved down to one segment, then *batches is
- * lowered down to 1. A single batch may take more than half.
+ * the device, too. If they would take more, the capacity is halved, again and again, down to one
+ * segment; then *batches is lowered, down to 1. A single batch may take more than half.
  */
 static size_t fit_batches(int *batches, size_t batch_size, size_t segment_size,
                           const struct lz_level *level, size_t available)
@@ -253,7 +254,8 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     free(b);
     if (d == NULL)
         return;
-    /* A member that was never made is NULL, which these calls accept. Errors no longer matter. */
+    /* A member that was never allocated is NULL, which these calls accept. Errors no longer
+     * matter. */
     if (d->is_registered) {
         cudaHostUnregister(d->host);
         free(d->host);
@@ -280,7 +282,7 @@ static size_t limited(size_t size, size_t limit)
 }
 
 /* Makes the device current for this process and thread. If the device allows only one process at a
- * time, waits up to 0.5 s for the process before to leave it (src/leave.h). */
+ * time, waits up to 0.5 s for an earlier process to release it (src/leave.h). */
 static cudaError_t take_device(int device)
 {
     const struct timespec pause = {0, 20000000L};
@@ -425,14 +427,14 @@ static void lay_out(struct gpu_batch *b)
     d->view.chunks = chunks;
 }
 
-/* A range of a batch's input whose bytes come from one source, in one copy. */
+/* A range of a batch's input that one copy can fill. */
 struct area {
     size_t start, length; /* offset in the batch's input, and bytes */
-    const uint8_t *from;  /* an address in a GPU's memory; NULL: the host's input has the bytes */
+    const uint8_t *from;  /* source, in a GPU's memory; NULL: the batch's input on the host */
 };
 
-/* Whether segment s, which is not empty, continues the area. Copies of host input may include the
- * gaps between segments. In a program's memory, a copy must touch nothing but segments. */
+/* Whether segment s, which is not empty, continues the area. A copy of host input may include the
+ * gaps between segments. A copy of a program's memory must read only the segments themselves. */
 static bool goes_on(const struct area *a, const struct gpu_segment *s)
 {
     if (a->from == NULL || s->from == NULL)
@@ -559,7 +561,7 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
     return true;
 }
 
-/* Returns the seconds between two points of a batch; 0 if they are unknown. */
+/* Returns the seconds between two events of a batch; 0 if they are unknown. */
 static double seconds(const struct device_batch *d, int from, int to)
 {
     float ms = 0;
@@ -571,7 +573,8 @@ static double seconds(const struct device_batch *d, int from, int to)
 
 bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
 {
-    /* A chunk that found no space for its sequences gets this one. It fails the caller's check. */
+    /* A chunk that found no space for its sequences gets this sequence, which fails the caller's
+     * check. */
     static const struct lz_sequence invalid = {0, 0, 0};
     struct device_batch *d = (struct device_batch *)b->device;
     uint32_t used;

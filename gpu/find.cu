@@ -8,16 +8,16 @@
  *          the ranges of two of its numbers.  One place in nine passes.
  *       2. The code of the code lengths must be complete.  One place in 1,000 passes both tests,
  *          and goes to a list.
- *       3. A second kernel reads the whole headers at the listed places.  Nearly all that pass are
- *          true.
- *   - Places behind empty stored blocks.  `pigz -i` and this program end segments with such a
+ *       3. A second kernel reads the whole headers at the listed places.  Nearly all places that
+ *          pass are true starts of blocks.
+ *   - Places after empty stored blocks.  `pigz -i` and this program end segments with such a
  *     block.  A block of any type may follow it.
  *   - Stored blocks, found by their length and its complement.
- *   - Places behind gzip headers.  In BGZF, these are all candidates: they suffice, as a member has
- *     at most 64 KiB of output.
+ *   - Places after gzip headers.  In BGZF, there are no other candidates: these suffice, as a
+ *     member has at most 64 KiB of output.
  *
- * A false candidate costs a little time.  The host finds out which are false when it follows the
- * chain of units (units.cu).
+ * A false candidate costs a little time.  The host finds out which candidates are false when it
+ * follows the chain of units (units.cu).
  */
 #include "gpu/pieces.cuh"
 #include "gpu/bits.cuh"
@@ -27,7 +27,8 @@
 /* The most blocks of threads.  A GPU does not run more at a time; others would only wait. */
 #define BLOCKS_MAX 2048u
 
-/* How many code lengths, of 3 bits each, one look-up in a table takes. */
+/* LENGTHS_AT_A_TIME: code lengths, of 3 bits each, that one table look-up adds up.  LENGTHS_TABLE:
+ * entries of that table. */
 #define LENGTHS_AT_A_TIME 4
 #define LENGTHS_TABLE (1u << (3 * LENGTHS_AT_A_TIME))
 
@@ -39,8 +40,9 @@ static __device__ void append(const gpu_list &list, uint32_t value)
         list.values[i] = value;
 }
 
-/* Returns a mask of the lowest 32 bits of x at which a dynamic block's header may start.  Tests the
- * block's type, and the fields of its two numbers of codes, which must not be 30 or 31. */
+/* Returns a mask of the places, among the lowest 32 bits of x, where the header of a dynamic block
+ * that is not final may start.  Tests the header's first three bits, and its two numbers of codes:
+ * their fields of five bits must not be 30 or 31. */
 static __device__ __forceinline__ uint32_t may_start(uint64_t x)
 {
     const uint64_t is_dynamic = ~x & ~(x >> 1) & (x >> 2);
@@ -50,7 +52,8 @@ static __device__ __forceinline__ uint32_t may_start(uint64_t x)
 }
 
 /* Whether the code of the code lengths is complete: its codes use all 128 patterns of seven bits.
- * `low` has the header's first 64 bits, `high` those behind them. */
+ * `low` has the header's first 64 bits, `high` the bits after them.  used[i] is the number of
+ * patterns that LENGTHS_AT_A_TIME code lengths use if the bits of these lengths are i. */
 static __device__ __forceinline__ bool is_complete(const uint16_t *used, uint64_t low,
                                                    uint64_t high)
 {
@@ -63,9 +66,10 @@ static __device__ __forceinline__ bool is_complete(const uint16_t *used, uint64_
     return sum == 128;
 }
 
-/* Whether a stored block may have its length at that byte: the three bits before are 0, the block
- * ends in the batch, and a block that may be good follows it.  If a fixed block follows, it must be
- * empty: any other bits look like a fixed block too often by chance. */
+/* Whether a stored block may have its field for `length` at byte number `byte`.  The three bits
+ * before must be 0, and the block must end in the batch.  A block that may be good must follow.  If
+ * this is a fixed block, it must be empty: any other bits look like a fixed block too often by
+ * chance. */
 static __device__ bool stored_may_be(const gpu_compressed &in, uint32_t byte, uint32_t length)
 {
     const uint32_t next = 8 * (byte + 4 + length);
@@ -137,7 +141,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Finds the places behind gzip headers. */
+/* Finds the places after gzip headers. */
 static __global__ void __launch_bounds__(THREADS) find_members(gpu_compressed in, gpu_list found)
 {
     const uint32_t words = (in.find_end + 31) / 32, step = gridDim.x * THREADS;

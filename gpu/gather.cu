@@ -42,8 +42,8 @@ static __global__ void __launch_bounds__(THREADS)
         copy_bytes(batch + i.at + at, i.from + at, min(i.length - at, SLICE));
 }
 
-/* Returns the byte after the zlib header that starts at `byte`; 0 if the header is not good, or
- * asks for a dictionary. */
+/* Returns the number of the byte after the zlib header that starts at byte number `byte`.  Returns
+ * 0 if the header is not valid, or asks for a dictionary. */
 static __device__ uint32_t zlib_header_end(const gpu_compressed &in, uint32_t byte)
 {
     const uint32_t method = gpu_byte_at(in.words, byte), flags = gpu_byte_at(in.words, byte + 1);

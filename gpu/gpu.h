@@ -33,13 +33,13 @@ extern "C" {
 
 struct gpu_engine;
 
-/* What tests ask of an engine. An engine with all members 0 works as usual. */
+/* Settings for tests. With all members 0, the engine works as usual. */
 struct gpu_options {
-    /* The engine counts on at most this much free device memory, in bytes; 0: no limit. */
+    /* The engine assumes at most this much free device memory, in bytes; 0: no limit. */
     size_t memory;
     size_t shared; /* limit on a block's shared memory, bytes; 0: none */
     bool is_wrong; /* give wrong sequences */
-    bool fails;    /* fail the submission after the first `good_batches` ones */
+    bool fails;    /* fail all submissions after the first `good_batches` */
     long good_batches;
 };
 
@@ -55,13 +55,14 @@ struct gpu_segment {
     uint32_t start;      /* offset in the batch's input; a multiple of GPU_ALIGNMENT */
     uint32_t length;     /* bytes */
     uint32_t chunk;      /* number of the segment's first chunk; valid from gpu_submit on */
-    const uint8_t *from; /* where a GPU's memory has the bytes; NULL: they are in the input */
+    const uint8_t *from; /* the bytes, in a GPU's memory; NULL: the batch's input has them */
 };
 
-/* Segments of a batch start at multiples of this many bytes. Kernels load 16 bytes at a time. */
+/* Segments of a batch start at multiples of this many bytes, because kernels load 16 bytes at a
+ * time. */
 #define GPU_ALIGNMENT 16
 
-/* One batch. The engine owns the memory. Callers read the members above the line, and call
+/* One batch. The engine owns the memory. Callers read the members above the dashes, and call
  * functions for the rest. */
 struct gpu_batch {
     size_t capacity;        /* input bytes; a multiple of the engine's segment size */
@@ -73,20 +74,21 @@ struct gpu_batch {
     size_t used;    /* input bytes given to segments, with the gaps between them */
     struct gpu_segment *segments;
     struct lz_chunk *chunks; /* valid after gpu_collect: the chunks of all segments, in order */
-    unsigned chunk_room;     /* most chunks that fit; so also most segments */
+    unsigned chunk_room;     /* the most chunks, and so the most segments, that fit */
     unsigned chunk_count;    /* chunks given to segments */
-    void *device;            /* the engine's part */
+    void *device;            /* for the engine (engine.cu) */
 };
 
-/* Returns, without starting a device, the version of the CUDA toolkit that this program was built
- * with, and the newest version that the driver supports. They are 1000 times the major number and
- * 10 times the minor one, as CUDART_VERSION is; 0 if there is no toolkit or driver. */
+/* Sets *toolkit to the version of the CUDA toolkit that this program was built with, and *driver to
+ * the newest version that the driver supports. A version is 1000 times the major number plus 10
+ * times the minor one, as in CUDART_VERSION; 0: there is no toolkit or no driver. This function
+ * starts no device. */
 void gpu_versions(int *toolkit, int *driver);
 
 /* Returns the number of devices. If there are none, returns 0 with the reason in error. */
 int gpu_count(char error[GPU_ERROR_SIZE]);
 
-/* What --list-devices says about a device. */
+/* A description of a device, for --list-devices. */
 struct gpu_description {
     char error[GPU_ERROR_SIZE]; /* why the rest is not known; empty if it is */
     char name[128];
@@ -105,10 +107,14 @@ void gpu_describe(int device, struct gpu_description *d);
 int gpu_queues(const struct lz_level *level);
 
 /*
- * Starts visible device number `device`, 0 to gpu_count - 1, for matching at `level`. The engine
- * plans for up to `batches` batches (1 or more) of about `batch_size` bytes each (below 2 GiB), for
- * segments of `segment_size` bytes (any size that --blocksize allows). If the device has little
- * free memory, batches become smaller, then fewer. *options is copied.
+ * Starts visible device number `device`, 0 to gpu_count - 1, for matching at `level`.
+ *
+ *     segment_size  the most bytes of a segment: any size that --blocksize allows
+ *     batch_size    about the bytes of a batch, below 2 GiB
+ *     batches       the most batches that exist at a time, 1 or more
+ *     options       settings for tests, which are copied
+ *
+ * If the device has little free memory, batches become smaller, then fewer.
  *
  * This takes about 0.3 s, because creating a CUDA context is slow. If the device cannot be used,
  * returns NULL with a message in error.
@@ -117,11 +123,11 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
                             size_t batch_size, int batches, const struct gpu_options *options,
                             char error[GPU_ERROR_SIZE]);
 
-/* Frees the engine. Free its batches before. */
+/* Frees the engine. Free its batches first. */
 void gpu_close(struct gpu_engine *g);
 
-/* Returns the device's name; the text is valid until gpu_close. gpu_batches: the most batches that
- * the engine plans for, 1 or more. */
+/* gpu_name returns the device's name, which is valid until gpu_close. gpu_batches returns the most
+ * batches that the engine plans for, 1 or more. */
 const char *gpu_name(const struct gpu_engine *g);
 int gpu_batches(const struct gpu_engine *g);
 
@@ -134,8 +140,9 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b);
 /* Empties a batch that is not under way. */
 void gpu_batch_clear(struct gpu_batch *b);
 
-/* Whether one more segment of `len` bytes (1 to the engine's segment size) fits. A batch takes
- * `capacity` bytes, and as many chunks as `capacity` bytes of full-size segments have. */
+/* Whether one more segment of `len` bytes, 1 to the engine's segment size, fits. A batch has room
+ * for `capacity` bytes. It has room for as many chunks as full-size segments of `capacity` bytes
+ * have. */
 bool gpu_batch_fits(const struct gpu_batch *b, size_t len);
 
 /*
@@ -155,9 +162,9 @@ void gpu_batch_set_length(struct gpu_batch *b, unsigned index, size_t len);
 
 /* Tells the engine, before gpu_submit, that the bytes of segment `index` are at `from` in this
  * GPU's memory (gpu_find_memory). The caller then leaves the segment's place in the batch empty.
- * The GPU copies the bytes twice: to where the kernels read them, and, beside the kernels, to the
- * segment's place in the batch. The latter copy is complete after a successful gpu_collect. The
- * engine reads `from` until gpu_collect returns, or until gpu_submit returns false. */
+ * The GPU makes two copies of the bytes: one for the kernels, and one in the segment's place in the
+ * batch. The second copy runs beside the kernels, and is complete after a successful gpu_collect.
+ * The engine reads `from` until gpu_collect returns, or until gpu_submit returns false. */
 void gpu_batch_set_source(struct gpu_batch *b, unsigned index, const uint8_t *from);
 
 /* Returns, after gpu_collect, the LZ_CHUNKS(length) chunks of segment `index`. They are valid until
@@ -173,8 +180,8 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
 
 /* --- Copies from and to a GPU's memory -------------------------------------------------------- */
 
-/* Copies between a device's memory and host memory, or another device's. A copier has a CUDA stream
- * of its own, so its copies wait for no other work on the device. */
+/* A copier copies between a device's memory and host memory, or another device's. It has a CUDA
+ * stream of its own, so its copies wait for no other work on the device. */
 struct gpu_copier;
 
 /* Makes a copier. If the device cannot be used, returns NULL with a message in error. If the
@@ -204,16 +211,16 @@ struct gpu_memory {
     bool is_on_gpu; /* memory of a GPU, or managed memory: only CUDA copies reach it */
     int device;     /* number of the device, if is_on_gpu */
     void *host;     /* the host's address, if not is_on_gpu */
-    /* If is_on_gpu: the allocation that contains the memory, all of which is on the device.  If the
-     * driver does not tell, or tells a range in which memory of several devices may be, block_size
-     * is 0. */
+    /* If is_on_gpu: the allocation that contains the memory, all of which is on the device.
+     * block_size is 0 if the driver does not tell the allocation, or tells a range that may have
+     * memory of several devices. */
     const uint8_t *block;
     size_t block_size;
 };
 
-/* Finds out which memory p points to. In a process that has not initialized CUDA, it is host
- * memory. If the driver cannot tell, and in a build without CUDA, returns false with a message in
- * error. */
+/* Sets *m to a description of the memory at p. In a process that has not initialized CUDA, that is
+ * host memory. If the driver cannot tell, returns false with a message in error; a build without
+ * CUDA always does so. */
 bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_SIZE]);
 
 enum gpu_wait {
@@ -228,9 +235,10 @@ enum gpu_wait {
  * is done. goes_on(ctx) is called now and then; if it returns false, the wait ends with
  * GPU_WAIT_STOPPED. After GPU_WAIT_FAILED, error has a message.
  *
- * NULL is the legacy default stream. It stands for all blocking streams of one context: the
- * thread's current context, else the primary context of `device`, if that exists. If there is
- * neither, or no current context and `device` is -1, the function returns GPU_WAIT_DONE at once.
+ * NULL is the legacy default stream. It stands for all blocking streams of one context: the current
+ * context of the thread, or if the thread has none, the primary context of `device`. If neither
+ * exists, the function returns GPU_WAIT_DONE at once. If `device` is -1, there is no primary
+ * context.
  */
 enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ctx), void *ctx,
                               char error[GPU_ERROR_SIZE]);

@@ -8,11 +8,12 @@
 
 #include "gpu/inflating.cuh"
 
-/* About the most output of a piece, in bytes.  It matters where data compresses very well: with
- * more, a few teams decode for long; with less, there are more pieces. */
+/* The most output of a piece, in bytes; pieces may have somewhat more.  This matters only for data
+ * that compresses very well.  With a higher limit, a few teams decode for long while others are
+ * idle; with a lower one, there are more pieces. */
 #define PIECE_OUTPUT ((uint32_t)256 << 10)
 
-/* Returns how many bytes are known, at most GPU_WINDOW, after `length` bytes more. */
+/* Returns the sum of `known` and `length`, at most GPU_WINDOW. */
 static uint32_t add_known(uint32_t known, uint64_t length)
 {
     return known + length < GPU_WINDOW ? (uint32_t)(known + length) : GPU_WINDOW;
@@ -37,9 +38,9 @@ static uint32_t steps_of_piece(const struct gpu_inflate *g, const gpu_block &b, 
     return std::min(steps, most);
 }
 
-/* Adds the pieces of the unit of candidate number i, whose output goes to `to`.  Before the call,
- * *known is the bytes of output before the unit that belong to its member, at most GPU_WINDOW;
- * afterwards, it is the same for the place behind the unit. */
+/* Adds the pieces of the unit of candidate number i, whose output goes to `to`.  *known is the
+ * number of bytes of output before the unit that belong to its member, at most GPU_WINDOW.  The
+ * function adds the unit's own output to it. */
 static void add_pieces(const struct call *c, struct group *group, uint32_t i, uint64_t to,
                        uint32_t *known)
 {
@@ -136,8 +137,8 @@ bool gpu_fill_group(struct call *c, struct group *group, uint32_t first)
     return true;
 }
 
-/* Returns the checksum of consecutive output, or the sum of its parts: `sum` of the output before,
- * and `next` of the last `length` bytes. */
+/* Joins the checksums, or the sums (gpu_crc_join), of two consecutive runs of output: `sum` of the
+ * first, and `next` of the second, which has `length` bytes. */
 static uint32_t join(const struct call *c, uint32_t sum, uint32_t next, uint64_t length)
 {
     return c->batch.wrapping == GPU_MANY_ZLIB ? gpu_adler_join(sum, next, length)
@@ -192,8 +193,8 @@ static void sum_up_members(const struct call *c, const struct group *group)
 
         for (; i < m->parts; i++)
             sum = join(c, sum, g->parts[i].crc, g->parts[i].length);
-        /* A CRC is the complement of the sum.  If there is no output, there is no sum, and the CRC
-         * is 0. */
+        /* A CRC is the complement of the sum.  Without output, the CRC is 0, and there is no sum to
+         * complement. */
         m->crc = c->batch.wrapping == GPU_MANY_ZLIB || m->length == 0 ? sum : ~sum;
     }
 }

@@ -7,7 +7,7 @@
  *   units.cu     a batch of compressed bytes: its candidates, their units, the chain of units
  *   groups.cu    decodes the units of the chain, a group at a time
  *
- * pieces.cuh has the kernels and what they share.
+ * pieces.cuh has the kernels, and says what units, the chain, pieces, groups and chunks are.
  */
 #ifndef GZLZSS_GPU_INFLATING_CUH
 #define GZLZSS_GPU_INFLATING_CUH
@@ -25,20 +25,21 @@
 /* The most pieces of a group. */
 #define PIECES_MAX ((uint32_t)1 << 18)
 
-/* The most blocks of a batch that get an outline.  Others are cut into pieces by steps alone. */
+/* The most blocks of a batch that get an outline (gpu_outlined).  Other blocks are cut into pieces
+ * of equally many steps, whatever their output. */
 #define OUTLINED_MAX 16384u
 
-/* The most chunks of a group.  Each is the work of one block of threads.  This is two for each
+/* The most chunks of a group.  A block of threads works on each chunk.  This number is two for each
  * multiprocessor of an H100. */
 #define CHUNKS 264u
 
-/* The output that earlier groups have made of the current member. */
+/* Checksum and length of the output that earlier groups have made of the current member. */
 struct member {
     uint32_t crc;
     uint64_t length;
 };
 
-/* Events in `stream`.  The time between two of them is that of a kernel or a copy. */
+/* Events in `stream`, except JOIN.  The time between two of them is that of a kernel or a copy. */
 enum {
     BEFORE_COPY,
     AFTER_COPY,
@@ -50,8 +51,8 @@ enum {
     AFTER_WINDOWS,
     AFTER_RESOLVE,
     AFTER_SUM,
-    FORK, /* with JOIN: lets `side` begin after `stream`, and `stream` go on after `side` */
-    JOIN,
+    FORK, /* recorded in `stream`; `side` waits for it */
+    JOIN, /* recorded in `side`; `stream` waits for it */
     EVENTS
 };
 
@@ -63,7 +64,7 @@ struct gpu_inflate {
     uint32_t candidates_max, list_max, map_room;
     bool lacks_memory;         /* a CUDA call has failed because the device's memory is short */
     uint32_t piece_steps;      /* the most steps of a piece in this batch */
-    long calls;                /* CUDA calls so far; only tests count them */
+    long calls;                /* CUDA calls so far, counted only for tests */
     cudaStream_t stream, side; /* `side` is for kernels beside those in `stream` */
     cudaEvent_t events[EVENTS];
     struct gpu_inflate_times times;
@@ -95,10 +96,10 @@ struct gpu_inflate {
     struct gpu_inflate_steps *steps; /* NULL: the engine was not opened for steps */
 
     /* For many.cu: */
-    struct gpu_inflate_many *many; /* NULL until the first such call */
+    struct gpu_inflate_many *many; /* NULL until the first call of gpu_inflate_many */
 };
 
-/* Counters on the device. */
+/* Indexes of `counters`. */
 enum {
     FOUND,
     LISTED,
@@ -108,22 +109,23 @@ enum {
     COUNTERS
 };
 
-/* How far an input is decoded. */
+/* A call that decodes an input: how far it is, and its current batch. */
 struct call {
     struct gpu_inflate *g;
     uint64_t in_len;     /* bytes of the input */
     uint64_t position;   /* the bit of the input where the next unit starts */
     uint32_t known;      /* bytes before that unit in its member, at most GPU_WINDOW */
-    uint32_t next_known; /* `known` as it is after the group that was filled last */
+    uint32_t next_known; /* what `known` becomes after the group that was filled last */
     bool has_ended;
-    bool is_bgzf; /* members are taken to be those of BGZF: candidates only follow gzip headers */
+    bool is_bgzf; /* members are expected to be BGZF: candidates only follow gzip headers */
 
     /* The batch: */
     gpu_compressed batch;
     uint64_t batch_start; /* byte of the input where the batch starts */
     uint32_t count;       /* candidates */
     uint32_t chain;       /* units of the chain: units[which[0..chain)] */
-    /* Where the output of each unit of the chain goes.  NULL: one after the other. */
+    /* Where the output of each unit of the chain goes, in bytes from `out` of gpu_run_group on.
+     * NULL: the outputs follow each other. */
     const uint64_t *places;
 
     char *error;
@@ -148,7 +150,7 @@ template <typename T> static bool from_device(struct call *c, T *to, const T *fr
            gpu_is_good(c->g, cudaStreamSynchronize(c->g->stream), c->error);
 }
 
-/* Records the time of an event. */
+/* Records the event in c->g->stream, after everything queued before. */
 bool gpu_mark(struct call *c, int event);
 
 /* Adds the seconds between two events to *sum.  Both must have happened. */
@@ -173,26 +175,28 @@ enum gpu_inflate_result gpu_leave(const struct call *c, const char *why);
  * of *c.  Returns GPU_INFLATE_DONE or GPU_INFLATE_FAILED. */
 enum gpu_inflate_result gpu_open_call(struct call *c, struct gpu_inflate *g, char *error);
 
-/* Tells the program how far the call is.  Returns GPU_INFLATE_DONE if the call goes on. */
+/* Calls goes_on with the bytes of input and output so far.  Returns GPU_INFLATE_DONE if the call
+ * goes on. */
 enum gpu_inflate_result gpu_tell(struct call *c, gpu_inflate_goes_on *goes_on, void *ctx,
                                  uint64_t in, uint64_t out);
 
-/* Ends a call with this result.  Returns the result for the program. */
+/* Ends a call whose steps gave `result`.  Returns the result for the program: GPU_INFLATE_LEFT
+ * instead of GPU_INFLATE_FAILED if memory was short. */
 enum gpu_inflate_result gpu_close_call(struct call *c, enum gpu_inflate_result result);
 
-/* Whether the device's kernels can use this memory without a copy.  They cannot if the program
+/* Whether the device's kernels can use the memory at p without a copy.  They cannot if the program
  * allocated it in a context of its own. */
 bool gpu_is_in_reach(const struct gpu_inflate *g, const void *p);
 
 /* --- A batch ---------------------------------------------------------------------------------- */
 
-/* Bytes behind a batch that are loaded with it.  A unit that starts in the batch must end in it or
+/* Bytes after a batch that are loaded with it.  A unit that starts in the batch must end in it or
  * in these bytes.  steps.cu loads twice as many. */
 #define OVERLAP ((size_t)4 << 20)
 
-/* Prepares c->batch.  Its `len` bytes are on the device at `words`; the first is byte `start` of
- * the input.  Candidates are searched in the first `find_len` bytes, or in all if the input ends
- * with the batch. */
+/* Prepares c->batch, whose `len` bytes are on the device at `words`.  The first is byte `start` of
+ * the input.  Candidates are searched in the first `find_len` bytes, or in all bytes if the input
+ * ends with the batch. */
 bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len, size_t find_len);
 
 /* Finds the chain of units from c->position on; which[0..chain) become their numbers.  With
@@ -203,12 +207,12 @@ enum gpu_inflate_result gpu_find_chain(struct call *c);
 struct many_input {
     uint64_t to;    /* where its output goes, in bytes from `out` of gpu_run_group on */
     uint64_t room;  /* the most bytes of output */
-    uint32_t units; /* set by gpu_find_chains: units of its chain; 0: it is left to the CPU */
+    uint32_t units; /* units of its chain (gpu_find_chains); 0: the input is left to the CPU */
 };
 
-/* Finds the chain of each input in the batch, and joins the chains to one.  Sets places[] to where
- * the output of each unit goes.  `searches`: candidates are searched inside of the inputs, too.
- * GPU_INFLATE_LEFT: all inputs are left to the CPU. */
+/* Finds the chain of each input in the batch, and joins the chains into one.  Sets places[] to
+ * where the output of each unit goes.  If `searches` is true, candidates are also searched inside
+ * of the inputs.  GPU_INFLATE_LEFT means that all inputs are left to the CPU. */
 enum gpu_inflate_result gpu_find_chains(struct call *c, const gpu_input *inputs,
                                         struct many_input *many, uint32_t count, bool searches,
                                         uint64_t *places);
@@ -217,9 +221,9 @@ enum gpu_inflate_result gpu_find_chains(struct call *c, const gpu_input *inputs,
 
 /* The blocks of one member in a group. */
 struct member_part {
-    uint32_t pieces; /* number of the piece behind its last one */
-    uint32_t parts;  /* number of the gpu_crc_part behind its last one */
-    uint32_t end;    /* bit of the batch behind its last block; if `ends`, the end of that byte */
+    uint32_t pieces; /* number of the first piece after those of this part */
+    uint32_t parts;  /* number of the first gpu_crc_part after those of this part */
+    uint32_t end;    /* bit of the batch after its last block; rounded up to a byte if `ends` */
     uint32_t next;   /* bit where the next block starts, of this member or of the next */
     uint64_t length; /* bytes of output */
     bool ends;       /* the member ends here */
@@ -231,28 +235,29 @@ struct member_part {
 struct group {
     uint32_t pieces, parts;
     uint64_t length;
-    uint32_t first, units; /* which[first..first + units) of the chain */
+    uint32_t first, units; /* the group has which[first..first + units) of the chain */
     uint32_t members;      /* entries of g->member_parts */
 };
 
-/* Fills a group with units of the chain, from number `first` on.  False if the output of that unit
- * alone does not fit. */
+/* Fills a group with units of the chain, from number `first` on.  Returns false if the output of
+ * that unit alone does not fit. */
 bool gpu_fill_group(struct call *c, struct group *group, uint32_t first);
 
-/* Decodes the group to out[], which has room for group->length bytes; if c->places is not NULL, the
- * output of each unit goes to its place behind `out`.  Returns when all output is there.  Sets the
- * checksums of the group's member parts, and moves c->position and c->known to the group's end.
- * False, with a message, if the device fails. */
+/* Decodes the group to out[], which has room for group->length bytes.  If c->places is not NULL,
+ * the output of each unit goes to its place from `out` on instead.  Returns when all output is
+ * there.  Sets the checksums of the group's member parts, and moves c->position and c->known to the
+ * group's end.  Returns false, with a message, if the device fails. */
 bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out);
 
-/* Adds the next part of a member to what is known of the member's output. */
+/* Adds `part`, the next part of a member's output, to the member's checksum and length. */
 void gpu_add_part(const struct call *c, struct member *m, const struct member_part *part);
 
-/* Whether a member's output is that of its trailer, if there is one.  `last` is its last part. */
+/* Whether a member's checksum and length are those in its trailer; true if its format has no
+ * trailer.  `last` is the member's last part. */
 bool gpu_member_is_right(const struct call *c, const struct member *m,
                          const struct member_part *last);
 
-/* Whether no match of a decoded group reaches back before the start of its member. */
+/* Whether all of a decoded group is good: no match reaches back before the start of its member. */
 bool gpu_group_is_good(const struct call *c, const struct group *group);
 
 #endif

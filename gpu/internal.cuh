@@ -41,23 +41,24 @@ static_assert(LZ_CHUNK_SIZE == LZ_WINDOW_SIZE, "a chunk's history is the chunk b
  * kernel reads further; more only costs memory.
  *
  * After a segment's end, these bytes belong to another segment, or are undefined. No result depends
- * on them. They change only the hashes of the segment's last positions. No search starts there, as
- * fewer bytes are left than are hashed. No search reaches them either, since searches only go back.
+ * on them. They change only the hashes of the segment's last positions, where fewer bytes are left
+ * than a hash covers. No search starts at these positions. No search reaches them either, since
+ * searches only go back.
  */
 #define GPU_INPUT_PAD 4096
 
-/* Statically declared shared memory, in bytes, that a block keeps beside the dynamic shared memory
- * that shared_size allows. Raise it if a kernel that asks for all of shared_size declares more;
- * every byte here is one less for finders. */
+/* Bytes of a block's shared memory that are left for statically declared variables. Dynamic shared
+ * memory may take the rest (shared_size). Raise this number if a kernel that uses all of
+ * shared_size declares more; every byte here is one less for finders. */
 #define GPU_SHARED_STATIC 1024
 
 /* One chunk of a batch: an entry of the table that the host makes for the kernels. The table lists
  * a segment's chunks in order, one directly after another. */
 struct alignas(16) gpu_span {
     uint32_t start;   /* offset of its first byte in the input; a multiple of GPU_ALIGNMENT */
-    uint32_t end;     /* offset of its end; other segments may follow */
+    uint32_t end;     /* offset of its end */
     uint32_t history; /* bytes before `start` that matches may reach: 0 or LZ_WINDOW_SIZE */
-    /* Chunks of the group that starts here (lzss/optimal.h); 0: none starts. */
+    /* Chunks of the group (lzss/optimal.h) that starts with this chunk; 0: none starts. */
     uint32_t group;
 };
 
@@ -68,13 +69,14 @@ struct gpu_view {
     const struct gpu_span *spans; /* one for each chunk */
     uint32_t chunks;              /* chunks in the batch */
     uint32_t shared_size;         /* most dynamic shared memory of a block, bytes */
-    /* LZ_CHUNK_SIZE tags for each chunk; a finder may keep other numbers there before. */
+    /* LZ_CHUNK_SIZE tags for each chunk. Until a finder writes the tags, it may keep other numbers
+     * there. */
     uint16_t *tags;
     void *scratch; /* the finder's memory, scratch() bytes for each chunk */
     /* Space for `capacity` sequences. Chunks take their shares in no fixed order. */
     struct lz_sequence *sequences;
     uint32_t capacity;
-    uint32_t *used; /* sequences taken; 0 at the start */
+    uint32_t *used; /* sequences that chunks have asked space for; 0 at the start */
     struct gpu_result *results;
 };
 
@@ -86,9 +88,9 @@ static __device__ __forceinline__ gpu_span gpu_chunk_span(const gpu_view &v, uin
     return {span.x, span.y, span.z, span.w};
 }
 
-/* bytes_a_sequence of the levels' finders, most of whose matches have four bytes or more. With more
- * bytes for each sequence, a batch takes less device memory, but more chunks find no space, and the
- * CPU has to match their segments again. */
+/* The bytes_a_sequence (struct gpu_finder) of the levels' finders. Most of their matches have four
+ * bytes or more. A higher number takes less device memory, but then more chunks find no space for
+ * their sequences, and the CPU has to match their segments again. */
 #define GPU_BYTES_A_SEQUENCE 4
 
 /* A match finder on the GPU. gpu/NAME.cu defines the finder NAME as gpu_finder_NAME. */
@@ -104,9 +106,9 @@ struct gpu_finder {
      * batches' `find` kernels. */
     cudaError_t (*parse)(const gpu_view &v, const struct lz_level *level, cudaStream_t stream);
 
-    /* Input bytes for each sequence that a batch has space for; LZ_MIN_MATCH is always enough. If a
-     * batch has more sequences than that, some chunks get GPU_NO_ROOM. Their segments then fail the
-     * caller's check, and the CPU matches them. */
+    /* A batch has space for one sequence in this many input bytes. With LZ_MIN_MATCH, the space is
+     * always enough. With a higher number, some chunks may get GPU_NO_ROOM. Their segments then
+     * fail the caller's check, and the CPU matches them. */
     uint32_t bytes_a_sequence;
 };
 
@@ -114,9 +116,9 @@ struct gpu_finder {
  * Lets the blocks of a kernel have `size` bytes of dynamic shared memory; levels may ask for
  * different sizes. Returns an error if a block of this device cannot have that many.
  *
- * The limit is a property of the kernel on the device, shared by all threads and engines. So this
- * always sets it to the most that the device allows: an engine that needs less must not lower the
- * limit for another.
+ * The limit belongs to the kernel on the device: all threads and engines share it. So this function
+ * always sets it to the most that the device allows. Otherwise an engine that needs less would
+ * lower the limit for another.
  */
 template <typename Kernel>
 static inline cudaError_t gpu_allow_shared(Kernel *kernel, const gpu_view &v, size_t size)
@@ -129,7 +131,7 @@ static inline cudaError_t gpu_allow_shared(Kernel *kernel, const gpu_view &v, si
                                 (int)v.shared_size);
 }
 
-/* The same for a kernel whose blocks always have `size` bytes. */
+/* Like the function above, for a kernel whose blocks always have `size` bytes. */
 template <typename Kernel> static inline cudaError_t gpu_allow_shared(Kernel *kernel, size_t size)
 {
     if (size <= 48 << 10)

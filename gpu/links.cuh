@@ -2,9 +2,9 @@
  * links.cuh - hash chains on the GPU, the twin of lzss/links.h
  *
  * A link is the distance from a position to the nearest earlier position with the same hash. A
- * block makes the links of one chunk, a step of positions at a time (warp.cuh). To find them, it
- * enters the chunk's history into its table as well, but writes no links for it: the chunk before
- * owns those.
+ * block makes the links of one chunk, a step of positions at a time (warp.cuh). The block also
+ * enters the chunk's history into its table. But it writes no links for the history: these belong
+ * to the chunk before.
  *
  * A table has 2^LZ_CHAINS_HASH_BITS_FEW entries, 64 KiB. An H100 multiprocessor holds three blocks
  * with such tables, but only one with tables of 16 bits. Hashes of four and seven bytes have 16
@@ -18,9 +18,9 @@
 #include "gpu/warp.cuh"
 #include "lzss/chains.h"
 
-/* A link that leads nowhere: it is longer than the distance to any position in reach. In a table,
- * it marks an entry that was never written. Read as a position, it lies ahead of all others, so the
- * distance to it becomes a link that leads nowhere, too. */
+/* A link that leads nowhere: no position in reach is that far away. A table of positions has the
+ * same number in entries that were never written. This number is above all other positions, so
+ * make_links computes a distance out of range from it, and stores LINKS_NONE. */
 #define LINKS_NONE 0xffffu
 
 /* Bytes of dynamic shared memory that make_links needs. */
@@ -32,7 +32,7 @@ static_assert(LZ_CHAINS_HASH_BITS == LZ_CHAINS_HASH_BITS_FEW + 1, "halves");
 struct gpu_chunk {
     const uint32_t *data; /* the first byte of the history; 4-byte aligned */
     uint32_t history;     /* bytes of history; the chunk starts at this position */
-    uint32_t end;         /* the chunk ends here */
+    uint32_t end;         /* position where the chunk ends */
 };
 
 static __device__ __forceinline__ gpu_chunk gpu_chunk_at(const gpu_view &v, uint32_t index)
@@ -116,7 +116,7 @@ static __device__ __forceinline__ uint32_t link_at(const gpu_links &links, const
     return pos >= c.history ? links.own[pos - c.history] : links.before[pos];
 }
 
-/* The same links as one array in shared memory. */
+/* The links of the history, then those of the chunk, as one array in shared memory. */
 struct shared_links {
     const uint16_t *links;
 };

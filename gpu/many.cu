@@ -15,16 +15,16 @@
 /* The most inputs of a batch. */
 #define INPUTS_MAX 65536u
 
-/* If no input of a batch has more bytes than this, blocks inside of inputs are not searched, and
- * one warp counts all of an input.  With a higher limit, some warps work for long.  With a lower
- * one, more batches are searched although that takes longer than it saves. */
+/* If no input of a batch has more bytes than this, the search for blocks inside of inputs is left
+ * out, and one warp counts the output of all of an input.  With a higher limit, some warps work for
+ * long.  With a lower one, more batches are searched although that takes longer than it saves. */
 #define SEARCH_MIN ((uint32_t)32 << 10)
 
-/* The place of an input in the batch, and its source, are the same address modulo this. */
+/* The place of an input in the batch and its source have the same address modulo this number. */
 #define GATHER_ALIGNMENT 16u
 
-/* The first input begins at this byte of the batch or behind it, because gpu_input.start is 0 for
- * an input without a first block. */
+/* The first input begins at this byte of the batch or after it, because gpu_input.start is 0 for an
+ * input without a first block. */
 #define FIRST GATHER_ALIGNMENT
 
 struct gpu_inflate_many {
@@ -40,7 +40,7 @@ struct many_call {
     struct gpu_inflate_input *inputs; /* inputs[0..count) are in the batch */
     uint32_t count;
     uint8_t *out;         /* the lowest address to which an input's output goes */
-    struct member member; /* of the current input: its output so far */
+    struct member member; /* checksum and length of the current input's output so far */
     bool is_bad;          /* the current input's output is wrong */
     uint32_t current;     /* number of the input whose output is being compared */
     uint64_t made;        /* bytes of output of the call */
@@ -55,7 +55,8 @@ static bool take_many(struct gpu_inflate *g)
     g->many = m = (struct gpu_inflate_many *)calloc(1, sizeof(*m));
     if (m == NULL)
         return false;
-    /* Inputs take at most half of the room for candidates.  A search may fill the rest. */
+    /* The inputs' first blocks take at most half of the room for candidates.  A search may fill the
+     * rest. */
     m->inputs_max = std::min(g->candidates_max / 2, INPUTS_MAX);
     m->many = (struct many_input *)malloc(m->inputs_max * sizeof(*m->many));
     m->places = (uint64_t *)malloc((g->candidates_max + 1) * sizeof(*m->places));
@@ -98,7 +99,8 @@ static bool is_block_near(const struct gpu_inflate *g, struct known_block *known
     return known->is_near;
 }
 
-/* Gives an input its place in the batch, at `at` or behind.  Returns the byte behind it. */
+/* Gives an input its place in the batch, at byte `at` or after it.  Returns the number of the byte
+ * after the input. */
 static uint32_t place_input(gpu_input *to, const struct gpu_inflate_input *i, bool is_near,
                             uint32_t at)
 {
@@ -149,8 +151,8 @@ static bool load(struct many_call *w, uint32_t len, uint32_t longest)
     c->in_len = len;
     c->position = 0;
     c->known = 0;
-    /* A match that reaches too far back copies from this window, until it is found bad.  So clear
-     * the window: its bytes may be an earlier call's. */
+    /* A match that reaches too far back copies from this window before it is found bad.  So clear
+     * the window, which may have bytes of an earlier call. */
     if (!gpu_mark(c, BEFORE_COPY) ||
         !gpu_is_good(g, cudaMemsetAsync(g->windows, 0, GPU_WINDOW, g->stream), c->error))
         return false;
@@ -168,7 +170,8 @@ static bool load(struct many_call *w, uint32_t len, uint32_t longest)
            gpu_mark(c, AFTER_COPY) && from_device(c, m->inputs, m->inputs_device, w->count);
 }
 
-/* Moves w->current to the next input that has units in the chain, from w->current on. */
+/* Moves w->current to the first input, from w->current on, that has units in the chain.  Resets the
+ * checksum and length of the current input's output. */
 static void next_input(struct many_call *w)
 {
     const struct many_input *many = w->c.g->many->many;
@@ -179,8 +182,8 @@ static void next_input(struct many_call *w)
     w->is_bad = false;
 }
 
-/* Adds the group's output to its inputs' checksums and lengths.  Sets the results of inputs that
- * end in the group. */
+/* Adds the group's output to the checksums and lengths of its inputs.  Sets the results of inputs
+ * that end in the group. */
 static void compare_inputs(struct many_call *w, const struct group *group)
 {
     const struct gpu_inflate *g = w->c.g;

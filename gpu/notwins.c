@@ -1,8 +1,8 @@
 /*
  * notwins.c - empty GPU twins of the levels' match finders, for a build without CUDA
  *
- * They have a file of their own because a test that replaces none.c by an engine of its own still
- * needs them.
+ * The twins have a file of their own because a test that replaces none.c by an engine of its own
+ * still needs them.
  */
 #include "config.h"
 

@@ -1,10 +1,10 @@
 /*
  * optimal.cu - near-optimal parsing on the GPU (lzss/optimal.h defines what it finds)
  *
- * Each chunk's shortest path is sequential, from its last position to its first. All else is
- * parallel: the positions when matches are gathered, the lengths at one position of the path, and
- * always the chunks of a batch. Lists, links and counts take 1.4 MiB of device memory for each
- * chunk. The kernels run in this order:
+ * Each chunk's shortest path is computed sequentially, from its last position to its first. All
+ * other work is parallel: gathering matches at all positions, trying the lengths at one position of
+ * the path, and always the chunks of a batch. Lists, links and counts take 1.4 MiB of device memory
+ * for each chunk. The kernels run in this order:
  *
  * - link: makes the chains by 3, 4, 7 and 12 bytes (links.cuh).
  *
@@ -14,12 +14,12 @@
  *   first parse, and counts the symbols of its units.
  *
  * - For each pass: split (one warp for each group, in the block of the group's first chunk) joins
- *   units to blocks. Then path (one warp for each chunk) finds the shortest path, position by
+ *   units into blocks. Then path (one warp for each chunk) finds the shortest path, position by
  *   position from the end; the lanes share the lengths at a position. Then walk (one warp for each
  *   chunk) follows the path, and counts symbols; in the last pass, it writes tags instead.
  *
- * - compact: compact.cu. A run of one tag becomes one match, so adjacent matches at one distance
- *   are joined; counting joins them, too.
+ * - compact: see compact.cu. A run of one tag becomes one match, so adjacent matches at one
+ *   distance are joined; counting joins them, too.
  */
 #include "gpu/internal.cuh"
 #include "gpu/links.cuh"
@@ -38,9 +38,9 @@
 #define GATHER_BLOCKS 1
 #endif
 
-/* For the last RING positions that it visited, the path keeps the cost to the chunk's end. RING
- * must be at least LZ_MAX_MATCH + WARP, and a power of two: a position's place is its low bits. A
- * larger RING only takes more shared memory. */
+/* The path keeps the cost to the chunk's end for the last RING positions that it visited. RING must
+ * be at least LZ_MAX_MATCH + WARP, and a power of two: a position's place is its low bits. A larger
+ * RING only takes more shared memory. */
 #define RING 512
 
 /* A step has 16 bits: the length in the low LZ_STEP_BITS, above it the match's index in the
@@ -84,8 +84,8 @@ template <typename T> static __device__ __forceinline__ T warp_sum(T x)
     return x;
 }
 
-/* Link blocks of a chunk: two for the halves of the links by four and seven bytes, and one each for
- * those by three and twelve bytes. */
+/* Blocks of threads that make a chunk's links. Blocks 0 and 1 each make half of the links by four
+ * and seven bytes. Block 2 makes the links by three bytes, and block 3 those by twelve. */
 #define LINK_BLOCKS 4
 
 static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
@@ -233,13 +233,13 @@ static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
 
 /* --- Counting and writing a parse --- */
 
-/* A walk's counts, in shared memory. */
+/* How often a walk has each symbol in each unit of the chunk; in shared memory. */
 struct tally {
     uint32_t counts[UNITS][LZ_SYMBOLS];
 };
 
 /* The latest match, which an adjacent match at the same distance may extend. All lanes have the
- * same. */
+ * same values. */
 struct pending {
     uint32_t start, length, distance;
 };
@@ -272,7 +272,7 @@ static __device__ __forceinline__ void add_match(tally &t, pending &p, uint32_t 
 /* The symbols are divided among the lanes: a lane's i-th symbol is lane + 32 i. */
 #define SYMBOLS_A_LANE ((LZ_SYMBOLS + WARP - 1) / WARP)
 
-/* Returns the estimated size of a block to all lanes. */
+/* Returns the estimated size of a block with these counts, in 1/256 bits, to all lanes. */
 static __device__ uint64_t estimate(const uint32_t counts[SYMBOLS_A_LANE], uint32_t header_cost)
 {
     uint32_t litlens = 0, distances = 0, litlen, distance;
@@ -323,7 +323,7 @@ static __device__ void clear_tally(tally &t)
     __syncwarp();
 }
 
-/* Stores the counts and sizes of the units for the split of `pass`. */
+/* Stores the counts and sizes of the chunk's units, for split_groups in pass `pass`. */
 static __device__ void store_tally(struct optimal_scratch *s, const tally &t, uint32_t pass)
 {
     __syncwarp();
@@ -385,7 +385,8 @@ static __global__ void __launch_bounds__(WARP)
     struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
     const uint32_t least = lz_least_length(count_distinct(v, blockIdx.x), depth);
     pending p = {0, 0, 0};
-    /* The match in hand, packed, which the next position's may replace; pos is where it starts. */
+    /* The current match, packed, which starts at `pos`. The match at the next position may replace
+     * it. */
     uint32_t match = 0, pos = 0;
 
     clear_tally(t);
@@ -426,7 +427,7 @@ static __global__ void __launch_bounds__(WARP)
 
 /* --- Costs --- */
 
-/* Joins the units of a group to blocks, if this chunk starts a group. Stores a block's counts at
+/* Joins the units of a group into blocks, if this chunk starts a group. Stores a block's counts at
  * its first unit. */
 static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t pass)
 {
@@ -473,8 +474,8 @@ static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t
         store_counts(scratch[block / UNITS].blocks[block % UNITS], open);
 }
 
-/* The path's shared memory. The first three are costs of steps (lz_literal_step and so on), to_end
- * the ring of costs to the chunk's end. */
+/* The path's shared memory. literal, length and distance have the costs of steps (lz_literal_step
+ * and so on). to_end is the ring of costs to the chunk's end. */
 struct path_memory {
     uint32_t literal[256];
     uint32_t length[LZ_MAX_MATCH + 1];
@@ -510,7 +511,7 @@ static __device__ void make_costs(path_memory &m, const uint32_t *counts)
 /* --- The shortest path --- */
 
 /* Finds the steps of the 32 positions from `group` on. next: the cost from the first position after
- * them to the chunk's end. Returns the cost from `group`. */
+ * them to the chunk's end. Returns the cost from `group` to the chunk's end. */
 static __device__ uint32_t find_steps(path_memory &m, struct optimal_scratch *s, const uint8_t *in,
                                       uint32_t group, uint32_t size, uint32_t next)
 {
@@ -549,8 +550,8 @@ static __device__ uint32_t find_steps(path_memory &m, struct optimal_scratch *s,
                 }
             }
             best = min(best, warp_min(least));
-            /* The costs of lengths include the lengths themselves, so they differ: at most one lane
-             * has the least. */
+            /* The low bits of a cost are the length (LZ_STEP_LENGTH), so costs of different lengths
+             * differ: at most one lane has the least. */
             winner = __ballot_sync(ALL_LANES, least == best);
             if (winner != 0)
                 index = __shfl_sync(ALL_LANES, index, __ffs((int)winner) - 1);

@@ -2,9 +2,10 @@
  * resolve.cu - turns symbols into bytes on the GPU
  *
  * A symbol is a byte, or a name: the number of a byte in the window before the piece.  That window
- * is the end of the output of the pieces before, which has names itself, and so on back to the
- * group's start.  To find the windows one after another would take too long if there are many
- * pieces.  A chunk is a row of pieces.  A scan over the chunks finds the windows, in three steps:
+ * is the end of the output of earlier pieces, whose symbols may be names, too, back to the group's
+ * start.  With many pieces, it would take too long to find the windows one after another.  So the
+ * pieces are divided into chunks of consecutive pieces, and a scan over the chunks finds the
+ * windows, in three steps:
  *
  *   1. For each chunk, a block of threads goes through the chunk's pieces.  It does not know the
  *      window before the chunk.  So the window that it finds at the chunk's end consists of bytes,
@@ -31,8 +32,8 @@ template <typename T> static __device__ __forceinline__ T known_as(const T *wind
     return symbol < GPU_UNKNOWN ? (T)symbol : window[symbol - GPU_UNKNOWN];
 }
 
-/* Appends symbols[0..length) to a window, which loses as many entries at its start.  Looks names up
- * in the old window.  The symbols may have the type of bytes. */
+/* Appends symbols[0..length) to a window, and drops as many entries at its start.  Looks names up
+ * in the old window.  The symbols may also be bytes, of type uint8_t. */
 template <typename T, typename Symbol>
 static __device__ void move_window(T *window, const Symbol *symbols, uint32_t length)
 {

@@ -1,9 +1,9 @@
 /*
  * steps.cu - decompresses an input in steps (inflate.h)
  *
- * Threads of the host do these steps side by side.  Only one of them uses a buffer at a time.  The
- * thread that decodes uses the engine's streams.  Copies to input buffers have a stream, and copies
- * from output buffers another, so that they run beside the kernels.
+ * Three threads of the host may work side by side, each on buffers that no other thread uses
+ * (inflate.h).  The thread that decodes uses the engine's streams.  Copies to input buffers have a
+ * stream of their own, and so have copies from output buffers.  So copies run beside the kernels.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ void gpu_free_steps(struct gpu_inflate *g)
 
 /* --- Copies --- */
 
-/* Copies in that stream, and waits for it. */
+/* Copies `len` bytes in `stream`, and waits for the copy. */
 static bool copy(struct gpu_inflate *g, cudaStream_t stream, uint8_t *to, const uint8_t *from,
                  size_t len, char *error)
 {
@@ -150,7 +150,8 @@ enum gpu_inflate_result gpu_inflate_find(struct gpu_inflate *g, unsigned input, 
     c->error = error;
     s->next = c->chain = 0;
     s->chain_ends = GPU_INFLATE_DONE;
-    /* The last unit of the buffer before may end behind this one's batch: no unit starts here. */
+    /* The last unit of the buffer before may end after this buffer's batch.  Then no unit starts in
+     * this batch. */
     if (before >= g->batch && start + len < c->in_len)
         return GPU_INFLATE_DONE;
     if (!gpu_begin_batch(c, (uint32_t *)(s->inputs[input] + before), start + before, len - before,

@@ -4,8 +4,8 @@
  * A team of threads decodes a piece.  The map says where each thread's step starts, and where its
  * output goes, so that no thread waits for another.  The team decodes into a window in shared
  * memory, which has room for ROOM symbols.  It does not copy a match at once, as the symbols that
- * the match copies may not be there yet.  Instead each symbol of the match becomes a name of the
- * earlier one.  When the window is full, all names are followed at the same time.
+ * the match copies may not be there yet.  Instead, each symbol of the match becomes a name of the
+ * earlier symbol that it copies.  When the window is full, all names are followed at the same time.
  */
 #include "gpu/codes.cuh"
 #include "gpu/pieces.cuh"
@@ -14,8 +14,8 @@
 /* Threads of a team, each with a step at a time. */
 #define TEAM 256
 
-/* Symbols of a team's window.  The output of one step must fit: at most 64 matches, as each has two
- * bits or more, of up to 258 bytes. */
+/* Symbols of a team's window.  The window must hold the output of one step: at most 64 matches,
+ * since each takes two bits or more, of up to 258 bytes. */
 #define ROOM 16640u
 static_assert(ROOM >= GPU_STEP / 2 * DEFLATE_MAX_MATCH, "a step fits");
 
@@ -29,11 +29,12 @@ static_assert(NAME + ROOM <= GPU_UNKNOWN, "names are not unknown bytes");
 /* A match that a whole warp puts into the window, after the steps are decoded. */
 struct long_match {
     uint32_t at;
-    uint16_t length, distance; /* the distance less 1 */
+    uint16_t length, distance; /* the distance is stored less 1 */
 };
 
-/* Matches of this length or more go to the list, while it has room.  With a lower limit, lanes wait
- * less for each other; but short matches take longer this way. */
+/* LONG_MATCH: matches of this length or more go to the list.  LONG_MATCHES: entries of the list;
+ * when it is full, long matches are treated like short ones.  With a lower LONG_MATCH, lanes wait
+ * less for each other, but short matches take longer from the list. */
 #define LONG_MATCH 48u
 #define LONG_MATCHES 512u
 
@@ -52,9 +53,12 @@ struct team {
 };
 
 /* Returns the symbol that a match copies from place `source`, which is counted from the window's
- * start.  From the window, this is a name of the place.  From the part of the piece before the
- * window, it is the symbol in out[], which has the `made` symbols of that part.  From before the
- * piece, it is the name of an unknown byte. */
+ * start:
+ *
+ * - from the window: a name of the place;
+ * - from the part of the piece before the window: the symbol in out[], which has the `made` symbols
+ *   of that part;
+ * - from before the piece: the name of an unknown byte. */
 static __device__ __forceinline__ uint16_t name_of(int32_t source, const uint16_t *out,
                                                    uint32_t made)
 {
@@ -95,7 +99,7 @@ static __device__ void decode_step(team &m, const uint32_t *words, uint32_t star
         const int32_t from = (int32_t)at - (int32_t)distance;
 
         if (at > ROOM - length)
-            return; /* the map belongs to other data */
+            return; /* the map is wrong: it has another candidate's entries */
         if (length >= LONG_MATCH) {
             const uint32_t i = atomicAdd(&m.listed, 1u);
 
@@ -105,7 +109,7 @@ static __device__ void decode_step(team &m, const uint32_t *words, uint32_t star
                 continue;
             }
         }
-        /* The names of a match that overlaps itself are of places before the match only. */
+        /* If a match overlaps itself, all its names are of places before the match. */
         for (uint32_t i = 0, k = 0; i < length; i++) {
             m.window[at++] = name_of(from + (int32_t)k, out, made);
             if (++k == distance)
@@ -156,7 +160,7 @@ static __device__ void follow_names(team &m, uint16_t *out, uint32_t count)
 
             if (round > 0 && !is_name(symbol))
                 continue;
-            /* A name leads back, unless the map belongs to other data. */
+            /* A name leads back, unless the map is wrong. */
             for (; hops < HOPS && is_name(symbol) && symbol - NAME < at; hops++) {
                 at = symbol - NAME;
                 symbol = m.window[at];
@@ -181,8 +185,8 @@ static __device__ void follow_names(team &m, uint16_t *out, uint32_t count)
     }
 }
 
-/* Decodes a piece of codes to out[0..size).  Its tables are made.  False: the map belongs to other
- * data. */
+/* Decodes a piece of codes to out[0..size).  The caller has made the tables.  Returns false if the
+ * map is wrong: it has another candidate's entries. */
 static __device__ bool decode_codes(const gpu_compressed &in, team &m, const gpu_piece &p,
                                     const uint32_t *map, uint16_t *out, uint32_t size)
 {
@@ -199,7 +203,7 @@ static __device__ bool decode_codes(const gpu_compressed &in, team &m, const gpu
         __syncthreads();
         const uint32_t before = m.entries[0] >> GPU_MAP_BITS;
 
-        /* Find how many steps the window has room for: at least one. */
+        /* Find how many steps have an output that fits in the window: at least one. */
         while (low < high) {
             const uint32_t middle = (low + high + 1) / 2;
 

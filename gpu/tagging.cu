@@ -13,10 +13,11 @@
  *   (replace in warp.cuh).
  *
  * - walk: one warp for each chunk. Each lane compares eight bytes with its candidate's, unless a
- *   match from an earlier step covers its position. Then comes the greedy walk, group by group: the
- *   first lane at or after the walk's position that has a match wins, and if all eight bytes are
- *   equal, the whole warp extends the match, 128 bytes at a time. A group has two or three matches,
- *   which are taken one after another; but all lanes have the same state, so nothing diverges.
+ *   match from an earlier step covers its position. Then comes the greedy walk, group by group. The
+ *   walk takes the match of the first lane, at or after the walk's position, that has one. If all
+ *   eight bytes are equal, the whole warp extends the match, 128 bytes at a time. A group has two
+ *   or three matches, which are taken one after another; but all lanes have the same state, so
+ *   nothing diverges.
  *
  * Both kernels load the next step's data before they work on the current step, and so wait for
  * memory once for each step, not for each group.

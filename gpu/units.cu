@@ -17,22 +17,22 @@
  * more threads wait for each other. */
 #define LONG_UNIT ((size_t)40 << 10)
 
-/* The same for a batch that is so small that LONG_UNIT would leave most multiprocessors idle: then
- * each multiprocessor has TEAMS_EACH blocks of threads that count.  No unit of fewer bytes than
- * LONG_UNIT_MIN counts as long: most threads of a block would have no part of it. */
+/* In a small batch, LONG_UNIT would leave most multiprocessors idle.  The limit is then lower, so
+ * that each multiprocessor has TEAMS_EACH blocks of threads that count.  The limit is never below
+ * LONG_UNIT_MIN bytes: in a shorter unit, most threads of a block would have no part. */
 #define TEAMS_EACH 2
 #define LONG_UNIT_MIN ((size_t)4 << 10)
 
-/* Pieces that each team gets.  The steps of a piece follow from it, between PIECE_STEPS_MIN and
- * PIECE_STEPS_MAX.  With more pieces, more time goes into their tables and windows; with fewer,
- * some multiprocessors wait at the end. */
+/* Pieces for each team, which is a block of threads that decodes.  A piece's number of steps
+ * follows from this, between PIECE_STEPS_MIN and PIECE_STEPS_MAX.  With more pieces, more time goes
+ * into their tables and windows; with fewer, some multiprocessors wait at the end. */
 #define PIECES_EACH 4
 #define PIECE_STEPS_MIN 256u
 #define PIECE_STEPS_MAX 4096u
 
-/* Blocks with more output than this get an outline: the host copies some entries of their maps, and
- * cuts them so that pieces have at most about PIECE_OUTPUT.  With a lower limit, the host copies
- * outlines of ordinary blocks for nothing. */
+/* Blocks with more output than this get an outline.  The host copies an outline, which is some
+ * entries of a block's map, and cuts the block into pieces of at most about PIECE_OUTPUT.  With a
+ * lower limit, the host also copies outlines of ordinary blocks, which do not need them. */
 #define OUTLINE_MIN ((uint32_t)1 << 20)
 
 /* Blocks of threads that count on each multiprocessor; its shared memory has no room for more. */
@@ -124,12 +124,13 @@ enum gpu_inflate_result gpu_close_call(struct call *c, enum gpu_inflate_result r
 {
     if (result == GPU_INFLATE_DONE || result == GPU_INFLATE_STOPPED)
         return result;
-    /* Wait: kernels still queued would write to the caller's memory while the CPU does. */
+    /* Wait for the kernels that are still queued: they would write to the caller's memory while the
+     * CPU does. */
     gpu_drain(c->g);
     return c->g->lacks_memory ? GPU_INFLATE_LEFT : result;
 }
 
-/* Returns the compressed bytes from which on a unit counts as long, in a batch of `len` bytes. */
+/* Returns the limit for a batch of `len` bytes: units of more compressed bytes count as long. */
 static size_t long_unit(const struct gpu_inflate *g, size_t len)
 {
     const size_t share = len / (size_t)(TEAMS_EACH * g->multiprocessors);
@@ -162,8 +163,8 @@ bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len
 }
 
 /* Fills starts[0..count) with the batch's candidates, in ascending order.  The caller has put known
- * candidates into starts[0..known), the lowest first.  If `searches` is true, the device finds
- * more. */
+ * candidates into starts[0..known), the lowest first.  If `searches` is true, the device searches
+ * for more. */
 static enum gpu_inflate_result find_candidates(struct call *c, uint32_t known, bool searches)
 {
     struct gpu_inflate *g = c->g;
@@ -192,8 +193,8 @@ static enum gpu_inflate_result find_candidates(struct call *c, uint32_t known, b
     return GPU_INFLATE_DONE;
 }
 
-/* Queues the counting of the units which[0..which_count); of all if `which` is NULL.  *next: the
- * first of two counters on the device, which are 0. */
+/* Queues the counting of the units which[0..which_count), or of all units if `which` is NULL.
+ * `next` points to the first of two counters on the device, which are 0. */
 static bool count_units(struct call *c, const uint32_t *which, uint32_t which_count, uint32_t *next)
 {
     struct gpu_inflate *g = c->g;
@@ -220,7 +221,8 @@ static bool count_all(struct call *c)
     return true;
 }
 
-/* Leaves the input to the CPU, with a message that names the byte of that bit of the batch. */
+/* Leaves the input to the CPU.  The message gives the number of the input's byte that contains bit
+ * number `bit` of the batch. */
 static enum gpu_inflate_result leave_at(const struct call *c, uint32_t bit, const char *why)
 {
     snprintf(c->error, GPU_ERROR_SIZE, "byte %llu: %s",
@@ -228,8 +230,8 @@ static enum gpu_inflate_result leave_at(const struct call *c, uint32_t bit, cons
     return GPU_INFLATE_LEFT;
 }
 
-/* Returns the number of the candidate that starts at that bit, after candidate number i; 0 if there
- * is none. */
+/* Returns the number of the candidate that starts at bit number `bit`, if it comes after candidate
+ * number i; 0 if there is none. */
 static uint32_t candidate_at(const struct call *c, uint32_t i, uint32_t bit)
 {
     const uint32_t *const end = c->g->starts + c->count;
@@ -259,9 +261,9 @@ static enum gpu_inflate_result follow_chain(struct call *c)
     }
 }
 
-/* A false candidate, which is not in the chain, may have overwritten entries of its map.  These may
- * belong to the unit in which it lies, and to units behind that one, if they share its map.  Counts
- * these units again. */
+/* Counts units again whose map entries a false candidate may have overwritten.  A false candidate
+ * is one that is not in the chain.  It may overwrite entries of the unit in which it lies, and of
+ * units after that one, if they share its map. */
 static bool mend_map(struct call *c)
 {
     struct gpu_inflate *g = c->g;
@@ -270,7 +272,7 @@ static bool mend_map(struct call *c)
 
     for (uint32_t i = 0; i < c->count; i++) {
         if (k == c->chain || g->which[k] != i) {
-            /* Most false candidates prove false before they write. */
+            /* Most candidates are found to be false before any of their map entries is written. */
             if (g->units[i].reach == 0)
                 continue;
             uint32_t &end = wrong_ends[i % GPU_MAPS];
@@ -357,10 +359,10 @@ enum gpu_inflate_result gpu_find_chain(struct call *c)
 
 /* --- Many inputs ------------------------------------------------------------------------------ */
 
-/* Follows the chain of one of many inputs, from candidate number i on.  Appends its units to the
- * joint chain, with their places from `place` on.  Returns the number of units.  Returns 0, and
- * leaves the input to the CPU, unless the chain ends exactly at bit `end` and makes at most `room`
- * bytes of output. */
+/* Follows the chain of one of many inputs, from candidate number i on.  The chain must end exactly
+ * at bit number `end`, and make at most `room` bytes of output.  If it does, appends its units to
+ * the joint chain, with their places from `place` on, and returns their number.  Otherwise returns
+ * 0: the input is left to the CPU. */
 static uint32_t follow_input(struct call *c, uint32_t i, uint32_t end, uint64_t room,
                              uint64_t place, uint64_t *places)
 {

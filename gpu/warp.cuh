@@ -1,10 +1,10 @@
 /*
  * warp.cuh - building blocks of the match finders' kernels, for one warp or a few
  *
- * Loads of four bytes at any address, and hash tables in shared memory that a few warps fill.
- * Filling a table is sequential by nature: each position must see the positions before it.
- * `replace` makes it fast by entering many positions at a time. It relies on the hardware: a warp's
- * accesses to shared memory take effect in program order.
+ * This file has loads of four bytes at any address, and hash tables in shared memory that a few
+ * warps fill. Filling a table is sequential by nature: each position must see the positions before
+ * it. `replace` makes it fast by entering many positions at a time. It relies on the hardware: a
+ * warp's accesses to shared memory take effect in program order.
  */
 #ifndef GZLZSS_GPU_WARP_CUH
 #define GZLZSS_GPU_WARP_CUH
@@ -50,10 +50,10 @@ static __device__ __forceinline__ uint32_t common_bytes(uint32_t a, uint32_t b)
 /* A block enters positions into a table one step at a time. In a step, each warp has GROUPS groups
  * of 32 consecutive positions, and each lane has one position of each group.
  *
- * More groups keep more loads and table accesses in flight, but take more registers. More warps
- * overlap the work beside the table, but the turns at the table take longer. Four warps were
- * fastest: one takes 1.3 times as long, and two and eight are no better (H100). STEP must divide
- * LZ_WINDOW_SIZE, and two steps must fit into GPU_INPUT_PAD. */
+ * More groups keep more loads and table accesses in flight, but take more registers. With more
+ * warps, more of the work beside the table overlaps, but their turns at the table take longer. Four
+ * warps were fastest: one takes 1.3 times as long, and two and eight are no better (H100). STEP
+ * must divide LZ_WINDOW_SIZE, and two steps must fit into GPU_INPUT_PAD. */
 #define GROUPS 8
 #define WARP_STEP (GROUPS * WARP)
 #define TABLE_WARPS 4
@@ -72,9 +72,10 @@ static __device__ __forceinline__ uint32_t place_in_step(void)
     return threadIdx.x / WARP * WARP_STEP + threadIdx.x % WARP;
 }
 
-/* Marks of a warp, a power of two. 32 random entries all have different marks in three of five
- * groups, and 16 in nine of ten. With fewer marks, the slow __match_any_sync runs more often; with
- * more, a block needs more shared memory: one byte for each mark and warp. */
+/* Marks of a warp, a power of two. If a group has 32 random entries, all their marks differ in
+ * three of five groups; with 16 entries, in nine of ten. With fewer marks, the slow
+ * __match_any_sync runs more often; with more, a block needs more shared memory: one byte for each
+ * mark and warp. */
 #define MARKS 1024
 
 static_assert(MARKS >= WARP && (MARKS & (MARKS - 1)) == 0, "low bits");
@@ -114,8 +115,8 @@ static __device__ __forceinline__ void lanes_with_same(const uint32_t (&entry)[G
         same[g] =
             __all_sync(ALL_LANES, is_alone[g]) ? 1u << lane : __match_any_sync(ALL_LANES, entry[g]);
 #else
-    /* On these GPUs a block has 64 KiB at most. A table may take all of that, so there is no space
-     * for marks. */
+    /* On these GPUs, a block has at most 64 KiB of shared memory. A table may take all of it, so
+     * there is no space for marks. */
 #pragma unroll
     for (int g = 0; g < GROUPS; g++)
         same[g] = __match_any_sync(ALL_LANES, entry[g]);
@@ -133,10 +134,10 @@ static __device__ __forceinline__ void lanes_with_same(const uint32_t (&entry)[G
  * holds the highest position that was entered there. If entry[g] is NO_ENTRY, the position is not
  * entered, and before[g] is undefined.
  *
- * A warp's accesses to shared memory take effect in order. So each group's reads come before its
- * writes, and these before the next group's reads, without waiting for any answer in between. That
- * is why a warp has several groups. Warps take turns at the table, and do everything else side by
- * side. That is why a block has several warps.
+ * A warp's accesses to shared memory take effect in order. So each group reads before it writes,
+ * and writes before the next group reads, although the warp does not wait for any result in
+ * between. That is why a warp has several groups. Warps take turns at the table, and do everything
+ * else side by side. That is why a block has several warps.
  */
 static __device__ __forceinline__ void replace(uint16_t *table, const uint32_t (&entry)[GROUPS],
                                                uint32_t pos, uint32_t (&before)[GROUPS])
@@ -176,7 +177,7 @@ template <unsigned BYTES> struct step_bytes {
     static const unsigned WORDS = (BYTES + 3) / 4 + 1;
     uint32_t words[GROUPS][WORDS];
 
-    /* Loads the words at this thread's positions; pos is as for replace. */
+    /* Loads the words at this thread's positions. pos: the thread's position in its first group. */
     __device__ __forceinline__ void load(const uint32_t *data, uint32_t pos)
     {
 #pragma unroll

@@ -15,33 +15,36 @@
 #include "gpu/inflating.cuh"
 #include "gpu/internal.cuh"
 
-/* Compressed bytes of a batch.  With fewer, and large blocks, a batch has too few blocks for all
- * multiprocessors; more take more memory. */
+/* Compressed bytes of a batch.  With fewer bytes, data in large blocks gives a batch too few blocks
+ * for all multiprocessors.  More bytes take more memory. */
 #define BATCH ((size_t)128 << 20)
 
-/* A batch has room for one candidate in this many bytes.  Data with shorter blocks is left to the
- * CPU. */
+/* There is room for one candidate for this many bytes of a batch.  Data with shorter blocks is left
+ * to the CPU. */
 #define CANDIDATE_BYTES 1024
 
-/* A batch has room for one place in this many bytes at which find.cu must read a whole header. */
+/* The list of places where find.cu must read a whole header has one entry for this many bytes of a
+ * batch. */
 #define LIST_BYTES 32
 
-/* The most output of a group, in bytes.  Each takes a symbol of two bytes on the device. */
+/* The most output of a group, in bytes.  For each byte, the device has a symbol of two bytes. */
 #define SYMBOLS ((size_t)512 << 20)
 
-/* The same for an engine that works in steps.  With less, groups keep the device less busy; with
- * more, the first output comes later. */
+/* The most output of a group in an engine that works in steps.  With less, groups keep the device
+ * less busy; with more, the first output comes later. */
 #define SYMBOLS_IN_STEPS ((size_t)192 << 20)
 
-/* Entries for the outlines of a batch: one for GPU_OUTLINE_STEPS steps, and one more a block. */
+/* Entries for the outlines of a batch: one for every GPU_OUTLINE_STEPS steps, and one more for each
+ * block. */
 #define OUTLINE_ROOM(map_room) ((map_room) / GPU_OUTLINE_STEPS + OUTLINED_MAX)
 
-/* Why kernels cannot write to the caller's memory. */
+/* The message if kernels cannot write to the caller's memory. */
 #define OUT_OF_REACH "its output is in another context"
 
 /* --- Opening ---------------------------------------------------------------------------------- */
 
-/* Allocates an array of `count` on the device, and another on the host if `host` is not NULL. */
+/* Allocates an array of `count` elements on the device, and another on the host if `host` is not
+ * NULL. */
 template <typename T> static bool take(T **device, T **host, size_t count)
 {
     if (cudaMalloc(device, count * sizeof(T)) != cudaSuccess)
@@ -197,8 +200,8 @@ static enum gpu_inflate_result begin(struct whole *w)
         return gpu_leave(c, "it is empty");
     start.words = header;
     start.bits = (uint32_t)(8 * len);
-    /* A match that reaches too far back copies from this window, until it is found bad.  So clear
-     * the window: its bytes may be an earlier call's. */
+    /* A match that reaches too far back copies from this window before it is found bad.  So clear
+     * the window, which may have bytes of an earlier call. */
     if (!gpu_is_good(c->g, cudaMemsetAsync(c->g->windows, 0, GPU_WINDOW, c->g->stream), c->error) ||
         !from_device(c, (uint8_t *)header, w->in, len))
         return GPU_INFLATE_FAILED;
@@ -227,8 +230,8 @@ static enum gpu_inflate_result find_batch(struct whole *w)
     return result;
 }
 
-/* Adds the group's output to the members' CRCs and lengths.  Compares these with the trailers of
- * members that end in the group. */
+/* Adds the group's output to the CRCs and lengths of its members.  Compares these with the trailers
+ * of members that end in the group. */
 static bool compare_members(struct whole *w, const struct group *group)
 {
     for (uint32_t i = 0; i < group->members; i++) {
@@ -316,7 +319,7 @@ static enum gpu_inflate_result count_all(struct whole *w, uint64_t *size, uint64
     return result;
 }
 
-/* Ends a call with this result.  Returns the result for the caller. */
+/* Ends a call whose steps gave `result`.  Returns the result for the caller. */
 static enum gpu_inflate_result close(struct whole *w, enum gpu_inflate_result result)
 {
     result = gpu_close_call(&w->c, result);

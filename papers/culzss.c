@@ -30,9 +30,9 @@
  * - The window is empty at a packet's start. The authors' code fills it with blanks first, but a
  *   DEFLATE match cannot reach before a file's first byte.
  *
- * - The GPU does the walk, with one warp for each packet. In the paper, the CPU does it. For that,
- *   the matches of all positions would have to be copied to the CPU, twice as many bytes as the
- *   input has.
+ * - The GPU does the walk, with one warp for each packet. In the paper, the CPU does the walk. For
+ *   that, the matches of all positions must be copied to the CPU: twice as many bytes as the input
+ *   has.
  */
 #include "config.h"
 

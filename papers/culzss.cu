@@ -6,7 +6,7 @@
  * - longest: one block for each TILE positions of a chunk. The block first copies the bytes of
  *   these positions and of their windows into shared memory. Each thread then goes through the
  *   window of its position. At each place, it reads one new byte and shifts it into a word with the
- *   bytes read before. Only if three bytes are equal does it compare more.
+ *   bytes read before. It compares more bytes only if three are equal.
  *
  * - walk: selects matches, with one warp for each packet.
  */

@@ -15,13 +15,13 @@ enum { DKLZSS_WINDOW, DKLZSS_LOOKAHEAD, DKLZSS_CHUNK };
 #define DKLZSS_PACKET_MIN 512
 #define DKLZSS_PACKET_MAX 16384
 
-/* The greatest length of a match: half a packet, since a match repeats only bytes before it in the
- * packet. */
+/* The greatest length of a match: half of the largest packet, since a match repeats only earlier
+ * bytes of its packet. */
 #define DKLZSS_LENGTH_MAX (DKLZSS_PACKET_MAX / 2)
 
 /*
- * Algorithm 1: computes entry known + 1 of a failure table that has the entries 1 to `known`. Entry
- * n is at table[n * stride].
+ * Algorithm 1 of the paper: computes entry known + 1 of a failure table that has the entries 1 to
+ * `known`. Entry n is at table[n * stride].
  *
  * Entry n belongs to the pattern's first n bytes. It is the length of the longest string, shorter
  * than n, that is both a prefix and a suffix of these bytes.

@@ -22,8 +22,8 @@
  * - For the next run, the lanes read the entries again. A lane whose entry has changed loads the
  *   bytes at its new candidate.
  *
- * A window takes one run for each match in it, of which there are two or three, and one more
- * whenever two stops share an entry. The candidates' bytes are loaded while the warp works on the
+ * A window takes one run for each of its matches, usually two or three, and one more run whenever
+ * two of its stops share an entry. The candidates' bytes are loaded while the warp works on the
  * window before, so the warp waits for them at most once for each window.
  */
 #ifndef GZLZSS_PAPERS_GLZSS_CUH
@@ -54,9 +54,9 @@ struct glzss_packet {
     uint32_t bits;
 };
 
-/* The number of marks, words of shared memory after the table; a power of two. With fewer, stops
- * with different entries share a mark more often, so runs are shorter. With more, fewer packets fit
- * on the device at a time. */
+/* The number of marks (glzss_clashes): words of shared memory after the table. A power of two. With
+ * fewer, stops with different entries share a mark more often, so runs are shorter. With more,
+ * fewer packets fit on the device at a time. */
 #define GLZSS_MARKS 1024
 
 /* The three aligned words that contain the eight bytes at a position. Words that are loaded a
@@ -81,8 +81,9 @@ static __device__ __forceinline__ glzss_bytes glzss_join(glzss_words words, uint
     return {__funnelshift_r(words.a, words.b, at * 8), __funnelshift_r(words.b, words.c, at * 8)};
 }
 
-/* A lane's position in a window: the bytes there, the entry for its hash, the candidate in that
- * entry, and the words at the candidate. */
+/* A lane's position in a window. here: the bytes at that position. hash: the number of their entry
+ * in the table. pre: the candidate, which is the position in that entry. there: the words at the
+ * candidate. */
 struct glzss_stop {
     glzss_bytes here;
     uint32_t hash, pre;
@@ -132,7 +133,7 @@ static __device__ __forceinline__ uint32_t glzss_extend(const uint32_t *data, ui
  * that then finds a lower number shares the mark with a lower lane. Different entries may have the
  * same mark, so lanes without a shared entry may be returned, too.
  *
- * `number` is the lane's number for this. It must differ between lanes, and be lower than all
+ * `number` is the number that this lane writes. It must differ between lanes, and be lower than all
  * numbers of earlier calls, which are still in the marks. Otherwise a run's first lane might seem
  * to share its entry, and the walk would not advance.
  */
@@ -159,8 +160,8 @@ static __device__ __forceinline__ uint32_t glzss_clashes(const glzss_packet &pac
 
 /* For glzss-tagging: enters the stops inside a match, except the first, and then the position four
  * bytes after the last stop's candidate. pre: the match's candidate. after: bytes 4 to 7 at the
- * candidate. number: as for glzss_clashes; for a long match it is used several times, which does no
- * harm here. */
+ * candidate. number: as for glzss_clashes. For a long match, several calls of glzss_clashes have
+ * the same number. Lanes may then seem to share an entry, which costs only time here. */
 static __device__ __forceinline__ void glzss_enter_match(const glzss_packet &packet, uint32_t at,
                                                          uint32_t length, uint32_t pre,
                                                          uint32_t after, uint32_t number)
@@ -176,8 +177,8 @@ static __device__ __forceinline__ void glzss_enter_match(const glzss_packet &pac
         const uint32_t hash = glzss_hash(bytes, packet.bits);
         uint32_t same = 1u << lane;
 
-        /* If several steps share an entry, the last one must stay. __match_any_sync finds these,
-         * but is slow: glzss_clashes finds out in a tenth of the time whether there are any. */
+        /* If several steps share an entry, the last one must stay. __match_any_sync finds such
+         * steps, but is slow. glzss_clashes tells in a tenth of the time whether there are any. */
         if (first < last) {
             const uint32_t steps = __ballot_sync(ALL_LANES, has);
 
@@ -287,15 +288,14 @@ static __device__ __forceinline__ uint32_t glzss_double_packet(const gpu_view &v
     const gpu_span span = gpu_chunk_span(v, c);
     uint32_t size = span.end - span.start;
 
-    /* Find the chunk that starts the segment of chunk c: the nearest one, back from c, without
-     * history. */
+    /* Find the chunk that starts the segment of chunk c: it is c, or the nearest chunk before c,
+     * that has no history. */
     for (uint32_t back = 0;; back += WARP) {
         const bool is_first = back + lane <= c && gpu_chunk_span(v, c - back - lane).history == 0;
         const uint32_t starts = __ballot_sync(ALL_LANES, is_first);
 
         if (starts != 0) {
-            /* Packets start at even chunks of a segment. WARP is even, so `back` does not
-             * matter. */
+            /* Packets start at even chunks of a segment. `back` is always even, because WARP is. */
             if (((uint32_t)__ffs((int)starts) - 1) % 2 != 0)
                 return 0;
             break;
@@ -310,8 +310,8 @@ static __device__ __forceinline__ uint32_t glzss_double_packet(const gpu_view &v
     return size;
 }
 
-/* Stores the tags of one packet. A block is one warp. `table` has space for 2^bits entries and the
- * marks. If packets have two chunks, only every other block has a packet. */
+/* Stores the tags of one packet. A block of threads is one warp. `table` has space for 2^bits
+ * entries and the marks. If packets have two chunks, only every other block has a packet. */
 template <bool TAGGING>
 static __device__ __forceinline__ void glzss_tag(const gpu_view &v, uint4 *table, uint32_t bits,
                                                  uint32_t packet)

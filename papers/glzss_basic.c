@@ -25,9 +25,10 @@
  *   a match may reach back to the start of its chunk; DEFLATE does not allow that. With this limit,
  *   matches cover 87.8 % of the bytes.
  *
- * - A match ends with the chunk of this program, 32 KiB, so the middle of a packet of 64 KiB cuts
- *   the match there; about half of the packets have one. There are no stops in the last three bytes
- *   of a chunk or packet; Algorithm 1 does not say which bytes it reads there.
+ * - A match ends at the latest with this program's chunk of 32 KiB. So a match across the middle of
+ *   a packet of 64 KiB is cut there; about half of the packets have such a match. There are no
+ *   stops in the last three bytes of a chunk or packet; Algorithm 1 does not say which bytes it
+ *   reads there.
  *
  * - The paper names no hash function. This one is level 1's (lzss/hashes.h).
  *

@@ -43,8 +43,8 @@ static inline uint16_t *glzss_entry(const struct glzss_packet *packet, uint32_t 
     return &packet->table[glzss_hash(load32(packet->bytes + at), packet->bits)];
 }
 
-/* For glzss-tagging: enters the positions that it adds to those of GLZSS-basic, after the stop
- * `at`. pre: the stop's candidate. length: the length of its match; 0: none. */
+/* For glzss-tagging: enters positions into the table that GLZSS-basic does not enter, after the
+ * stop `at`. pre: the stop's candidate. length: the length of its match; 0: none. */
 static inline void glzss_enter_more(const struct glzss_packet *packet, uint32_t at, uint32_t pre,
                                     uint32_t length)
 {
@@ -94,9 +94,9 @@ static inline struct lz_sequence *glzss_walk(const struct glzss_packet *packet, 
 
 /*
  * A finder's `find`. A packet may have two chunks, and a call may begin with the second. Then this
- * first walks through the first chunk, only to fill the table: its sequences are written where
- * those of the second chunk will overwrite them. If the call before ended with the first chunk
- * (goes_on), the table is filled already.
+ * function first walks through the first chunk, only to fill the table: it writes the sequences of
+ * the first chunk where those of the second will overwrite them. If the call before ended with the
+ * first chunk (goes_on), the table is filled already.
  */
 static inline void glzss_find(const struct lz_matcher *m, const struct lz_level *level,
                               const uint8_t *in, size_t len, bool is_tagging)

@@ -32,9 +32,9 @@
  * Differences from the paper, and their reasons:
  *
  * - DEFLATE replaces the paper's coding, and the CPU does it. In the paper, one kernel matches,
- *   selects and encodes; here, it writes tags instead of codes. The paper's prefix sum within a
- *   chunk counts only runs of tags here (gpu/compact.cu). In place of the paper's prefix sum over
- *   all chunks, an atomic addition gives each chunk its space, in any order.
+ *   selects and encodes; here, it writes tags instead of codes. A prefix sum within a chunk then
+ *   only counts runs of tags (gpu/compact.cu). In place of the paper's prefix sum over all chunks,
+ *   an atomic addition gives each chunk its space, in any order.
  *
  * - A match has at least three symbols of one byte, or at least two symbols of two bytes. The
  *   authors' code has two and one, but DEFLATE has no matches of two bytes. In the paper's coding,
@@ -42,8 +42,8 @@
  *
  * - The paper knows the type of its data, which gives the width of symbols; it compares the ratios
  *   of successive data fields to see whether wide symbols pay. This program does not know the type
- *   of a file's data. So `auto` matches the first 2 KiB of every 32 KiB with each width, and takes
- *   the width with the smallest size in the paper's coding for that of the type.
+ *   of a file's data. So for every 32 KiB, `auto` matches the first 2 KiB with each width, and
+ *   takes the width with the smallest size in the paper's coding as the type's width.
  *
  * - A packet may have up to 32 KiB. In the paper, it has at most 16 KiB, so that its arrays fit in
  *   shared memory.
@@ -112,7 +112,7 @@ static inline struct paper_match match_at(const struct gpulz_packet *p, uint32_t
 struct gpulz_output {
     struct lz_sequence *sequences; /* where the next sequence goes; NULL: only count */
     struct lz_pending pending;
-    uint32_t literals, matches; /* how many, in the paper's coding */
+    uint32_t literals, matches; /* numbers of literals and matches in the paper's coding */
 };
 
 /* Walks through a packet that starts at byte `start` of its chunk. */

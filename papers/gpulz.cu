@@ -9,9 +9,9 @@
  *   takes one position at a time. It goes through the window, and compares the symbol at each place
  *   with the one that would continue its run. All lanes take the same steps, whatever the data. The
  *   32 positions of a warp are a "group". Each warp then finds where a walk from each position of
- *   its group leaves the group, by doubling: at first, each lane knows one step of the walk from
- *   its position. It asks the lane where that step ends for that lane's step, and so knows two
- *   steps; next time four, and so on.
+ *   its group leaves the group, by doubling. At first, each lane knows one step of the walk from
+ *   its position. In each round, a lane asks the lane at the end of its steps for the steps from
+ *   there. So it knows two steps after the first round, then four, and so on.
  *
  * - Walk: one thread goes from group to group. In each, it looks up where the walk from its
  *   position leaves the group.
@@ -75,8 +75,8 @@ struct alignas(16) block_memory {
  * of equally long ones, the farther one.
  *
  * Between two tests, a run may go past the packet's end, by fewer than STRIDE symbols. The next
- * test then ends the search, and no other run can get as long before. A match that is too long in
- * this way does no harm, because the walk ends at the packet's end anyway.
+ * test then ends the search. Before that test, no other run can become as long. A match that is too
+ * long in this way does no harm, because the walk ends at the packet's end anyway.
  */
 template <typename Symbol>
 static __device__ __forceinline__ uint32_t find_match(const Symbol *x, uint32_t reach,

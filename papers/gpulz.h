@@ -39,16 +39,17 @@ BOTH_INLINE uint32_t gpulz_least(uint32_t width)
     return (LZ_MIN_MATCH + width - 1) / width;
 }
 
-/* Returns the size in the paper's coding, in bits. A literal is a flag and a symbol; a match is a
- * flag, a length and a distance. */
+/* Returns the size of so many literals and matches in the paper's coding, in bits. A literal is a
+ * flag and a symbol; a match is a flag, a length and a distance. */
 BOTH_INLINE uint32_t gpulz_bits(uint32_t literals, uint32_t matches, uint32_t width)
 {
     return literals * (1 + 8 * width) + matches * (1 + 8 + 8);
 }
 
-/* Chooses the width for a chunk. bits1, bits2 and bits4: the size in bits of its sample of `size`
- * bytes, coded in symbols of one, two and four bytes. Returns the width with the fewest bits, and
- * of equal ones the widest; but returns one byte if the sample's compression ratio is below 1.5. */
+/* Chooses the width of a chunk's symbols. bits1, bits2 and bits4: the size in bits of the chunk's
+ * sample of `size` bytes, coded in symbols of one, two and four bytes. Returns the width with the
+ * fewest bits, and of equal ones the widest. But if neither two nor four bytes give the sample a
+ * compression ratio of at least 1.5, returns one byte. */
 BOTH_INLINE uint32_t gpulz_choose(uint32_t size, uint32_t bits1, uint32_t bits2, uint32_t bits4)
 {
     const uint32_t wide = bits4 <= bits2 ? bits4 : bits2;

@@ -43,7 +43,7 @@
  *   chunk's start, the table is filled with every third position of the 32 KiB before, in the way
  *   that LZ4 enters a dictionary, and not with the positions that a walk would have visited there.
  *
- * - LZ4 enters a chunk's first byte and goes on; this method also looks it up.
+ * - LZ4 enters a chunk's first position without a search; this method also searches there.
  *
  * - The code in the dissertation's appendix hashes three bytes by MurmurHash3, enters every
  *   position, keeps several positions for each hash, and takes the longest match. That is the
@@ -95,9 +95,9 @@ static void fill_table(const struct lz4_walk *w, uint32_t begin)
  * Walks along the packet [begin, end) and writes its sequences. chunk: where the chunk starts. p:
  * the chunk's last match so far.
  *
- * An entry that was never written holds the first position. It never gives a match. The first
- * position is entered before all others; so if the bytes there were equal to those at the walk's
- * position, their entry would have been written.
+ * An entry that was never written holds the first position. Such an entry never gives a match. The
+ * first position is entered before all others. So if the bytes there were equal to those at the
+ * walk's position, their entry would have been written.
  */
 static struct lz_sequence *walk_along(const struct lz4_walk *w, uint32_t begin, uint32_t end,
                                       uint32_t chunk, struct lz_pending *p, struct lz_sequence *out)

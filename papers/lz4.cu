@@ -43,7 +43,7 @@ struct lz4_walk {
     uint32_t first, begin, end;
 };
 
-/* Returns the lanes below this one. */
+/* Returns a mask of the lanes below this one. */
 static __device__ __forceinline__ uint32_t lanes_below(void)
 {
     return (1u << threadIdx.x) - 1;
@@ -124,7 +124,7 @@ static __device__ __forceinline__ void walk_along(const lz4_walk &k, const lz4_n
     const uint32_t lane = threadIdx.x;
     uint32_t behind = k.begin; /* end of the last match */
     /* Misses since the last match, before lane 0's position. -1: a match was just found, and lane 0
-     * only enters the position two bytes before its end. */
+     * only enters the position two bytes before the match's end. */
     int32_t misses = 0;
 
     for (;;) {

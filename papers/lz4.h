@@ -45,8 +45,8 @@ BOTH_INLINE uint32_t lz4_step(uint32_t misses, uint32_t acceleration, uint32_t s
     return misses < 2 ? 1 : acceleration + ((misses - 2) >> skip);
 }
 
-/* Returns the sum of the first `misses` steps, in bytes: how far the walk is behind the last
- * match's end after that many misses. */
+/* Returns the sum of the first `misses` steps, in bytes: how far past the last match's end the walk
+ * is after that many misses. */
 BOTH_INLINE uint32_t lz4_way(uint32_t misses, uint32_t acceleration, uint32_t skip)
 {
     const uint32_t grown = misses < 2 ? 0 : misses - 2;

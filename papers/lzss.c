@@ -92,8 +92,7 @@ struct lzss_search {
     const uint32_t *param;
     const uint8_t *base; /* position 0 */
     uint32_t end;
-    /* Matches are remembered for the positions from the walk's own up to, not including, this
-     * one. */
+    /* Matches are remembered for all positions from the walk's own to known - 1. */
     uint32_t known;
     uint64_t probes, collisions;
 };

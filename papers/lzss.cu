@@ -3,8 +3,8 @@
  *
  * Four kernels:
  *
- * - link: one block for each chunk, which goes on by a step of positions at a time (warp.cuh). For
- *   each position, it finds the one before it in the same bucket.
+ * - link: one block for each chunk, a step of positions at a time (warp.cuh). For each position, it
+ *   finds the one before it in the same bucket.
  *
  * - search: one block for each TILE positions of a chunk. The block first copies the bytes and
  *   links of the tile, and of the window before it, into shared memory; if the device does not
@@ -110,10 +110,11 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v, 
 
 /* A lane's search. */
 struct lzss_search {
-    uint32_t pos, there; /* the position; where the search is in the position's chain */
+    uint32_t pos, there; /* the position; the latest position in its chain */
     uint32_t lowest;     /* the first position that a match may repeat */
     uint32_t most, left; /* the greatest length; how many more positions to look at */
-    /* A longer match must have, at `offset`, the bytes `tail` where `mask` has ones. */
+    /* A candidate can only give a longer match if its bytes at `offset` equal `tail` in the bits
+     * that are set in `mask`. */
     uint32_t offset, tail, mask;
     uint32_t length, distance; /* the best match so far */
 };
@@ -230,8 +231,9 @@ static __device__ __forceinline__ void copy_to_shared(void *to, const void *from
         ((uint4 *)to)[i] = __ldg((const uint4 *)from + i);
 }
 
-/* Bytes in shared memory before and after a tile, rounded up to a multiple of 16. Before: the
- * window. After: the bytes that matches at the tile's last positions read. */
+/* Bytes in shared memory before a tile (tile_reach) and after it (tile_behind), rounded up to a
+ * multiple of 16. Before a tile is the window. After it are the bytes that matches at the tile's
+ * last positions read. */
 static __host__ __device__ __forceinline__ uint32_t tile_reach(const lzss_numbers &k)
 {
     return (k.window + 15) / 16 * 16;
@@ -250,7 +252,7 @@ static __global__ void __launch_bounds__(SEARCH_THREADS) search_tiles(gpu_view v
     __shared__ uint32_t next;
     const gpu_chunk c = gpu_chunk_at(v, blockIdx.x / TILES);
     struct lzss_scratch *s = (struct lzss_scratch *)v.scratch + blockIdx.x / TILES;
-    /* Without history, no search reads links of the chunk before; any pointer will do. */
+    /* Without history, no search reads links of the chunk before, so any pointer will do. */
     const struct lzss_scratch *before = c.history > 0 ? s - 1 : s;
     /* Plain pointers instead of arrays: the address sums below may lie outside the arrays, but all
      * accesses are inside. */
@@ -316,7 +318,8 @@ static __global__ void __launch_bounds__(CHOOSE_THREADS) choose(gpu_view v, lzss
     v.tags[(size_t)chunk * LZ_CHUNK_SIZE + at] = (uint16_t)best;
 }
 
-/* Goes from choice to choice, and replaces the distances in the tags by the final tags. */
+/* Goes from choice to choice, and replaces the distances in the tags by the final tags
+ * (greedy.cuh). */
 static __global__ void __launch_bounds__(WARP) walk(gpu_view v)
 {
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);

@@ -34,8 +34,7 @@ enum { LZSS_LONGEST, LZSS_SAVING };
  *
  * DJB2 adds one byte after another. The paper's code takes the hash modulo the number of buckets
  * after each byte; since that number is a power of two, once at the end gives the same result. For
- * Murmur3, the three bytes are the tail of a key without whole words; the first byte is the
- * highest.
+ * Murmur3, a key of three bytes has no whole words, only a tail, whose first byte is the highest.
  */
 LZ_INLINE uint32_t lzss_hash(uint32_t bytes, uint32_t hash, uint32_t buckets)
 {

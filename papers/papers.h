@@ -49,8 +49,8 @@ struct paper_method {
     const char *source;  /* the paper */
     const struct lz_finder *finder;
     /* Bytes that a core matches in a second, with the usual values (struct lz_level). For a new
-     * method: multiply level 6's number by the matching time that -vv prints for level 6, and
-     * divide it by the time that it prints for the method. */
+     * method, run level 6 and the method with -vv on the same file. Then multiply level 6's
+     * core_guess by its matching time, and divide by the method's matching time. */
     double core_guess;
     const struct paper_key *keys; /* keys[i]'s value becomes param[i]; at most LZ_PARAMS keys */
 };

@@ -95,9 +95,9 @@ AS_IF([test -z "$gz_cuda_sass"],
 # Makefile does.  nvcc names the toolkit's library directories; this macro also tries the usual
 # places.
 #
-# It links the static C++ library if possible, and with it libgcc's unwinder; that adds only the
-# parts that are used.  Loading the shared libraries would take each run about a millisecond, longer
-# than compressing a small file.
+# The macro links the static C++ library if possible, and with it libgcc's unwinder.  A static link
+# adds only the parts that are used.  Loading the shared libraries would take each run about a
+# millisecond, longer than compressing a small file.
 m4_define([_GZ_CUDA_LIBS],
 [AC_MSG_CHECKING([how to link CUDA objects with $CC])
 gz_cuda_top=`AS_DIRNAME(["$NVCC"])`/..

@@ -1,2 +1,2 @@
-# gunzlzss.fish - completions for gunzlzss in fish, which is short for "gzlzss -d"
+# gunzlzss.fish - completions in fish for gunzlzss, which is short for "gzlzss -d"
 complete -c gunzlzss -w 'gzlzss -d'

@@ -1,2 +1,2 @@
-# gzlzsscat.fish - completions for gzlzsscat in fish, which is short for "gzlzss -cd"
+# gzlzsscat.fish - completions in fish for gzlzsscat, which is short for "gzlzss -cd"
 complete -c gzlzsscat -w 'gzlzss -cd'
