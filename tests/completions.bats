@@ -43,7 +43,7 @@ offers() {
     complete_words gzlzss -k --blo
     offers --blocksize=
     complete_words gzlzss -1
-    # shellcheck disable=SC2046 # Levels are words.
+    # shellcheck disable=SC2046 # The shell splits it into words.
     offers $(levels | sed -n 's/^1/-1/p')
     complete_words gzlzss -0
     offers -0
@@ -67,12 +67,12 @@ offers() {
     complete_words gzlzss --backend=c
     offers --backend=cpu
     complete_words gzlzss --level 1
-    # shellcheck disable=SC2046 # Levels are words.
+    # shellcheck disable=SC2046 # The shell splits it into words.
     offers $(levels | grep '^1')
     complete_words gzlzss --matcher=hel
     offers --matcher=help
     complete_words gzlzss --matcher ''
-    # shellcheck disable=SC2046 # Names are words.
+    # shellcheck disable=SC2046 # The shell splits it into words.
     offers help $(matchers)
     complete_words gzlzss -b 20
     offers 2048
@@ -121,7 +121,7 @@ offers() {
 @test "bash: files to decompress are those that are compressed" {
     local words
     for words in "-d" "--decompress" "-kd" "-b 64 -d" "-9 --uncompress" "-p2 -d"; do
-        # shellcheck disable=SC2086 # The words are words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         complete_words gzlzss $words ''
         offers packed.gz old.Z mail.tgz sub
     done
@@ -175,7 +175,7 @@ fish_offers() {
     have fish || skip "fish is not installed"
     fish_offers 'gzlzss --de' --decompress --device
     fish_offers 'gzlzss --backend ' auto cpu gpu
-    # shellcheck disable=SC2046 # Names are words.
+    # shellcheck disable=SC2046 # The shell splits it into words.
     fish_offers 'gzlzss --matcher ' help $(matchers)
     # shellcheck disable=SC2046
     fish_offers 'gzlzss -1' $(levels | sed -n 's/^1/-1/p')

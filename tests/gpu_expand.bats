@@ -131,7 +131,7 @@ nearly_all() {
         at=$((size * i / 13))
         byte=$(od -An -tu1 -j "$at" -N 1 a.gz)
         cp a.gz bad.gz
-        # shellcheck disable=SC2059 # The format is the byte.
+        # shellcheck disable=SC2059 # printf converts the escapes in it.
         printf "\\$(printf %o $((byte ^ (1 << (i % 8)))))" |
             dd of=bad.gz bs=1 seek="$at" conv=notrunc 2>/dev/null
         same -dc bad.gz

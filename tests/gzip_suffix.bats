@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # gzip_suffix.bats - which name an output gets, and which input file a name means
 
-# shellcheck disable=SC2016,SC2317 # Commands are for the shells that `same` makes.
+# shellcheck disable=SC2016,SC2317 # Shells that `same` starts run the commands.
 
 load helpers
 load compare
@@ -191,7 +191,7 @@ odd_neighbours() {
         same_in_turn nothing "gzip ${long:0:n}" "gzip -d ${long:0:n}" "gzip -d ${long:0:n-3}.gz" \
             "gzip -l ${long:0:n}"
     done
-    # Names in which only one part can be shortened.
+    # Names of which gzip can shorten only one part.
     for name in "${long:0:249}.tar" "${long:0:250}.tar" "${long:0:251}.tar" \
         "${long:0:245}.tar.xyz" "${long:0:100}.${long:0:100}.${long:0:53}" "a.${long:0:253}" \
         "a.b.${long:0:250}" "ab.${long:0:248}.cd" "${long:0:246}.c.h.old" \

@@ -31,7 +31,7 @@ installed() {
     (cd "$dest" && find . ! -type d -printf '%P\n') | sort
 }
 
-# Each link leads to a file, by a relative path, which stays right if the whole directory is moved.
+# Each link must lead to a file, by a relative path, so that it works after the directory has moved.
 links_lead_somewhere() {
     local link
     find "$dest" -type l >links

@@ -104,8 +104,7 @@ make_inputs() {
             done
             [ "$level" -eq 0 ] || [ "$level" -eq 6 ] || continue
             GZLZSS_TEST_REGION=20000 mpi_ends_with 0 "$ranks" -p2 -vv -d y.*.gz
-            # All ranks decompress a file that has marks, which files have from the third of these
-            # sizes on.
+            # All ranks must decompress the files of three or more segments: these have marks.
             [ "$ranks" -eq 1 ] || lacks 'y\.(65537|131072|262145|524288|1000001)\.gz: it' stderr
             for f in x.*; do
                 cmp "$f" "y${f#x}"
@@ -296,8 +295,8 @@ differ() {
     nothing_left_but x.gz
 }
 
-# fails RANK ARGUMENT...: runs two ranks.  In RANK, the system calls fail which the strace options
-# in "faults" select.  The run must end with status 1.
+# fails RANK ARGUMENT...: runs two ranks.  The strace options in "faults" make system calls of RANK
+# fail.  The run must end with status 1.
 fails() {
     local rank=$1 status=0 faulty
     shift

@@ -31,7 +31,7 @@ make_sparse() {
     for f in in other; do
         for options in -p1 -p3 '-p3 --sparse' '-p3 --atomic' '-p2 --synchronous'; do
             rm -f out
-            # shellcheck disable=SC2086 # The command's words.
+            # shellcheck disable=SC2086 # The shell splits it into words.
             "$GZLZSS" -d $options -o out $f.gz
             cmp out in
             [ "$(blocks out)" -lt 400 ] || fail "$f $options: $(blocks out) KiB"
@@ -89,7 +89,7 @@ make_sparse() {
 @test "--sparse does not leave old data in standard output" {
     make_sparse
     "$GZLZSS" -c in >in.gz
-    # Behind other data, over other data, and at the end of a file opened for appending.
+    # The output starts after other data, or over other data, or at the end of an appended file.
     { echo start && "$GZLZSS" -dc --sparse in.gz; } >out
     cat <(echo start) in | cmp - out
     "$GEN" text 9000000 >out
@@ -133,7 +133,7 @@ make_sparse() {
     make_sparse
     cp --sparse=never in full
     for options in -1 '-6 -b 64' '-6 -p1' '-9 -b 512' -0 --rsyncable '-10 -p2'; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         "$GZLZSS" -nc $options full >expected
         # shellcheck disable=SC2086
         "$GZLZSS" -nc $options in | cmp - expected

@@ -48,9 +48,8 @@ static uint8_t *padded(const uint8_t *data, size_t len, size_t pad)
     return copy;
 }
 
-/* Lets zlib decode one block; `z` is where the block starts.  Returns the result that
- * inf_symbols_block should end with, except for INF_MORE, and sets *place and *n to the values that
- * it should set. */
+/* Lets zlib decode one block, which starts where `z` is.  Returns the result that inf_symbols_block
+ * should return, except for INF_MORE.  Sets *place and *n to the values that it should set. */
 static enum inf_result by_zlib(z_stream *z, const uint8_t *in, uint64_t *place, size_t *n)
 {
     const int ret = inflate(z, Z_BLOCK);

@@ -17,14 +17,14 @@ enum fuzz_gpu_form {
     FUZZ_GPU_FORMS
 };
 
-/* Engines, by falling size of batches and groups. */
+/* The number of engines.  From engine to engine, batches and groups get smaller. */
 #define FUZZ_GPU_SETTINGS 5
 
-/* Compressed bytes of a batch of setting number 2.  Twice as many further bytes are loaded with
- * it. */
+/* The compressed bytes of a batch of engine number 2.  Twice as many further bytes are loaded with
+ * each batch. */
 #define FUZZ_GPU_SMALL_BATCH 2000
 
-/* What is called.  Each is a bit of fuzz_gpu_choice.calls. */
+/* The functions to call.  Each is a bit of fuzz_gpu_choice.calls. */
 enum {
     FUZZ_GPU_WHOLE = 1, /* gpu_inflate */
     FUZZ_GPU_STEPS = 2, /* gpu_inflate_begin, ... */
@@ -37,19 +37,19 @@ enum {
  * value is valid: fuzz_gpu.c takes it modulo the number of cases. */
 struct fuzz_gpu_choice {
     uint8_t form;    /* enum fuzz_gpu_form */
-    uint8_t calls;   /* what is called; 0: all */
+    uint8_t calls;   /* the functions to call; 0: all */
     uint8_t setting; /* the number of an engine; one with larger batches if the file has too many */
     uint8_t room;    /* the room at `out` (fuzz_gpu.c): more than the output, just enough, one byte
                       * less, or very much */
     uint8_t stop;    /* 0: decompress all in one call; n: stop after n batches */
     uint8_t shift;   /* distance of the output from a multiple of 16 bytes */
     uint8_t first;   /* number of the block at which decompression in steps begins */
-    uint8_t is_bgzf; /* what gpu_inflate_begin is told */
+    uint8_t is_bgzf; /* odd: in steps, the file counts as BGZF; many inputs get `in_block` */
     uint8_t format;  /* of gpu_inflate_many's inputs: enum container */
-    uint8_t inputs;  /* into how many of them a file is cut; how often each raw stream is one */
+    uint8_t inputs;  /* into how many inputs a file is cut, and how often each input is given */
 };
 
-/* What became of a file. */
+/* The results for a file. */
 struct fuzz_gpu_result {
     bool is_good;       /* zlib accepts it */
     bool is_done;       /* gpu_inflate has decompressed it */

@@ -394,8 +394,8 @@ limits() {
             done
         done
 
-        # One GPU is working when the other one is brought up, for a file that is large enough for
-        # two.
+        # The second file is large enough for two GPUs, so the second GPU is brought up while the
+        # first one works.
         rm -rf growing
         mkdir growing
         "$GEN" text 3000001 >growing/1
@@ -419,8 +419,7 @@ limits() {
     verdict "a device that is not there"
 }
 
-# --- A GPU that is wrong or fails
-# -------------------------------------------------------------------
+# --- A GPU that is wrong or fails ---------------------------------------------------------------
 
 # fault NAME FAULT INPUT [OPTION...]: with this fault of the GPU, the output must equal the CPU
 # engine's.

@@ -78,7 +78,7 @@ static uint64_t number(const uint8_t *p, int bytes)
     return n;
 }
 
-/* Where the directory is expected, and its end. */
+/* The expected contents of a zip file. */
 struct expected {
     const char *name;
     uint32_t mtime;
@@ -242,7 +242,8 @@ static void check_values(void)
     }
 }
 
-/* Of 6 GB of zeros, which 32 bits cannot count, made of a thousand equal parts. */
+/* The Adler-32 of 6 GB of zeros is joined from those of a thousand parts.  32 bits cannot count so
+ * many bytes. */
 static void check_of_many(void)
 {
     const uint64_t part = UINT64_C(6000000);

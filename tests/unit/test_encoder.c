@@ -450,7 +450,7 @@ static bool one_ends_at(const struct block *b, const struct block *end, size_t p
 /*
  * Checks that blocks end where they should, and are as small as they should be.  A part joins the
  * block before it if the estimate for both together is no larger than for two blocks.  The
- * encoder's logarithms are off by up to 0.001; if that can tip the balance, both results are right.
+ * encoder's logarithms are off by up to 0.001.  If the decision depends on that, both are right.
  */
 static void check_sizes(const struct segment *s, size_t split, bool last,
                         const struct blocks *blocks)
@@ -524,7 +524,7 @@ static size_t check_split(const struct segment *s, size_t split, bool last, stru
     return size;
 }
 
-/* The same, with whole chunks as parts. */
+/* Encodes and checks a segment, with whole chunks as parts. */
 static size_t check_segment(const struct segment *s, bool last, struct blocks *blocks)
 {
     return check_split(s, WHOLE_CHUNKS, last, blocks);
@@ -549,8 +549,8 @@ static void empty(void)
     segment_free(&s);
 }
 
-/* Returns the type of the block for a segment of one chunk.  (check_segment checks that its size is
- * the best.) */
+/* Returns the type of the block for a segment of one chunk.  (check_segment checks that no other
+ * type would be smaller.) */
 static unsigned only_type(const struct segment *s)
 {
     check_segment(s, false, &blocks);
@@ -1238,7 +1238,7 @@ static void most_blocks(void)
     segment_free(&s);
 }
 
-/* The sequences that every level finds, with every split. */
+/* Encodes the sequences that each level finds, with each split. */
 static void every_level_and_split(void)
 {
     uint64_t state = 18;

@@ -177,7 +177,7 @@ static void check_new(struct gpu_inflate *g, const struct file *f)
  * most of the emulation's time; test_reaches_too_far has one. */
 #define WHOLE ((size_t)2 << 20)
 
-/* A file with all of the ways that options make batches and groups end. */
+/* Decompresses a file in one batch and one group, and in several of each. */
 static void check_file(const struct file *f)
 {
     static const struct gpu_inflate_options some[] = {{.batch = WHOLE, .symbols = 4 << 20},
@@ -284,7 +284,7 @@ static void test_bgzf(void)
     drop_file(&f);
 }
 
-/* Whether zlib takes the members in gz[0..len), and gives data[0..data_len). */
+/* Whether zlib accepts the members in gz[0..len), and they give data[0..data_len). */
 static bool is_right(const uint8_t *gz, size_t len, const uint8_t *data, size_t data_len)
 {
     uint8_t *out = unit_need(malloc(data_len + 1));
@@ -429,7 +429,7 @@ static void put_code(struct bits *b, uint32_t code, unsigned n)
         put_bits(b, code >> n & 1, 1);
 }
 
-/* A match that reaches back before its member, to where another's output happens to be right. */
+/* A match reaches back before its member.  The bytes of the member before it happen to fit. */
 static void test_reaches_too_far(void)
 {
     struct gpu_inflate *g = open_device((struct gpu_inflate_options){.symbols = 1 << 20});
@@ -507,9 +507,9 @@ static void make_inner(struct bits *b)
 /* The most bytes of output of such a block. */
 #define OUTER_MAX (16 * KIB)
 
-/* One final block of flat codes, inside of which a member seems to start, behind the headers of
- * `before` others.  The device decodes that member, too, but none of its output may get into the
- * output of the block. */
+/* Makes a member with one final block, in whose data another member seems to start.  The headers of
+ * `before` further members come before it.  The device decodes the inner member, too, but none of
+ * its output may get into the output of the block. */
 static void make_outer(struct file *f, unsigned before)
 {
     static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
@@ -602,7 +602,7 @@ static void check_outer(const struct file *f)
     uint8_t out[OUTER_MAX];
     z_stream z = {0};
 
-    /* zlib takes it. */
+    /* zlib must accept the member. */
     CHECK_EQ(inflateInit2(&z, 15 + 16), Z_OK);
     z.next_in = f->gz;
     z.avail_in = (uInt)f->gz_len;

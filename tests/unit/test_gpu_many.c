@@ -26,7 +26,7 @@ struct input {
     size_t packed_len, len;
     size_t room;     /* for the output */
     bool is_left;    /* the GPU must leave it */
-    bool may_be_any; /* the damage may or may not matter: zlib has the verdict */
+    bool may_be_any; /* the damage may not matter; zlib's result decides */
 };
 
 static const struct input_kind words = {"words", WORDS, 0}, noise = {"noise", RANDOM, 0},
@@ -384,8 +384,8 @@ static struct bytes make_far_match(void)
     return stream;
 }
 
-/* A match that reaches back too far gets no bytes of an earlier call, which may be another user's
- * data. */
+/* A match that reaches back too far must not get bytes of an earlier call, which may be another
+ * user's data. */
 static void test_earlier_bytes(void)
 {
     struct gpu_inflate *g = open_device(&some[0]);

@@ -59,8 +59,8 @@ static struct {
     bool is_wrong;
     long good_copies;    /* after this number, copies from a GPU's memory fail; -1: never */
     bool waits_for_pipe; /* a GPU comes up only once `pipe` has at most `left` bytes */
-    int left;            /* as waits_for_pipe says */
-    int pipe;            /* as waits_for_pipe says */
+    int left;            /* the number of bytes for waits_for_pipe */
+    int pipe;            /* the descriptor for waits_for_pipe */
 } told;
 
 /* Counts of what the engine did. */
@@ -167,8 +167,8 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     return g;
 }
 
-/* True while the thread's current context is saved: a pipeline's GPUs are freed on a thread of the
- * program, so its context must be saved and restored. */
+/* Whether the thread's current context is saved.  A program's thread frees a pipeline's GPUs, so it
+ * must save and restore its context. */
 static _Thread_local bool is_saved;
 
 void gpu_close(struct gpu_engine *g)
@@ -352,7 +352,7 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
 
 /* --- The tests --- */
 
-/* If a test sets this: how many bytes of input make a GPU worth using. */
+/* How many bytes of input make a GPU worth using.  NO_MINIMUM: the pipeline decides. */
 #define NO_MINIMUM UINT64_MAX
 static uint64_t gpu_min = NO_MINIMUM;
 
@@ -735,8 +735,8 @@ static void *spoil(void *argument)
     return NULL;
 }
 
-/* Compresses the input without its start, so that the data differs, and makes that fail.  Returns
- * whether it failed: a file may be truncated too early or too late. */
+/* Compresses the input from byte 1000 on, so that its data differs, and makes the job fail.
+ * Returns false if it succeeded, because the file was truncated too early or too late. */
 static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, uint64_t *state)
 {
     uint8_t start[1000];
@@ -1036,7 +1036,7 @@ static void test_failure_while_reading_ahead(void)
     gpu_min = 0;
 }
 
-/* If the CPU keeps up with a pipe, no GPU is used; if it no longer does, one is. */
+/* While the CPU keeps up with a pipe, no GPU is used.  Once it does not, a GPU is used. */
 static void test_pipe_is_limit(void)
 {
     /* One thread, at the slowest level, so that the input is large enough for a GPU. */
@@ -1487,8 +1487,8 @@ static void test_flushed(void)
 
 enum { LEVEL_JOBS = 6 };
 
-/* Begins jobs side by side, of which every second one has a level of its own, and checks their
- * output.  Adds the number of segments of other jobs that a GPU matched to *by_gpu. */
+/* Runs jobs side by side.  Every second job has a level of its own.  Checks all outputs.  Adds the
+ * number of segments of the other jobs that a GPU matched to *by_gpu. */
 static void run_level_jobs(struct pipeline *p, const struct lz_level *own,
                            const uint8_t *own_output, size_t own_size, uint64_t *by_gpu)
 {
@@ -1729,8 +1729,8 @@ static void test_unreadable_gpu_memory(void)
     }
 }
 
-/* The GPU that has the input in its memory comes up first, or, after another one, second; but only
- * if it may be used. */
+/* The GPU that has the input in its memory comes up before other GPUs.  But it does not come up if
+ * the configuration leaves it out. */
 static void test_gpu_near_memory(void)
 {
     struct pipeline_config c = config(BACKEND_AUTO, 2);

@@ -464,15 +464,15 @@ static void write_errors(void)
     drop(&gz);
 }
 
-/* Random damage must not crash or hang, and no wrong data may pass for right. */
+/* Tells the decoder that reading would always wait. */
 static bool always(void *ctx)
 {
     (void)ctx;
     return true;
 }
 
-/* Checks that a used decoder gives the same result, with an input that always says that reading
- * would wait. */
+/* Decodes again, with a used decoder whose reads always seem to wait.  The result must be the
+ * same. */
 static void check_again(struct gz_stream **s, const struct bytes *in, const struct job *job,
                         enum gz_status expected)
 {

@@ -10,7 +10,7 @@
 
 #include "tests/unit/kernels.h"
 
-/* True if, with a sanitizer, another level stands for this one: it runs the same kernels to another
+/* Whether a build with a sanitizer skips the level.  Another level runs the same kernels to another
  * depth. */
 static bool is_like_another(int level)
 {

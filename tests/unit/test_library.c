@@ -446,7 +446,7 @@ static gzlzss_status by_file(gzlzss *z, uint8_t *out, size_t *out_len, const uin
     return status;
 }
 
-/* The same with a stream, which gets 1000 bytes at a time. */
+/* Decompresses in[0..len) by a stream, which gets 1000 bytes at a time. */
 static gzlzss_status by_stream(gzlzss *z, uint8_t *out, size_t *out_len, const uint8_t *in,
                                size_t len, gzlzss_call *call)
 {
@@ -625,7 +625,7 @@ static void test_call_levels(void)
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    /* A program that was compiled before there was a level. */
+    /* A program compiled with an older header has no `level`. */
     CHECK_EQ(gzlzss_compress(z, out, &usual_len, input, 300, NULL), GZLZSS_OK);
     call.size = offsetof(gzlzss_call, level);
     call.level = 1000;
@@ -1140,8 +1140,8 @@ static void test_turns(void)
     }
 }
 
-/* Runs a decompressing stream until it has given `until` bytes of output.  `len`: the bytes of its
- * whole output. */
+/* Runs a decompressing stream until it has given `until` bytes of output.  `len` is the length of
+ * its whole output. */
 static void run_until(gzlzss_stream *s, gzlzss_in *in, uint8_t *out, size_t *done, size_t until,
                       size_t len)
 {
@@ -1438,7 +1438,7 @@ static uint64_t blocked_now(long task)
     return mask;
 }
 
-/* The same, after the thread has begun: at first, it blocks all signals. */
+/* Returns the signals that a thread blocks after its start.  (At its start, it blocks all.) */
 static uint64_t blocked_by(long task)
 {
     const uint64_t segv = UINT64_C(1) << (SIGSEGV - 1);
@@ -1604,7 +1604,7 @@ static void test_fork(void)
     gzlzss_free(z);
 }
 
-/* The memory for gzlzss_cuda_decompress_new: ctx. */
+/* Gives gzlzss_cuda_decompress_new its ctx as the memory. */
 static void *give_room(void *ctx, size_t size)
 {
     (void)size;

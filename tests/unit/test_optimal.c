@@ -796,7 +796,7 @@ static void side_by_side(void)
                 in[i] = (uint8_t)unit_rand(&state);
             memmove(in + at, in + at - 1000, length);
             in[at + length] = (uint8_t)~in[at + length - 1000];
-            /* And a repeat at two distances: the middle at another one than the bytes around it. */
+            /* A repeat whose middle has another distance than its ends. */
             memcpy(in + 10000, in + 100, 700);
             memcpy(in + 10200, in + 9000, 100);
             check_segment("side by side", in, sizeof(in), CHEAPER);

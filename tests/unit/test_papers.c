@@ -465,14 +465,15 @@ static void test_counts(void)
         /* Only abc finds another position in its bucket. */
         {"lzss,hash=murmur3,buckets=32768", "abcxbacxabc", {1, 0}},
         {"lzss,hash=djb2,buckets=32768", "abcxbacxabc", {1, 0}},
-        /* abc finds one; then, ahead of it, bcd, then cde.  After a match of 18 bytes, nothing is
-         * looked at ahead. */
+        /* abc probes one position.  Ahead of it, bcd and cde probe one each.  A match of the
+         * greatest length is taken without looking ahead. */
         {"lzss,ahead=0,buckets=32768", "bcdeabcxabcde", {1, 0}},
         {"lzss,ahead=1,buckets=32768", "bcdeabcxabcde", {2, 0}},
         {"lzss,ahead=2,buckets=32768", "bcdeabcxabcde", {3, 0}},
         {"lzss,ahead=8,buckets=32768", "bcdeabcxabcde", {3, 0}},
         {"lzss,ahead=8,buckets=32768,length=3", "bcdeabcxabcde", {1, 0}},
-        /* def is found ahead of abc; later, the walk comes to it. */
+        /* Ahead of abc, def probes one position.  When the walk comes to def, it is not searched
+         * again. */
         {"lzss,ahead=8,buckets=32768", "abcxdefyabcdef", {2, 0}},
         {"lzss,ahead=3,buckets=32768", "abcxdefyabcdef", {2, 0}},
         {"lzss", "ab", {0, 0}},

@@ -26,7 +26,7 @@ static struct policy_facts facts(void)
     return f;
 }
 
-/* The same, at a level where a core takes a second for a segment. */
+/* Like facts(), but at a level where a core takes a second for a segment. */
 static struct policy_facts slow_facts(void)
 {
     struct policy_facts f = facts();
