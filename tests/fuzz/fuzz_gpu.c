@@ -153,7 +153,7 @@ static void add_mended(struct bytes *gz, const struct reference *r)
     end_bits(&b);
 }
 
-/* What is around a raw stream. */
+/* The format of a file that contains a raw stream. */
 enum wrapping { AS_GZIP, AS_BGZF, AS_ZLIB, AS_RAW };
 
 static void add_wrapped(struct bytes *to, enum wrapping wrapping, enum fuzz_gpu_form form,

@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the data is. */
+/* The kinds of input data. */
 enum fuzz_gpu_form {
     FUZZ_GPU_FILE,    /* a .gz file */
     FUZZ_GPU_STREAMS, /* raw DEFLATE streams; each gets a header, and the trailer of its output */
-    FUZZ_GPU_MENDED,  /* the same, but a bad stream is cut off behind its last good block */
-    FUZZ_GPU_BGZF,    /* the same as FUZZ_GPU_MENDED, with headers of BGZF */
+    FUZZ_GPU_MENDED,  /* like FUZZ_GPU_STREAMS, but a bad stream ends after its last good block */
+    FUZZ_GPU_BGZF,    /* like FUZZ_GPU_MENDED, with headers of BGZF */
     FUZZ_GPU_FORMS
 };
 
@@ -60,7 +60,7 @@ struct fuzz_gpu_result {
     bool is_counted;    /* gpu_inflate_count has counted its output */
     bool is_new;        /* gpu_inflate_new has decompressed it */
     unsigned inputs;    /* inputs of gpu_inflate_many that zlib accepts, with room */
-    unsigned made;      /* those that gpu_inflate_many has decompressed */
+    unsigned made;      /* the number of `inputs` that gpu_inflate_many has decompressed */
 };
 
 /* Decompresses the data by these calls.  Aborts if a result is not zlib's. */

@@ -124,7 +124,7 @@ golden() {
         # An empty input counts as a segment, but has no byte for the GPU to match.
         grep -v -e '-0: 1 segment;' messages >others
         mv others messages
-        # Level 0 has no match finder.
+        # Level 0 finds no matches, so it needs no GPU.
         [ "$level" -eq 0 ] || expect_gpu_alone "level $level, block size $block"
     else
         # Use only two threads: with more, these small files are often done before the GPU is ready.

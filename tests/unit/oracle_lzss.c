@@ -70,7 +70,7 @@ void oracle_lzss(const uint8_t *in, size_t len, const uint32_t *param, uint16_t 
 
             if (++looked_at > chain || pos + length[pos] == end)
                 break;
-            /* A longer match has this byte, too. */
+            /* Only a match that also has this byte is longer. */
             if (in[at - 1 + length[pos]] != in[pos + length[pos]])
                 continue;
             while (pos + n < end && in[at - 1 + n] == in[pos + n])

@@ -252,7 +252,7 @@ static void distance_codes(void)
             c.distance[at] = (uint8_t)l; /* a single distance code */
             CHECK_EQ(verdict_of(&c, 257, 30), l == 1 ? INF_BLOCK_GOOD : INF_BLOCK_BAD);
             for (unsigned k = 1; k <= 15; k++) {
-                c.distance[15] = (uint8_t)k; /* two */
+                c.distance[15] = (uint8_t)k; /* two distance codes */
                 CHECK_EQ(verdict_of(&c, 257, 30),
                          l == 1 && k == 1 ? INF_BLOCK_GOOD : INF_BLOCK_BAD);
             }

@@ -121,8 +121,8 @@ TEXTBOOK struct match best_of(const struct task *t, const struct order *o, size_
     return best;
 }
 
-/* Searches at `pos`, which is `ahead` positions after the start of the match in hand.  Returns the
- * match if it has at least `least` bytes. */
+/* Searches at `pos`, which is `ahead` positions after the start of the match found so far.  Returns
+ * the match if it has at least `least` bytes. */
 TEXTBOOK struct match best_at(const struct task *t, size_t pos, size_t least, size_t ahead)
 {
     const size_t depth = t->level->depth >> ahead, long_depth = t->level->long_depth >> ahead;

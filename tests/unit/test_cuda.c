@@ -57,7 +57,7 @@ static bool is_masked(const uint8_t *on_gpu, const uint8_t *bytes, size_t len)
     return is_equal;
 }
 
-static uint8_t *memory; /* all of it: device 3's, or the first half device 2's */
+static uint8_t *memory; /* of both GPUs: the first half is device 2's, the second device 3's */
 static size_t memory_size;
 
 static struct {
@@ -66,7 +66,7 @@ static struct {
     _Atomic(void *) stream;  /* the stream of the last wait */
     atomic_int device;       /* the device of the last wait */
     int current;             /* the current device */
-    bool has_no_blocks;      /* the driver does not tell allocations */
+    bool has_no_blocks;      /* the driver does not report allocations */
     atomic_long asked;       /* how often the driver was asked about memory */
     atomic_long good_copies; /* after this number, copies fail */
 } told;
@@ -177,7 +177,7 @@ enum fate { WORKS, LEAVES, FAILS };
 
 static struct {
     _Atomic enum fate fate;   /* how a call ends */
-    atomic_size_t after;      /* LEAVES and FAILS: after this many bytes of its input */
+    atomic_size_t after;      /* LEAVES and FAILS: the call ends after this many bytes of input */
     atomic_bool cannot_open;  /* no engine can be opened */
     size_t batch;             /* bytes of input of a batch */
     bool counts;              /* gpu_inflate_new can count, whatever the fate */
@@ -578,7 +578,7 @@ static void check_memory(int first, int end, int step)
         const bool from_gpu = way % 2 != 0, to_gpu = way / 2 % 2 != 0;
         gzlzss *z = object_of(way < 16 ? 1 : GZLZSS_LEVEL_STORED, way / 4 % 2 != 0 ? 4 : 1,
                               way / 8 % 2 != 0);
-        /* A sanitizer makes the largest input slow, so a third of the ways take it. */
+        /* A sanitizer makes the largest input slow, so only a third of the ways use it. */
         const size_t count = sizeof(sizes) / sizeof(*sizes) - (UNIT_SANITIZED && way % 3 != 0);
 
         for (unsigned i = 0; i < count; i++) {
@@ -1151,7 +1151,7 @@ static void test_other_formats(void)
 /* What `progress` was told. */
 struct told_bytes {
     uint64_t in, out;
-    long calls, stop_at; /* it says no at that call; 0: never */
+    long calls, stop_at; /* `progress` ends the work at call `stop_at`; 0: never */
     bool went_back;
 };
 
@@ -1778,7 +1778,7 @@ struct caller {
     uint8_t *out; /* memory of a GPU for `input` */
     int rounds;
     gzlzss_call call;
-    gzlzss_status status; /* the last round's */
+    gzlzss_status status; /* the status of the last round */
     size_t wrong;
     atomic_bool has_ended;
 };
@@ -1889,7 +1889,7 @@ static void test_threads(void)
     while (!atomic_load(&callers[1].has_ended)) {
         const struct timespec moment = {0, 1000000};
 
-        /* It may not have begun yet. */
+        /* The call may not have begun yet. */
         gzlzss_cancel(z, &callers[1].call);
         nanosleep(&moment, NULL);
     }

@@ -61,7 +61,7 @@ static void append_member(const uint8_t *data, size_t room)
     (void)deflateEnd(&z);
 }
 
-/* Has zlib say where the blocks of the member at *at start; *at becomes its end. */
+/* Notes where zlib finds the blocks of the member at *at.  Sets *at to the member's end. */
 static void note_blocks(size_t *at, size_t made)
 {
     static uint8_t out[MEMBER_LEN];
@@ -285,8 +285,8 @@ static void test_pauses(void)
     with_engines(decode_with_pauses);
 }
 
-/* A task ends where it should: at a mark once it has enough output, when it has no room, and when
- * it is cancelled. */
+/* A task must end at a mark once it has enough output, when it has no room, and when it is
+ * cancelled. */
 static void decode_and_end(const struct decode_engine *engine, struct expand_tools *tools,
                            struct input *in)
 {

@@ -67,7 +67,7 @@ struct gpu_inflate {
     bool has_ended, is_bad;
 };
 
-/* Whether this call of the stage is good. */
+/* Whether this call of the stage must succeed. */
 static bool is_good(enum stage stage, char *error)
 {
     const long call = atomic_fetch_add(&fate.calls[stage], 1);

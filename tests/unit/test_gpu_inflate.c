@@ -19,7 +19,7 @@
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
-/* A .gz, and what is in it. */
+/* A .gz and its data. */
 struct file {
     uint8_t *gz, *data;
     size_t gz_len, len;
@@ -278,7 +278,7 @@ static void test_bgzf(void)
         append_bgzf(&f, 60 * KIB + (size_t)i, i);
     append_bgzf(&f, 0, 0);
     check_file(&f);
-    /* It begins as BGZF, and has a member of many blocks later. */
+    /* After members of BGZF comes a member of many blocks. */
     append_kind(&f, 250 * KIB, &words, 9, &usual);
     check_file(&f);
     drop_file(&f);
@@ -304,7 +304,7 @@ static bool is_right(const uint8_t *gz, size_t len, const uint8_t *data, size_t 
     return is_good;
 }
 
-/* Flipped bits and cuts: the GPU's output counts only where it is zlib's. */
+/* Flipped bits and cuts: the GPU must make zlib's output, or leave the file to the CPU. */
 static void test_damage(void)
 {
     struct file f = {0};
@@ -621,7 +621,8 @@ static void check_outer(const struct file *f)
     }
 }
 
-/* Every eighth of the members that seem to start shares the map of the block in which they are. */
+/* The device uses 8 maps in turn (GPU_MAPS).  So every eighth of the members that seem to start
+ * shares a map with the block around them. */
 static void test_member_in_a_block(void)
 {
     static const unsigned before[] = {0, 6, 7, 8, 15};

@@ -20,7 +20,7 @@
 static const int window_bits[] = {
     [CONTAINER_GZIP] = 15 + 16, [CONTAINER_ZLIB] = 15, [CONTAINER_RAW] = -15};
 
-/* An input: compressed bytes, and what is in them. */
+/* An input: its compressed bytes, and its data. */
 struct input {
     uint8_t *packed, *data;
     size_t packed_len, len;
@@ -70,7 +70,7 @@ static bool is_right(const struct input *i, enum container format)
     CHECK_EQ(inflateInit2(&z, window_bits[format]), Z_OK);
     is = inflate(&z, Z_FINISH) == Z_STREAM_END && z.avail_in == 0 && z.total_out == i->len &&
          (format == CONTAINER_RAW || memcmp(out, i->data, i->len) == 0);
-    /* Raw DEFLATE has no checksum: then zlib's output is the right one. */
+    /* Raw DEFLATE has no checksum, so zlib's output counts as right. */
     if (is && format == CONTAINER_RAW)
         memcpy(i->data, out, i->len);
     (void)inflateEnd(&z);
@@ -278,7 +278,7 @@ static void test_left(void)
     }
 }
 
-/* An input of stored blocks, each of which ends with what looks like many ends of blocks. */
+/* Makes an input of stored blocks.  The end of each block looks like the ends of many blocks. */
 static void make_markers(struct input *i, size_t len, enum container format)
 {
     static const uint8_t marker[] = {0, 0, 0xff, 0xff};

@@ -63,7 +63,7 @@ static struct {
     int pipe;            /* the descriptor for waits_for_pipe */
 } told;
 
-/* Counts of what the engine did. */
+/* How many GPUs were tried and opened, and how many batches and copies there were. */
 static atomic_long tried, opened, submitted, copied;
 static atomic_uint opened_devices; /* bit n: device n was opened */
 
@@ -94,7 +94,7 @@ struct gpu_engine {
     atomic_int open_batches;
 };
 
-/* What a batch of this engine has besides struct gpu_batch. */
+/* A batch's data that is not in struct gpu_batch. */
 struct own {
     struct lz_matcher *matcher;
     struct lz_sequence *sequences;
@@ -714,7 +714,7 @@ struct spoiler {
     enum failure failure; /* CUT or CLOSED */
     int fd;               /* CUT: the file to truncate; CLOSED: the pipe with the output */
     size_t size;          /* CUT: the file's new size; CLOSED: bytes to read before closing */
-    long ns;              /* nanoseconds to wait before */
+    long ns;              /* nanoseconds to wait before that */
 };
 
 static void *spoil(void *argument)
@@ -1642,7 +1642,7 @@ static void test_gpu_memory(void)
                 if (fault == 0 && c.backend == BACKEND_GPU && job_sizes[i] > 0)
                     CHECK_EQ(jobs[i].job.stats.cpu_segments, 0);
             }
-            /* Between these jobs, one whose input is not in a GPU's memory. */
+            /* Between these jobs, run a job with its input in host memory. */
             if (c.caller_works)
                 check_input(p, again == 0 ? NO_PIPE : FILL, &stats);
         }

@@ -161,8 +161,8 @@ static void test_room(void)
     gzlzss_free(z);
 }
 
-/* A match finder of a paper, with parameters that change the result.  In a build without these
- * match finders, an error. */
+/* A match finder of a paper, with parameters that change the result.  A build without these match
+ * finders gives an error. */
 static void test_matcher(void)
 {
     static const char *const matchers[] = {NULL, "culzss", "culzss,window=16"};

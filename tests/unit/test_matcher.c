@@ -497,7 +497,7 @@ static void in_parts(void)
         const size_t period = LZ_CHUNK_SIZE - 6 + unit_below(&state, 10);
 
         fill(in, len, k < KINDS ? k : 10, k);
-        /* From KINDS on: data that repeats at about the greatest distance of a match. */
+        /* The kinds from KINDS on repeat at about the greatest distance of a match. */
         for (size_t i = period; k >= KINDS && i < len; i++)
             if (unit_below(&state, 50) > 0)
                 in[i] = in[i - period];

@@ -1,5 +1,5 @@
 /*
- * test_sparse.c - files with holes: what is written by any calls is what is read back
+ * test_sparse.c - files with holes: writes and reads of any lengths keep the data
  */
 #include "config.h"
 

@@ -306,7 +306,7 @@ static void show(const struct bytes *raw)
     printf("\n");
 }
 
-/* How many streams and blocks there were, and how often each verdict. */
+/* The numbers of streams, of blocks, and of each verdict. */
 static struct {
     unsigned long n, blocks, verdicts[3];
 } seen;

@@ -332,7 +332,7 @@ static void make_packed(struct packed *p, int kind)
     }
 }
 
-/* A stream and its progress, and how far it goes before its caller is away. */
+/* A stream, its progress, and how far it goes before its caller is away. */
 struct client {
     const struct packed *p;
     gzlzss_stream *s;
