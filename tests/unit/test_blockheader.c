@@ -331,8 +331,8 @@ static void repeats(void)
     /* Symbol 16 repeats the length before, and there is none. */
     add_step(&h, 16, 0);
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
-    /* 255 zeros and two lengths of 1.  The length of the distance repeats that of the end of the
-     * block. */
+    /* The code lengths are 255 zeros, then 1 for symbol 255 and 1 for the end of the block.  Symbol
+     * 16 repeats the last length for three distances. */
     h.n = 0;
     add_step(&h, 18, 138 - 11);
     add_step(&h, 18, 117 - 11);

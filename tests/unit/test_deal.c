@@ -1,6 +1,6 @@
 /*
- * test_deal.c - which rank works on which file: each file goes to the rank that has the least so
- * far
+ * test_deal.c - which rank works on which file: each file goes to the rank that has the fewest
+ * bytes so far
  */
 #include "config.h"
 

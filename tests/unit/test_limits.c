@@ -148,7 +148,7 @@ static void containers(void)
     CHECK(read_tree().threads == 1);
     CHECK(read_tree().memory == 10485760);
 
-    /* A group whose name starts with the mounted group's name. */
+    /* The group /foobar does not lie below the mounted group /foo. */
     new_tree();
     put("/proc/self/cgroup", "0::/foobar\n");
     put("/proc/self/mountinfo", "31 24 0:27 /foo /sys/fs/cgroup rw - cgroup2 cgroup rw\n");
