@@ -32,7 +32,7 @@ tool() {
     chmod +x "$1"
 }
 
-# rows PATTERN COUNT: COUNT lines of results.csv match the pattern.
+# rows PATTERN COUNT: COUNT lines of results.csv must match the pattern.
 rows() {
     local n
     n=$(grep -cE "^$1$" out/results.csv) || true
@@ -43,8 +43,8 @@ has_note() {
     grep -qF -- "$1" out/results.md || fail "results.md does not say: $1" "$(cat out/results.md)"
 }
 
-# well_formed FILE: the file has lines below its heading, all have the same number of columns, and
-# no column is empty.
+# well_formed FILE: the file must have lines below its heading, the same number of columns in all
+# lines, and no empty column.
 well_formed() {
     awk -F , 'NR == 1 { n = NF } NF != n || /,,|,$/ { exit 1 } END { if (NR < 2) exit 1 }' "$1" ||
         fail "$1:" "$(cat "$1")"

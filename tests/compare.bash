@@ -133,7 +133,7 @@ teardown() {
     compare_queued
 }
 
-# Makes the queued comparisons.  The file "verdict" gets a list of those that fail.
+# Makes the queued comparisons.  The file "verdict" gets a list of the comparisons that fail.
 compare_queued() {
     local i tree
     local -A groups=()
@@ -287,8 +287,8 @@ compare_group() {
     shift 2
     compare_groups=$((${compare_groups-0} + 1))
     base=$BATS_TEST_TMPDIR/$compare_round.$compare_groups
-    # Each copy of the tree has a number of `depth` bits, even for gzip, odd for gzlzss.  Each bit
-    # is a level of directories.
+    # Each copy of the tree has a number of `depth` bits.  Even numbers are for gzip, odd ones for
+    # gzlzss.  In the path of a copy, each bit is a directory.
     while [ "$how" = each ] && [ $((1 << depth)) -lt $(($# * 2)) ]; do
         depth=$((depth + 1))
     done

@@ -29,7 +29,7 @@ complete_words() {
     _gzlzss || true
 }
 
-# offers WORD...: COMPREPLY has exactly these words, in any order.
+# offers WORD...: COMPREPLY must have exactly these words, in any order.
 offers() {
     local got expected
     got=$(printf '%s\n' "${COMPREPLY[@]}" | sed '/^$/d' | sort)
@@ -99,7 +99,7 @@ offers() {
     offers sub
     complete_words gzlzss --output-dir-mirror=s
     offers --output-dir-mirror=sub
-    # The value of -o is not an operand's letter.
+    # In -od, d is the value of -o, not the option -d.
     complete_words gzlzss -od p
     offers plain.txt
 }
@@ -140,7 +140,7 @@ offers() {
     offers packed.gz old.Z mail.tgz archive.zip sub
     complete_words gzlzsscat -f ''
     offers plain.txt 'with space.txt' packed.gz old.Z mail.tgz archive.zip other.xyz sub
-    # The letters of an option's value are not options.
+    # In -Sd, d is the value of -S, not the option -d.
     complete_words gzlzss -Sd p
     offers plain.txt
 }

@@ -27,7 +27,7 @@ files() {
     (cd "$1" && find . -mindepth 1 -printf '%P\n' | LC_ALL=C sort | tr '\n' ' ')
 }
 
-# holds FILE.gz FILE: FILE.gz decompresses to what FILE has.
+# holds FILE.gz FILE: FILE.gz must decompress to the contents of FILE.
 holds() {
     gzip -dc <"$1" | cmp - "$2"
 }

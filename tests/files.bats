@@ -572,7 +572,7 @@ on_small_disk() {
     "$GEN" random 3000000 >big
     cp big copy
     for p in 1 2 5; do
-        # The signal ends the command, on whichever thread the write fails.
+        # The signal ends the command, whichever thread's write fails.
         status=0
         (
             ulimit -f 512

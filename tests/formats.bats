@@ -244,8 +244,8 @@ patch() {
     printf "$3" | dd of="$4" bs=1 seek="$2" conv=notrunc status=none
 }
 
-# list_is_gzips FILE: our list has the same numbers as `gzip -lv`, whether or not the file has an
-# error.
+# list_is_gzips FILE: our list must have the same numbers as that of `gzip -lv`, whether or not the
+# file has an error.
 list_is_gzips() {
     gzip -lv "$1" 2>/dev/null | awk 'NR > 1 { print $1, $2, $6, $7, $8 }' >gzip.list
     "$DECODE" -l "$1" >decode.list 2>/dev/null || true

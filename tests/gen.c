@@ -661,7 +661,7 @@ static void put_match32k(struct gen *g)
     put(g, run, n);
 }
 
-/* mixed: all other kinds in turn, in pieces of odd lengths, so that segments and chunks end at ever
+/* mixed: all other kinds in turn, in pieces of odd lengths, so that segments and chunks end at many
  * different places in them. */
 static void put_mixed(struct gen *g)
 {

@@ -43,7 +43,7 @@ share() {
     sed -n 's/.*GPU (emulated device) decompressed \([0-9]*\)%.*/\1/p' gpu.err
 }
 
-# nearly_all FILE: the GPU has made nearly all of the output.
+# nearly_all FILE: the GPU must have made nearly all of the output.
 nearly_all() {
     local made
     made=$(share "$1")

@@ -31,7 +31,7 @@ not() {
     ! "$@"
 }
 
-# only_ours ARGUMENT...: with these arguments, gzip fails and gzlzss does not.
+# only_ours ARGUMENT...: with these arguments, gzip must fail and gzlzss must not.
 only_ours() {
     not theirs "$@" <"$inputs/large" >/dev/null 2>&1 || fail "gzip has it, too: $*"
     ours "$@" <"$inputs/large" >only_ours.gz

@@ -97,7 +97,7 @@ END
     in_build uninstall gzipnamesdir=/other
     absent "$dest/other"
 
-    # Links in the command's directory.
+    # Install links into the command's directory.
     in_build install gzipnamesdir=/p/bin
     [ "$(readlink "$dest/p/bin/zcat")" = gzlzss ]
     in_build uninstall gzipnamesdir=/p/bin

@@ -54,7 +54,7 @@ need_small_stacks() {
     "${small[@]}" "$GZLZSS" -lv f.gz
     "${small[@]}" "$GZLZSS" -d <f.gz >g
     cmp f g
-    # Files that are replaced by their outputs, and many files side by side.
+    # Try files that are replaced by their outputs, and many files side by side.
     for i in 1 2 3 4 5 6; do
         "$GEN" text $((i * 100000)) >t$i
     done

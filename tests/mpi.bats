@@ -92,7 +92,7 @@ make_inputs() {
             "$GZLZSS" -b 32 "-$level" -c "$f" >"want-$f"
         done
         for ranks in 1 2 3 4 8; do
-            # MPICH takes seconds for a run with more ranks than processors.  Three of them exchange
+            # MPICH takes seconds for a run with more ranks than processors.  Three ranks exchange
             # messages in all ways; more ranks, and other levels, make no difference to MPI.
             ! is_mpich || [ "$ranks" -le "$(nproc)" ] ||
                 { [ "$ranks" -le 3 ] && [ "$level" -eq 6 ]; } || continue
@@ -445,7 +445,7 @@ fails() {
     local mount
     [ "$(id -u)" -eq 0 ] || skip "only root can hide a control group"
     [ "$(nproc)" -gt 1 ] || skip "there is one processor"
-    # Mount files over the control groups' that allow one processor, in the formats of both
+    # Mount files that allow one processor over those of the control groups, in the formats of both
     # versions.
     mount=$(awk '/ - cgroup2 / || / - cgroup [^ ]+ [^ ]*,?cpu(,|$)/ { print $5 }' \
         /proc/self/mountinfo | head -n 1)

@@ -94,7 +94,7 @@ sys.exit(subprocess.call(sys.argv[2:], stderr=side))' "$@"
         slowly 40 <big.gz | on_stopped $how sh -c '"$GZLZSS_COMMAND" -d -p2 --progress >out'
         cmp out big
     done
-    # Also with several files side by side, and if standard error cannot be opened again.
+    # Try several files side by side, and a standard error that cannot be opened again.
     many 80 60000
     on_stopped stopped "$GZLZSS" -k -12 -p2 --progress many/*
     [ "$(find many -name '*.gz' | wc -l)" -eq 80 ]
@@ -238,7 +238,7 @@ many() {
     grep -qE '^[1-9][0-9]* of 200 files  [0-9.]+ [KM]iB  [0-9.]+ [KM]iB/s  ratio [0-9.]+%$' lines
     ! grep -q left lines || fail "$(cat lines)"
     [ "$(find many -name '*.gz' | wc -l)" -eq 200 ]
-    # Also for decompression.
+    # Decompression erases its line, too.
     on_pty 100 "$GZLZSS" -dr -p2 --progress many </dev/null >seen
     [ -z "$(on_screen <seen)" ]
 }

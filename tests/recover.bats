@@ -19,7 +19,7 @@ exits() {
     [ "$status" -eq "$expected" ] || fail "exit status $status: $output"
 }
 
-# Text, data that does not compress, a .gz and zeros.
+# mixed SIZE: prints text, data that does not compress, a .gz and zeros.
 mixed() {
     "$GEN" source "$1"
     "$GEN" random $(($1 / 3))

@@ -43,7 +43,7 @@ make_sparse() {
     # The last of the two options counts.
     "$GZLZSS" -d --no-sparse --sparse -fo out in.gz
     [ "$(blocks out)" -lt 400 ]
-    # Files that replace their inputs, side by side.
+    # Decompress files side by side, and replace their inputs.
     cp in.gz 1.gz
     cp in.gz 2.gz
     "$GZLZSS" -d -p3 1.gz 2.gz
@@ -79,7 +79,7 @@ make_sparse() {
     "$GZLZSS" -d --sparse <in.gz >out
     cmp out in
     [ "$(blocks out)" -lt 400 ]
-    # Several files, one after the other, and something behind them.
+    # Write several files, one after the other, and then other bytes.
     { "$GZLZSS" -dc --sparse in.gz in.gz && echo end; } >out
     cat in in <(echo end) | cmp - out
     [ "$(blocks out)" -lt 800 ]
@@ -140,13 +140,13 @@ make_sparse() {
         # shellcheck disable=SC2086
         "$GZLZSS" -n $options <in | cmp - expected
     done
-    # From a place in the file.
+    # Read from the middle of the file.
     { head -c 1000000 >/dev/null && "$GZLZSS" -n; } <in >out
     tail -c +1000001 full | "$GZLZSS" -n | cmp - out
     # The command leaves the descriptor at the end of what it has read.
     { "$GZLZSS" -n >out && wc -c; } <in >rest
     [ "$(cat rest)" -eq 0 ]
-    # Holes at both ends, and nothing but a hole.
+    # Try holes at both ends, and a file that is only a hole.
     truncate -s 9M all
     "$GEN" random 100 | dd of=all bs=1 seek=5000000 conv=notrunc status=none
     for f in all hole; do

@@ -566,7 +566,7 @@ static bool pass_blocks(struct consumer *c, const struct gpu_inflate_run *run)
         if (!run->ends_member && (run->end == b->end || run->end == last_start(r, b->end)))
             return true;
     }
-    /* The run has a block that zlib does not accept, unless zlib has stopped earlier. */
+    /* zlib accepts all blocks of a run, unless it has stopped before them. */
     REQUIRE(r->end == TOO_LONG);
     return false;
 }

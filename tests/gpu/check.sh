@@ -349,8 +349,8 @@ levels() {
 
 # --- Smaller GPUs, and several ------------------------------------------------------------------
 
-# limited NAME VALUE LEVEL: with this limit, the GPU must still match all segments, without an
-# error.
+# limited NAME VALUE LEVEL: with the variable NAME set to VALUE, which limits the GPU, the GPU must
+# still match all segments, without an error.
 limited() {
     compress --backend=cpu "-$3" <bytes
     mv out expected
@@ -421,7 +421,7 @@ limits() {
 
 # --- A GPU that is wrong or fails ---------------------------------------------------------------
 
-# fault NAME FAULT INPUT [OPTION...]: with this fault of the GPU, the output must equal the CPU
+# fault NAME FAULT INPUT [OPTION...]: if the GPU has this fault, the output must equal the CPU
 # engine's.
 fault() {
     name=$1

@@ -368,8 +368,8 @@ static void several_chunks(void)
     }
 }
 
-/* Segments with positions above 65535, so that several positions have the same low 16 bits; in one
- * kind of data, many positions. */
+/* Segments with positions above 65535.  Several of their positions have the same low 16 bits; in
+ * one kind of data, many have. */
 static void whole_segments(void)
 {
     uint8_t *in = unit_need(malloc(MAX_LEN));

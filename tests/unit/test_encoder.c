@@ -31,7 +31,7 @@ static struct huff_lengths_work work;
 enum { STORED, FIXED, DYNAMIC };
 
 /* The values of the encoder's `split` to test: a block may end within a chunk after this many
- * bytes.  With WHOLE_CHUNKS, which is more than a chunk, there is no such place. */
+ * bytes.  WHOLE_CHUNKS is more than a chunk, so that blocks end only at ends of chunks. */
 #define WHOLE_CHUNKS ((size_t)1 << 20)
 static const size_t splits[] = {HUFF_SPLIT_MIN, 8192, 16384, 65535, WHOLE_CHUNKS};
 #define SPLITS (sizeof(splits) / sizeof(*splits))
@@ -234,7 +234,7 @@ static struct sizes sizes_of(const struct tally *t)
     return sizes;
 }
 
-/* Returns the entropy, in bits, of symbols that occur counts[0..n) times.  *used becomes the number
+/* Returns the entropy, in bits, of symbols that occur counts[0..n) times.  Sets *used to the number
  * of symbols that occur. */
 static double entropy(const uint32_t *counts, unsigned n, unsigned *used)
 {
@@ -932,7 +932,7 @@ static void sharing(void)
 
     CHECK_EQ(count_blocks(&low, &low, 2, 1), 1);
     CHECK_EQ(count_blocks(&low, &low, 32, 1), 1);
-    /* Up to two, since the first chunk has fewer possible distances. */
+    /* Two blocks are allowed, since the first chunk has fewer possible distances. */
     CHECK(count_blocks(&matches, &matches, 32, 1) <= 2);
     CHECK_EQ(count_blocks(&zeros, &zeros, 32, 1), 1);
     /* Apart, the styles take 2 bits for each byte; together, 3. */

@@ -130,7 +130,7 @@ static void end(struct line *l)
 
 /* --- Tests ---------------------------------------------------------------------------------- */
 
-/* A length below `most`, small ones being as likely as large ones. */
+/* Returns a random length below `most`.  Small lengths are frequent. */
 static size_t some_length(uint64_t *state, size_t most)
 {
     return unit_below(state, 1 + unit_below(state, 1 + unit_below(state, most)));

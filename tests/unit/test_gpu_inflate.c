@@ -374,7 +374,7 @@ static void test_small_files(void)
     }
 }
 
-/* The GPU leaves input to the CPU that is damaged, cut off or followed by other bytes, or whose
+/* The GPU leaves input to the CPU if it is damaged, cut off or followed by other bytes, or if its
  * output has no room. */
 static void test_left(void)
 {

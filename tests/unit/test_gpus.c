@@ -554,7 +554,7 @@ static void free_pipeline(struct pipeline *p)
 }
 
 /* Compresses the input with every number of threads, every engine and every way to read it.
- * Returns the number of segments that a GPU matched; *redone becomes how many were redone. */
+ * Returns the number of segments that a GPU matched.  Sets *redone to the number redone. */
 static uint64_t check_all_ways(uint64_t *redone)
 {
     uint64_t by_gpu = 0;

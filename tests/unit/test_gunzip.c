@@ -54,7 +54,7 @@ static void add_text(struct bytes *b, size_t len, uint64_t seed)
     b->len = end;
 }
 
-/* Makes three small members; *data becomes their uncompressed data. */
+/* Makes three small members.  Appends their uncompressed data to *data. */
 static void three_members(struct bytes *gz, struct bytes *data)
 {
     add(data, "hello", 5);

@@ -420,7 +420,7 @@ static void test_damage(void)
     gzlzss_free(z);
 }
 
-/* gzlzss_decompress. */
+/* Decompresses in[0..len) by gzlzss_decompress. */
 static gzlzss_status by_memory(gzlzss *z, uint8_t *out, size_t *out_len, const uint8_t *in,
                                size_t len, gzlzss_call *call)
 {
@@ -617,7 +617,7 @@ static void test_call_levels(void)
 
     for (unsigned i = 0; i < sizeof(levels) / sizeof(*levels); i++)
         check_level(z, levels[i]);
-    /* Several at a time. */
+    /* Several threads at a time. */
     for (int i = 0; i < THREADS; i++) {
         levellers[i] = (struct leveller){z, 2 * i};
         if (pthread_create(&threads[i], NULL, level_main, &levellers[i]) != 0)
@@ -1305,8 +1305,8 @@ static void test_idle_decompression(void)
     free(plain);
 }
 
-/* A flush gives all output that the input so far makes possible, for a member that zlib has
- * flushed, and for several members. */
+/* A flush gives all bytes that the input so far decompresses to.  zlib has flushed the member after
+ * each part. */
 static void test_flush(void)
 {
     enum { PART = 1000, PARTS = 800 };
@@ -1474,7 +1474,7 @@ static void test_signals(void)
     uint8_t *out = compressed(z, input, input_size, &len);
     int count, checked = 0;
 
-    /* Workers, and the thread of a stream. */
+    /* The tasks are the workers and the thread of a stream. */
     CHECK_EQ(gzlzss_decompress_stream(&s, z, NULL), GZLZSS_OK);
     count = list_tasks(tasks);
     for (int i = 0; i < count; i++) {

@@ -110,7 +110,7 @@ static void version_2(void)
     CHECK(read_tree().memory == 5242880);
 }
 
-/* A group has no more than the groups above it. */
+/* A group has no more than the groups above it allow. */
 static void groups_above(void)
 {
     new_tree();
@@ -126,7 +126,7 @@ static void groups_above(void)
     CHECK(read_tree().memory == 20971520);
 }
 
-/* In a container, its own group appears as the root, or has a name that does not exist there. */
+/* In a container, the container's own group appears as the root, or its name does not exist. */
 static void containers(void)
 {
     new_tree();

@@ -99,7 +99,7 @@ static void decompressed(void)
     }
 }
 
-/* The suffixes that a name is tried with: first the user's. */
+/* The suffixes that are tried with a name: the user's first. */
 static void guesses(void)
 {
     static const char *const known[] = {".gz", ".z", "-z", ".Z"};
@@ -110,7 +110,7 @@ static void guesses(void)
     CHECK(names_guess(5, ".own") == NULL);
 }
 
-/* Only for decompression does ".zz" count. */
+/* The suffix ".zz" counts only for decompression. */
 static void zlib_suffix(void)
 {
     CHECK(names_suffix("f.zz", ".gz") == NULL);

@@ -172,8 +172,8 @@ struct parsed {
 static struct parsed parse[LZ_CHUNK_SIZE];
 static size_t parse_count;
 
-/* The number of times that each symbol occurs in each unit, and in each block, of a group.  And the
- * number of each unit's block. */
+/* The counts of the symbols in each unit and in each block of a group, and the number of each
+ * unit's block. */
 static uint32_t units[GROUP / UNIT][SYMBOLS], blocks[GROUP / UNIT][SYMBOLS];
 static unsigned block_of[GROUP / UNIT];
 static unsigned most_blocks; /* the largest number of blocks in a group so far */

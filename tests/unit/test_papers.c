@@ -311,7 +311,7 @@ static void compare_all(const uint8_t *in, size_t len)
             compare(p, &level, in, len);
 }
 
-/* Long matches after long parts of them (fill_prefixes). */
+/* Parts of a long match, just before it (fill_prefixes). */
 static void test_prefixes(void)
 {
     const size_t len = 36 * KIB;
@@ -371,7 +371,7 @@ static void test_together(void)
     compare_text("position-lists,hash=4,threshold=3,block=4096", in, len);
     compare_text("position-lists,hash=3,threshold=3,block=4096", in, len);
 
-    /* Steps that grow with each miss, and begin long. */
+    /* The steps grow with each miss.  With an acceleration, the first one is long, too. */
     fill_kind(in, len, &kinds[6], LONGEST_TOKEN, 1);
     compare_text("lz4,table=256,skip=0", in, len);
     compare_text("lz4,table=256,skip=0,acceleration=7", in, len);

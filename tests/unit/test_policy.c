@@ -250,7 +250,7 @@ static void test_split(void)
     CHECK(policy_may_split(&f, 250000, 15, 16));
     CHECK(!policy_may_split(&f, 249999, 15, 16));
     CHECK(!policy_may_split(&f, 250000, 16, 16));
-    /* Or if some threads may not claim segments. */
+    /* Segments are also split if some threads may not claim segments. */
     CHECK(policy_may_split(&f, 250000, 1000, 15));
     f.feeding = 1;
     CHECK(!policy_may_split(&f, 250000, 15, 16));

@@ -47,7 +47,7 @@ static void cover(const uint8_t *in, size_t len, bool *covered)
     }
 }
 
-/* Whether the chunks' matches are at distance 1 and cover exactly the bytes that are covered. */
+/* Whether the chunks' matches are at distance 1 and cover exactly the bytes marked in covered[]. */
 static bool covers(const uint8_t *in, size_t len, const struct lz_chunk *chunks,
                    const bool *covered)
 {

@@ -139,7 +139,7 @@ static void by_deflate(void)
     }
 }
 
-/* Every place to cut, and every room, of a short stream. */
+/* Cuts a short stream at every place, and decodes it with every amount of room. */
 static void every_end(void)
 {
     static const uint8_t text[] = "a text, a text, a text with a text in a text; abcdefghijklmnopq";
