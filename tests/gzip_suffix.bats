@@ -191,7 +191,7 @@ odd_neighbours() {
         same_in_turn nothing "gzip ${long:0:n}" "gzip -d ${long:0:n}" "gzip -d ${long:0:n-3}.gz" \
             "gzip -l ${long:0:n}"
     done
-    # Names of which gzip can shorten only one part.
+    # Try names with dots.  gzip shortens parts between them.
     for name in "${long:0:249}.tar" "${long:0:250}.tar" "${long:0:251}.tar" \
         "${long:0:245}.tar.xyz" "${long:0:100}.${long:0:100}.${long:0:53}" "a.${long:0:253}" \
         "a.b.${long:0:250}" "ab.${long:0:248}.cd" "${long:0:246}.c.h.old" \

@@ -273,8 +273,8 @@ differ() {
     needs_strace
     "$GEN" text 400000 >x
     "$GZLZSS" -b 32 x
-    # The threads of one rank have found a mark, and wait.  Before they go on, the file is truncated
-    # in the header of a block, after the first mark from which they decode.
+    # The threads of one rank have found a mark, and wait.  Before they go on, truncate the file in
+    # the header of a block that comes after the first mark from which they decode.
     cut=$(grep -obUaP '\x00\x00\xff\xff\x00\x00\x00\xff\xff' x.gz |
         awk -F: '$1 > 40003 { print $1 + 19; exit }')
     GZLZSS_TEST_REGION=20000 timeout 30 "${MPIRUN:-mpirun}" -n 1 "$MPI" -d -p2 -vv x.gz : \

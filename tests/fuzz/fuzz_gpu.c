@@ -607,7 +607,7 @@ static void take_output(struct gpu_inflate *g, struct consumer *c, unsigned outp
     uint64_t at = 0;
 
     for (size_t n; at < o->length; at += n) {
-        /* Odd sizes, so that slices start anywhere. */
+        /* The sizes are odd, so that slices start anywhere. */
         n = o->length - at < 100003 ? (size_t)(o->length - at) : 100003;
         memcpy(bytes + at, unit_need((void *)(uintptr_t)gpu_inflate_take(g, output, at, n, error)),
                n);

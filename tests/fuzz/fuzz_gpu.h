@@ -44,7 +44,7 @@ struct fuzz_gpu_choice {
     uint8_t stop;    /* 0: decompress all in one call; n: stop after n batches */
     uint8_t shift;   /* distance of the output from a multiple of 16 bytes */
     uint8_t first;   /* number of the block at which decompression in steps begins */
-    uint8_t is_bgzf; /* odd: in steps, the file counts as BGZF; many inputs get `in_block` */
+    uint8_t is_bgzf; /* odd: the file counts as BGZF in steps, and inputs have an `in_block` */
     uint8_t format;  /* of gpu_inflate_many's inputs: enum container */
     uint8_t inputs;  /* into how many inputs a file is cut, and how often each input is given */
 };

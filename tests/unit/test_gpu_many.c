@@ -232,7 +232,7 @@ static void test_long_inputs(void)
     }
 }
 
-/* Inputs that the GPU leaves, each between good ones. */
+/* The GPU leaves inputs to the CPU.  Each of them is between good ones. */
 static void test_left(void)
 {
     enum { COUNT = 40 };

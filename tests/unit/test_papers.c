@@ -311,7 +311,7 @@ static void compare_all(const uint8_t *in, size_t len)
             compare(p, &level, in, len);
 }
 
-/* Parts of a long match, just before it (fill_prefixes). */
+/* Before each long match comes a part of it (fill_prefixes). */
 static void test_prefixes(void)
 {
     const size_t len = 36 * KIB;
