@@ -126,7 +126,7 @@ static void literals(void)
     matchers_free(&alone);
 }
 
-/* Of all rows, only level 0 and these have no twin on a GPU. */
+/* All rows have a twin on a GPU, except level 0, lz_huffman_only and lz_run_length. */
 static void twins(void)
 {
     CHECK(!lz_has_twin(&lz_huffman_only) && !lz_has_twin(&lz_run_length));
