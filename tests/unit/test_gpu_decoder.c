@@ -30,7 +30,7 @@ enum stage { OPEN, PUT, BEGIN, FIND, NEXT, TAKE, NEVER };
 static struct {
     enum stage stage;
     enum gpu_inflate_result result; /* GPU_INFLATE_FAILED or GPU_INFLATE_LEFT */
-    long after;                     /* how many calls at this stage succeed before */
+    long after;                     /* how many calls at this stage succeed before one does not */
     atomic_long calls[NEVER];
     bool is_slow;
     /* gpu_inflate_open waits until this much output was written. */

@@ -234,8 +234,8 @@ static void test_kinds(void)
     }
 }
 
-/* Codes of nearly one length, which do not synchronise, in units that a warp counts and in units
- * that many threads count. */
+/* Decoders that start at different bits of codes of nearly one length do not get into step.  Some
+ * units of such codes are counted by a warp, and some by many threads. */
 static void test_codes_of_one_length(void)
 {
     static const struct way way = {6, Z_HUFFMAN_ONLY, 0, 0};

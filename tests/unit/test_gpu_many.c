@@ -344,7 +344,8 @@ static void make_of_size(struct input *i, size_t packed_len)
     CHECK_EQ(i->packed_len, packed_len);
 }
 
-/* The longest input that a batch has room for, wherever it is, and one that is a byte longer. */
+/* A batch has room for an input of its size minus 32 bytes, at any address, and for none that is a
+ * byte longer. */
 static void test_longest(void)
 {
     struct gpu_inflate *g = open_device(&some[1]);
