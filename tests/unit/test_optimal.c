@@ -804,8 +804,8 @@ static void side_by_side(void)
     }
 }
 
-/* Checks a match of `size` bytes whose source is the candidate number `back` for its first `bytes`
- * bytes. */
+/* Checks a match of `size` bytes.  Of the earlier positions with the same first `bytes` bytes, its
+ * source is number `back`, counted from the nearest. */
 static void check_depth(size_t bytes, size_t size, size_t back, uint64_t *state)
 {
     static uint8_t in[65536];
