@@ -493,7 +493,7 @@ inflate() {
     GZLZSS_TEST_GPU_MIN=0 "$command" --backend=gpu "$@" >out 2>messages || status=$?
 }
 
-# as_on_cpu FILE: the GPU's output, messages and exit status are the CPU's.
+# as_on_cpu FILE: the GPU's output, messages and exit status must be the CPU's.
 as_on_cpu() {
     on_cpu=0
     "$command" --backend=cpu -dc "$1" >expected 2>expected.err || on_cpu=$?
@@ -503,7 +503,7 @@ as_on_cpu() {
     diff expected.err messages >>problems 2>&1
 }
 
-# mostly_on_gpu FILE: the GPU makes nearly all of the file's output.
+# mostly_on_gpu FILE: the GPU must make nearly all of the file's output.
 mostly_on_gpu() {
     inflate -tvv "$1"
     [ "$status" -eq 0 ] || problem "$1: exit status $status: $(head -n 1 messages)"
