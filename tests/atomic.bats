@@ -31,7 +31,7 @@ until_it_writes() {
     done
 }
 
-# True if this directory's file system has files without a name, which can get one later.
+# True if this directory's file system supports O_TMPFILE: files that get a name later.
 have_unnamed() {
     "$GZLZSS" --atomic -k f && ! grep -q temporary stderr
 }
@@ -102,7 +102,7 @@ have_unnamed() {
         else
             absent f.gz
         fi
-        # After a signal, no more files are left than after SIGKILL.
+        # After a signal that the command handles, only the files from before are left, too.
         kill -TERM "$pid"
         kill -CONT "$pid"
         status=0
@@ -209,11 +209,11 @@ have_unnamed() {
             "$GZLZSS" --atomic --synchronous $options f
         sed -n 's/^[0-9]* *\([a-z]*\)(.*/\1/p' trace | tr '\n' ' ' >order
         case $(cat order) in
-        # The calls: for the file's data, for its name or names, for the directory, and for the
-        # input.
+        # The calls sync the output, give it its name (and replace the old file), sync the
+        # directory, and remove the input.
         'fsync linkat fsync unlinkat ') [ -z "$options" ] ;;
         'fsync linkat renameat fsync unlinkat ') [ -n "$options" ] ;;
-        # The same with temporary names, one of which is removed at the end.
+        # Without unnamed files, the output has a temporary name, which is removed or renamed.
         'fsync linkat unlinkat fsync unlinkat ') [ -z "$options" ] ;;
         'fsync renameat fsync unlinkat ') [ -n "$options" ] ;;
         *) fail "$(cat trace)" ;;
@@ -257,7 +257,7 @@ prepare() {
     esac
 }
 
-# is_new FILE NAME: FILE is NAME's complete compressed data, or has NAME's data.
+# is_new FILE NAME: true if FILE has all of NAME's data, compressed if its own name ends in .gz.
 is_new() {
     case $1 in
     *.gz) gzip -dc "$1" 2>/dev/null | cmp -s - "../kept/$2" ;;
@@ -265,7 +265,7 @@ is_new() {
     esac
 }
 
-# is_new_of_any FILE: FILE is the complete output for one of the files.
+# is_new_of_any FILE: true if FILE is the complete output for any of the files.
 is_new_of_any() {
     local name
     for name in "${files[@]}"; do
@@ -277,9 +277,8 @@ is_new_of_any() {
     return 1
 }
 
-# kill_often OPTION...: runs the command with these options, and kills it at random moments.  $loses
-# becomes the number of times that a file with an output's name was neither the old file nor the
-# complete new one.
+# kill_often OPTION...: runs the command with these options, and kills it at random moments.  Sets
+# $loses to the number of outputs that were neither the old file nor the complete new one.
 kill_often() {
     local action round name input output left pid status killed=0
     local -a files back
@@ -332,7 +331,7 @@ kill_often() {
                 names=$((names + 1))
             fi
         done
-        # Only an output that replaces a file has a temporary name, for a moment.
+        # After a kill, a temporary name may be left only for an output that replaces a file.
         while read -r left; do
             case $action in
             *-old) is_new_of_any "$left" || fail "$action: $left is a part" ;;

@@ -32,7 +32,7 @@ tool() {
     chmod +x "$1"
 }
 
-# rows PATTERN COUNT: COUNT lines of results.csv match the pattern.
+# rows PATTERN COUNT: COUNT lines of results.csv must match the pattern.
 rows() {
     local n
     n=$(grep -cE "^$1$" out/results.csv) || true
@@ -43,8 +43,8 @@ has_note() {
     grep -qF -- "$1" out/results.md || fail "results.md does not say: $1" "$(cat out/results.md)"
 }
 
-# well_formed FILE: the file has lines below its heading, all have the same number of columns, and
-# no column is empty.
+# well_formed FILE: the file must have lines below its heading, the same number of columns in all
+# lines, and no empty column.
 well_formed() {
     awk -F , 'NR == 1 { n = NF } NF != n || /,,|,$/ { exit 1 } END { if (NR < 2) exit 1 }' "$1" ||
         fail "$1:" "$(cat "$1")"
@@ -83,7 +83,7 @@ well_formed() {
 }
 
 @test "a wrong output is an error" {
-    # shellcheck disable=SC2016 # For the command, which compresses itself.
+    # shellcheck disable=SC2016 # ./wrong expands $0: it compresses itself.
     tool wrong <<<'gzip -c "$0"'
     bench 1 -t gzip=./wrong -P pareto words
     rows 'pareto,words,100000,gzip,.*,WRONG' 1
@@ -112,7 +112,7 @@ well_formed() {
 
 @test "a slow tool gets a sample, and a ratio put in relation" {
     "$GEN" source 3000000 >listing
-    # shellcheck disable=SC2016 # For the command, which takes longer than the budget for two MB.
+    # shellcheck disable=SC2016 # ./slow expands it.  Two MB would exceed the time limit (-b).
     tool slow <<<'[ "$(stat -c %s "$3")" -lt 1000 ] || sleep 1.6; gzip "$@"'
     bench 0 -t gzip=./slow -b 3 -P pareto listing
     rows 'pareto,listing,1000000,gzip,.*,gzip' 1
@@ -173,7 +173,7 @@ END
 }
 
 @test "igzip, if it has been built with threads" {
-    # shellcheck disable=SC2016 # For the command.
+    # shellcheck disable=SC2016 # ./igzip expands it.
     tool igzip <<<'case $* in # not pthread_create
         *-T\ 2*) shift 3 ;;
         *) shift ;;
@@ -186,7 +186,7 @@ END
 }
 
 @test "nvCOMP's own figures" {
-    # shellcheck disable=SC2016 # For the command.
+    # shellcheck disable=SC2016 # ./python expands it.
     tool python <<<'case $* in
         *.py\ --version) echo 9.9 ;;
         --version) echo Python 3 ;;
@@ -238,7 +238,8 @@ END
     has_note '| gzlzss cpu | 1 | 4 | 0 | 300.0 | 3.000 | x | all of it | gzip |'
     has_note '| gzlzss gpu | 1 | 4 | 1 | 150.0 | 3.000 |  | all of it | same |'
     has_note '| gzlzss cpu | 6 | 4 | 0 | 100.0 | 4.000 | x | all of it | gzip |'
-    # The sample's ratio is 6.25, but the sample compresses 25 % better than the whole file: 5.
+    # The sample's ratio is 6.25.  With gzlzss -6, the sample compresses 25 % better than the
+    # whole file.  So the estimate for the file is 5.
     has_note '| zopfli | i15 | 1 | 0 | 0.5 | ~5.000 | x | 1 MB of it | gzip |'
     has_note '| gzip | 9 | 1 | 0 | 10.0 | 3.600 |  | all of it | gzip |'
     has_note '| nvcomp (1) | 1 | 1 | 1 | 9000.0 | 3.000 |  | all of it | zlib |'

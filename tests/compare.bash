@@ -19,8 +19,8 @@
 # This is several times as fast.  Use it for commands that change nothing, or that each change a
 # different file.
 #
-# If a stream or a file in gzip's format differs, that is no failure if these are equal: the header
-# (flags, time, XFL, system), the stored name, and the data that GNU gzip decompresses.
+# A stream or a file in gzip's format may differ if these are equal: the header (flags, time, XFL,
+# system), the stored name, and the data that GNU gzip decompresses.
 #
 # `same` only queues the comparisons.  The test's teardown makes all of them, and fails the test if
 # one fails.  It makes the comparisons with the same tree together, since making and reading trees
@@ -99,7 +99,7 @@ compare_script() {
     case $2 in
     *cat) options=-cd ;;
     esac
-    # shellcheck disable=SC2016 # For the script.
+    # shellcheck disable=SC2016 # The script expands it.
     printf '#!/bin/bash\nexec -a %s %q %s "$@"\n' "$2" "$1" $options
 }
 
@@ -133,7 +133,7 @@ teardown() {
     compare_queued
 }
 
-# Makes the queued comparisons.  The file "verdict" gets a list of those that fail.
+# Makes the queued comparisons.  The file "verdict" gets a list of the comparisons that fail.
 compare_queued() {
     local i tree
     local -A groups=()
@@ -287,8 +287,8 @@ compare_group() {
     shift 2
     compare_groups=$((${compare_groups-0} + 1))
     base=$BATS_TEST_TMPDIR/$compare_round.$compare_groups
-    # Each copy of the tree has a number of `depth` bits, even for gzip, odd for gzlzss.  Each bit
-    # is a level of directories.
+    # Each copy of the tree has a number of `depth` bits.  Even numbers are for gzip, odd ones for
+    # gzlzss.  In the path of a copy, each bit is a directory.
     while [ "$how" = each ] && [ $((1 << depth)) -lt $(($# * 2)) ]; do
         depth=$((depth + 1))
     done
@@ -347,8 +347,8 @@ compare_leaf() {
     done
 }
 
-# True if gzlzss differs on purpose for this command: by the list at the top, or in one of these
-# special cases.
+# True if gzlzss differs on purpose for this command: by the list at the top, or in one of the
+# special cases below.
 compare_is_meant() {
     case "$tree; $command" in
     # Standard input after a file: gzip stores the name "stdin".
@@ -365,10 +365,10 @@ compare_is_meant() {
     'menagerie; timeout 0.5 gzip -'*' fifo' | 'menagerie; exec 9<>fifo;'*) ;;
     # A suffix with a slash in it.
     *'gzip -dfS x/y fx/y' | *'gzip -dfS ../x f../x' | *'gzip -dfS ./ f./') ;;
-    # The place where compressed data ends in the output.  The ratio of data that is only copied.
+    # Offsets in the output, and the ratio of copied data, depend on the size of compressed data.
     *'grep -aobe'*) ;;
     'take text text.gz junk.gz zeros.gz cut.gz empty random'*'multi.gz plain.gz; printf'*) ;;
-    # Paths of more than 1023 bytes.  gzip's other names, which are scripts.
+    # Paths of more than 1023 bytes.  Calls by gzip's other names, which are scripts.
     *p/p/p/p/p/p/p/p* | *./////////* | *'(exec -a '*) ;;
     # The root directory.
     'odd_names; gzip /' | 'odd_names; gzip -d /') ;;
@@ -447,7 +447,7 @@ compare_equal() {
 }
 
 compare_messages() {
-    # A link to its own directory: the programs stop after 40 rounds, or one later.
+    # A link leads to its own directory.  The programs follow it 40 or 41 times before they stop.
     if [ "$tree" = forest ]; then
         sed -i -e '/\/self\/self\//d' -e '/(totals)$/d' out/"$i".*
     fi

@@ -29,7 +29,7 @@ complete_words() {
     _gzlzss || true
 }
 
-# offers WORD...: COMPREPLY has exactly these words, in any order.
+# offers WORD...: COMPREPLY must have exactly these words, in any order.
 offers() {
     local got expected
     got=$(printf '%s\n' "${COMPREPLY[@]}" | sed '/^$/d' | sort)
@@ -43,7 +43,7 @@ offers() {
     complete_words gzlzss -k --blo
     offers --blocksize=
     complete_words gzlzss -1
-    # shellcheck disable=SC2046 # Levels are words.
+    # shellcheck disable=SC2046 # The shell splits it into words.
     offers $(levels | sed -n 's/^1/-1/p')
     complete_words gzlzss -0
     offers -0
@@ -67,12 +67,12 @@ offers() {
     complete_words gzlzss --backend=c
     offers --backend=cpu
     complete_words gzlzss --level 1
-    # shellcheck disable=SC2046 # Levels are words.
+    # shellcheck disable=SC2046 # The shell splits it into words.
     offers $(levels | grep '^1')
     complete_words gzlzss --matcher=hel
     offers --matcher=help
     complete_words gzlzss --matcher ''
-    # shellcheck disable=SC2046 # Names are words.
+    # shellcheck disable=SC2046 # The shell splits it into words.
     offers help $(matchers)
     complete_words gzlzss -b 20
     offers 2048
@@ -99,7 +99,7 @@ offers() {
     offers sub
     complete_words gzlzss --output-dir-mirror=s
     offers --output-dir-mirror=sub
-    # The value of -o is not an operand's letter.
+    # In -od, d is the value of -o, not the option -d.
     complete_words gzlzss -od p
     offers plain.txt
 }
@@ -121,7 +121,7 @@ offers() {
 @test "bash: files to decompress are those that are compressed" {
     local words
     for words in "-d" "--decompress" "-kd" "-b 64 -d" "-9 --uncompress" "-p2 -d"; do
-        # shellcheck disable=SC2086 # The words are words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         complete_words gzlzss $words ''
         offers packed.gz old.Z mail.tgz sub
     done
@@ -140,7 +140,7 @@ offers() {
     offers packed.gz old.Z mail.tgz archive.zip sub
     complete_words gzlzsscat -f ''
     offers plain.txt 'with space.txt' packed.gz old.Z mail.tgz archive.zip other.xyz sub
-    # The letters of an option's value are not options.
+    # In -Sd, d is the value of -S, not the option -d.
     complete_words gzlzss -Sd p
     offers plain.txt
 }
@@ -175,7 +175,7 @@ fish_offers() {
     have fish || skip "fish is not installed"
     fish_offers 'gzlzss --de' --decompress --device
     fish_offers 'gzlzss --backend ' auto cpu gpu
-    # shellcheck disable=SC2046 # Names are words.
+    # shellcheck disable=SC2046 # The shell splits it into words.
     fish_offers 'gzlzss --matcher ' help $(matchers)
     # shellcheck disable=SC2046
     fish_offers 'gzlzss -1' $(levels | sed -n 's/^1/-1/p')

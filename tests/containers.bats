@@ -17,8 +17,8 @@ setup() {
 
 inputs="plain empty one whole longer"
 
-# read_back FORMAT: the command decompresses what it writes in that format, from files and from
-# pipes, with one thread and with several; and what it writes does not depend on these.
+# read_back FORMAT: the command must decompress its own output in that format, from files and from
+# pipes, with one thread and with several.  The output must not depend on these.
 read_back() {
     local f level levels
     for f in $inputs; do
@@ -82,7 +82,7 @@ needs() {
     "$GZLZSS" -z plain
     ends_with 0 "$GZLZSS" -d plain.zz
     "$GZLZSS" -K -k plain
-    # gzip, too, leaves zip files alone, which may have many entries.
+    # gzip, too, leaves zip files alone, since a zip file may have many entries.
     ends_with 2 "$GZLZSS" -d plain.zip
     stderr_is "gzlzss: plain.zip: unknown suffix -- ignored"
     "$GZLZSS" -dc plain.zip | cmp - plain
@@ -162,7 +162,7 @@ assert zipfile.ZipFile(glob.glob("*.txt.zip")[0]).namelist() == ["\u00e4.txt"]'
     for f in $inputs; do
         "$GZLZSS" --format=bgzf -c "$f" >packed.gz
         gzip -dc packed.gz | cmp - "$f"
-        # The file ends with the member without data.
+        # BGZF ends with an empty member.
         tail -c 28 packed.gz | cmp - <("$GZLZSS" --format=bgzf -c empty)
         if have bgzip; then
             bgzip -dc packed.gz | cmp - "$f"
@@ -270,7 +270,7 @@ assert zipfile.ZipFile(glob.glob("*.txt.zip")[0]).namelist() == ["\u00e4.txt"]'
     for level in 1 2 3 4 5 6 7 8; do
         ours=$("$GZLZSS" --format=bgzf -"$level" -c source.tar | wc -c)
         theirs=$(bgzip -l "$level" -c source.tar | wc -c)
-        # At most 0.5 % larger: levels are chosen by a larger sample.
+        # Allow 0.5 % more: the parameters of the levels were chosen with a larger sample.
         [ $((ours * 1000)) -le $((theirs * 1005)) ] || fail "level $level: $ours, not $theirs"
     done
 }

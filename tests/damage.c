@@ -4,20 +4,21 @@
  *     tests/damage ORIGINAL FILE.gz COUNT [SEED]
  *
  * damages FILE.gz, which must decompress to ORIGINAL, COUNT times: each time in one to three
- * places, in one of several ways (damage_names).  Each damaged file is recovered twice, with two
- * fill bytes, so that it shows which bytes of the output are not known.  The program fails if
+ * places, in one of several ways (damage_names).  Each damaged file is recovered twice, with
+ * different fill bytes.  The two outputs differ in exactly the bytes that are not known.  The
+ * program fails if
  *
  *   - verified output is not a member of the original, or members are in the wrong order;
- *   - a file counts as undamaged, and its output is not the original (or, since members may be cut
- *     off as a whole, some members of it);
- *   - the bytes in which the two outputs differ are not as many as were said to be unknown or
- *     lost, or lie in verified output;
- *   - the stretches that were told do not make the output, or the sums are wrong.
+ *   - a file is reported as undamaged, but its output is not the original (or, since the damage may
+ *     cut off whole members, some members of the original);
+ *   - the outputs do not differ in as many bytes as were reported as unknown or lost;
+ *   - the outputs differ in verified bytes;
+ *   - the reported stretches do not add up to the output, or the sums are wrong.
  *
- * It prints a line: how many bytes of the original should be there, and how many of these are
- * verified; not verified, and right; wrong, and unknown or lost.  A byte counts as right if it has
- * its place in the original, or if it is in a line of 16 bytes which is in the original near its
- * place: lost data may have moved it.
+ * For each kind of damage, it prints how much of the original was written.  Of these bytes, it
+ * prints how many are verified, right (but not verified), wrong, and unknown or lost.  A byte is
+ * right if the original has it at this place.  Lost data may move the bytes after it, so a byte is
+ * also right in a line of 16 bytes that the original has near this place.
  */
 #include "config.h"
 
@@ -109,8 +110,8 @@ static void recover(struct recovery *r, uint8_t fill)
 
 /* --- Checking ------------------------------------------------------------------------------- */
 
-/* Returns the first of the members from members[*at] on that has these bytes, and moves *at behind
- * it.  False if there is none. */
+/* Finds the first member, from members[*at] on, that has these bytes, and sets *at to the number of
+ * the member after it.  False if there is none. */
 static bool find_member(const uint8_t *bytes, uint64_t len, size_t *at)
 {
     for (size_t i = *at; i < member_count; i++) {
@@ -125,7 +126,7 @@ static bool find_member(const uint8_t *bytes, uint64_t len, size_t *at)
     return false;
 }
 
-/* How the two outputs of a file compare with what was told of them. */
+/* Compares the two outputs of a file with the findings.  Returns an error's text, or NULL. */
 static const char *judge(const struct recovery *r)
 {
     uint64_t out = 0, in_verified = 0, differences = 0;
@@ -170,8 +171,8 @@ static const char *judge(const struct recovery *r)
 
 /* --- Counting ------------------------------------------------------------------------------- */
 
-/* A line is looked for within NEAR bytes of the place where it should be; every FAR_EVERY-th one
- * that is not there, within FAR bytes. */
+/* A line is searched within NEAR bytes of the place where it should be.  Every FAR_EVERY-th line
+ * that is not there is searched within FAR bytes. */
 enum { LINE = 16, NEAR = 1 << 11, FAR = 1 << 20, FAR_EVERY = 64 };
 
 /* How many bytes of the output there are of each kind. */
@@ -179,7 +180,7 @@ struct score {
     uint64_t verified, right, wrong, unknown;
 };
 
-/* Whether the line is in the original within `around` bytes of *place, which becomes its place. */
+/* Whether the original has the line within `around` bytes of *place.  If so, sets *place to it. */
 static bool find_line(const uint8_t *line, size_t *place, size_t around)
 {
     const size_t from = *place < around ? 0 : *place - around;

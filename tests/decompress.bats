@@ -44,7 +44,7 @@ setup() {
 # damage FROM OFFSET BYTES TO: copies FROM to TO, with BYTES at the offset.
 damage() {
     cp "$1" "$4"
-    # shellcheck disable=SC2059 # The bytes are escapes.
+    # shellcheck disable=SC2059 # printf converts the escapes in it.
     printf "$3" | dd of="$4" bs=1 seek="$2" conv=notrunc status=none
     ! cmp -s "$1" "$4" || fail "$4 was meant to differ"
 }
@@ -53,7 +53,7 @@ damage() {
     # A file like bgzip's: members with an extra field of six bytes, and an empty member at the end.
     local i some=50 name=${GZLZSS##*/}
     block='\037\213\010\004\0\0\0\0\0\003\006\0BC\002\0%b%b'
-    # shellcheck disable=SC2059 # It is a format.
+    # shellcheck disable=SC2059 # printf converts the escapes in it.
     printf "$block" '\037\0' '\313\110\315\311\311\007\0\206\246\020\066\005\0\0\0' >member
     for ((i = 0; i < some; i++)); do
         cat member
@@ -145,7 +145,7 @@ damage() {
     done
 }
 
-# In builds with sanitizers, tests/fuzz/mutate does this with all formats.
+# With sanitizers, tests/fuzz/mutate tries damaged bytes instead, in all formats.
 @test "a damaged byte anywhere is noticed" {
     without_sanitizers
     # The file is small, so that each byte can be tried.  If a bit is flipped, the output must stay
@@ -204,7 +204,7 @@ damage() {
     [ ! -s nothing ]
 }
 
-# shellcheck disable=SC2016 # In all of these, $TOOL is for same_as_gzip's shell.
+# shellcheck disable=SC2016 # In all of these tests, same_as_gzip's shell expands $TOOL.
 @test "as gzip: good files" {
     rm case/other
     all_same_as_gzip '$TOOL -d good.gz' '$TOOL -dk three.gz' '$TOOL -dc three.gz good.gz' \
@@ -272,8 +272,8 @@ damage() {
         '$TOOL -tv complete.gz lengths.gz' '$TOOL -d lengths.gz good.gz'
 }
 
-# Either the data is wrong before the input ends, or the input ends before that is certain.  zlib
-# alone would ask for more input in both cases.
+# The input ends at some byte after a block's header.  Either the header is known to be bad by then,
+# or the input counts as truncated.  zlib alone would ask for more input in both cases.
 # shellcheck disable=SC2016
 @test "as gzip: a block without any code" {
     local bytes n
@@ -307,7 +307,7 @@ damage() {
         '$TOOL -df garbage.gz' '$TOOL -d garbage.gz'
 }
 
-# gzip goes on, and finds only that the checksum is wrong (man gzlzss, DIFFERENCES).
+# gzip decodes such data, and reports only a wrong checksum (man gzlzss, DIFFERENCES).
 @test "data that refers to bytes before their start is invalid there" {
     # A fixed block: the letter a, a match of three bytes at distance two, and the end of the block.
     printf '\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\x04\x42\0\0\0\0\0\x04\0\0\0' >far.gz

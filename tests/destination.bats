@@ -27,7 +27,7 @@ files() {
     (cd "$1" && find . -mindepth 1 -printf '%P\n' | LC_ALL=C sort | tr '\n' ' ')
 }
 
-# holds FILE.gz FILE: FILE.gz decompresses to what FILE has.
+# holds FILE.gz FILE: FILE.gz must decompress to the contents of FILE.
 holds() {
     gzip -dc <"$1" | cmp - "$2"
 }
@@ -38,7 +38,7 @@ holds() {
     local option
     for option in '-o out' -oout --output=out '--output out' '-vqo out'; do
         rm -f out
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         ends_with 0 "$GZLZSS" $option a
         stderr_is
         [ ! -s stdout ]
@@ -66,7 +66,7 @@ holds() {
     chmod 604 a
     touch -d '2001-02-03 04:05:06.789' a
     for options in '' --atomic --synchronous '--atomic --synchronous'; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         "$GZLZSS" $options -fo out a
         [ "$(stat -c '%a %Y' out)" = "$(stat -c '%a %Y' a)" ]
     done
@@ -76,12 +76,12 @@ holds() {
     local words
     mkdir d
     for words in 'a b' '-r d' '-r a' '- -' '--files-from=list'; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         ends_with 1 "$GZLZSS" -o out $words
         stderr_is "$NAME: --output takes one input; for several, give --output-dir"
         absent out a.gz b.gz
     done
-    # What writes no output is not asked where it goes.
+    # -t and -l write no output, so they ignore -o.
     "$GZLZSS" -k a b
     "$GZLZSS" -t -o out a.gz b.gz
     "$GZLZSS" -l -o out a.gz b.gz
@@ -117,7 +117,7 @@ holds() {
     mkdir d
     for words in '-o a' '-o ./a' '-o d/../a' "-o $PWD/a" '-o hard' '-d -o a'; do
         for force in '' -f '-f --atomic' '-f --rm'; do
-            # shellcheck disable=SC2086 # The command's words.
+            # shellcheck disable=SC2086 # The shell splits it into words.
             ends_with 1 "$GZLZSS" $words $force a
             grep -q "^$NAME: .*: input and output are the same file\$" stderr ||
                 grep -q 'not in gzip format' stderr || fail "$words $force: $(cat stderr)"
@@ -133,7 +133,7 @@ holds() {
 @test "-o a directory, or into one that there is not, is an error" {
     mkdir d
     for force in '' -f '-f --atomic'; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         ends_with 1 "$GZLZSS" $force -o d a
         stderr_is "$NAME: d: Is a directory"
         # shellcheck disable=SC2086
@@ -220,7 +220,7 @@ holds() {
 @test "-o: after an error no output is left, and the old one only without -f" {
     "$GZLZSS" -c a | head -c 700 >cut.gz
     for options in '' --atomic; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         ends_with 1 "$GZLZSS" -d $options -o out cut.gz
         absent out
         [ -e cut.gz ]
@@ -290,13 +290,13 @@ holds() {
         for way in '-r in' 'in/x in/3/y in/1/2/x in/3/x'; do
             rm -rf out
             mkdir out
-            # shellcheck disable=SC2086 # The command's words.
+            # shellcheck disable=SC2086 # The shell splits it into words.
             "$GZLZSS" $options --output-dir=out $way >stdout 2>stderr || [ $? -eq 2 ]
             [ "$(files out)" = 'x.gz y.gz ' ] || fail "$options $way: $(files out)"
             holds out/y.gz in/3/y
             [ "$(files in)" = '1 1/2 1/2/x 3 3/x 3/y x ' ]
         done
-        # With several files of a name, the first counts, or with -f the last.
+        # If several inputs have the same name, the first one's output stays; with -f, the last's.
         case $options in
         *-f*) holds out/x.gz in/3/x ;;
         *)
@@ -382,14 +382,14 @@ holds() {
     make_tree
     for options in -p1 -p3 '-p3 --atomic'; do
         rm -rf out
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         ends_with 0 "$GZLZSS" $options --output-dir-mirror=out -r in
         stderr_is
         [ "$(files out)" = 'in in/1 in/1/2 in/1/2/x.gz in/3 in/3/x.gz in/3/y.gz in/x.gz ' ] ||
             fail "$(files out)"
         holds out/in/1/2/x.gz in/1/2/x
     done
-    # Back: paths begin with out/in.
+    # Decompress into "back".  The names there begin with "in", as they do in "out".
     (cd out && "$GZLZSS" -d -r --output-dir-mirror=../back in)
     diff -r in back/in
     if have zstd; then
@@ -411,7 +411,7 @@ holds() {
         stderr_is "$NAME: $path: has .. in its path -- ignored"
         [ "$(files out)" = '' ]
     done
-    # Names that only contain two dots are names.
+    # A name that only contains ".." is an ordinary name.
     mkdir ..d
     cp ../a ..d/a..
     "$GZLZSS" --output-dir-mirror=out ..d/a..

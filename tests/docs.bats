@@ -68,8 +68,8 @@ letters_in_man() {
     entries_in_man | grep -x '[A-Za-z]'
 }
 
-# documents WHAT FOUND REQUIRED ALLOWED: FOUND has all words of REQUIRED, and besides these only
-# words of ALLOWED.
+# documents WHAT FOUND REQUIRED ALLOWED: FOUND must have all words of REQUIRED.  All its other words
+# must be in ALLOWED.
 documents() {
     local missing wrong
     [ -n "$2" ] || fail "found no option in $1"
@@ -95,8 +95,8 @@ documents() {
     documents "$completions/fish/gzlzss.fish" "$(in_fish)" "$listed" "$unlisted"
 }
 
-# accepted OPTION: the command accepts this option, with a value if it takes one (--help after it
-# still works).
+# accepted OPTION: true if the command accepts this option, with a value if it takes one.  (--help
+# after it must still work.)
 accepted() {
     "$GZLZSS" "$1" --help >stdout 2>stderr || "$GZLZSS" "$1" 1 --help >stdout 2>stderr
 }

@@ -10,13 +10,13 @@ setup() {
     "$GEN" mixed 2000000 >plain
 }
 
-# is_same: the last run of as_one has the same output, messages and status as with one thread.
+# is_same: true if the last run of as_one has the same output, messages and status as one thread.
 is_same() {
     cmp one many && cmp one.err many.err && [ "$status" -eq "$expected" ]
 }
 
-# as_one FILE [OPTION...]: the output, the messages and the exit status are the same as with one
-# thread, for several numbers of threads and sizes of regions, from a file and from a pipe.
+# as_one FILE [OPTION...]: the output, the messages and the exit status must be the same as with one
+# thread.  Tries several numbers of threads and sizes of regions, from a file and from a pipe.
 as_one() {
     local file=$1 threads stretch stretches status expected numbers='2 3 16'
     shift
@@ -46,7 +46,8 @@ as_one() {
     done
 }
 
-# ahead FILE [REGION]: -vv reports regions that were decoded ahead.  REGION is their size in bytes.
+# ahead FILE [REGION]: -vv must report regions that were decoded ahead.  REGION is their size in
+# bytes.
 ahead() {
     GZLZSS_TEST_REGION=${2-20000} "$GZLZSS" -tvv -p4 "$1" 2>messages
     grep -q '[1-9][0-9]* parts decompressed ahead, [1-9]' messages || fail "$1: $(cat messages)"
@@ -54,7 +55,7 @@ ahead() {
 
 @test "segments of gzlzss are decoded side by side" {
     for options in -0 -1 -6 -9 '-6 -b 64' -12; do
-        # shellcheck disable=SC2086 # These are several.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         "$GZLZSS" -c $options -b 256 plain >f.gz
         as_one f.gz
         cmp plain many
@@ -179,7 +180,7 @@ ahead() {
         cp f.gz bad.gz
         at=$((20 + (size - 20) * n / 41))
         byte=$(od -An -tu1 -j $at -N1 f.gz)
-        # shellcheck disable=SC2059 # The byte is an escape.
+        # shellcheck disable=SC2059 # printf converts the escapes in it.
         printf "\\$(printf %o $((byte ^ 1 << n % 8)))" |
             dd of=bad.gz bs=1 seek=$at conv=notrunc status=none
         status=0
@@ -217,7 +218,7 @@ ahead() {
 # one or more blocks that decode to COUNT letters x.  f.gz has them 2^DOUBLINGS times, then the
 # contents of "plain".
 rows() {
-    # shellcheck disable=SC2059 # The bytes are escapes.
+    # shellcheck disable=SC2059 # printf converts the escapes in it.
     printf "$1" >row
     for _ in $(seq "$2"); do
         cat row row >twice
@@ -240,7 +241,7 @@ rows() {
     rows '\000\001\000\376\377x' 15 1
     as_one f.gz
     cmp data many
-    # Four fixed blocks: without a literal, and with one.
+    # Four fixed blocks: first empty ones, then blocks of one literal.
     rows '\002\010\040\200\000' 15 0
     as_one f.gz
     cmp data many

@@ -2,9 +2,9 @@
  * failing.c - a library for LD_PRELOAD that makes allocations fail, as if memory were short
  *
  * It counts the allocations of at least FAIL_MIN bytes (default 4096), in all threads together:
- * calls of malloc and similar functions, and mappings, including thread stacks.  They fail from
- * number FAIL_N on; with FAIL_ONE, only that one fails.  With FAIL_COUNT, it prints their number at
- * the end.
+ * calls of malloc and similar functions, and mappings, including thread stacks.  Allocation number
+ * FAIL_N and all later ones fail; with FAIL_ONE set, only number FAIL_N fails.  With FAIL_COUNT
+ * set, the library prints the number of allocations when the program ends.
  *
  * It calls glibc's malloc by names that exist only in glibc.  With another C library, it does
  * nothing.

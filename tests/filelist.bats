@@ -21,9 +21,9 @@ setup() {
     [ "$(cut -d : -f 1 stderr | tr '\n' ' ')" = 'a b c ' ] || fail "$(cat stderr)"
     absent a b c
     printf '%s\n' a.gz b.gz c.gz | "$GZLZSS" -d --files-from=-
-    # The last line need not end.
+    # The last line need not end with a newline.
     for option in --files-from=- '--files-from -' --files --files=-; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         printf 'a\nb' | "$GZLZSS" -n $option
         # shellcheck disable=SC2086
         printf 'a\nb' | "$GZLZSS" -d $option
@@ -37,7 +37,7 @@ setup() {
     cp a ' blanks '
     for option in '--null --files-from=list' '--files-from=list --null' --files0=list; do
         printf 'two\nlines\0\0 blanks \0' >list
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         ends_with 0 "$GZLZSS" $option
         absent $'two\nlines' ' blanks '
         printf 'two\nlines.gz\0 blanks .gz' >list
@@ -114,7 +114,7 @@ setup() {
 
 @test "--files-from=- and standard input as data exclude each other" {
     for words in '--files-from=- -' '- --files' 'a - --files0'; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         ends_with 1 "$GZLZSS" $words
         stderr_is "$NAME: standard input cannot be both a list of files and a file"
         [ -e a ]
@@ -206,7 +206,7 @@ is_left_alone() {
 @test "--exclude-compressed knows formats by their first bytes" {
     local format bytes
     while read -r format bytes; do
-        # shellcheck disable=SC2059 # The bytes are a format.
+        # shellcheck disable=SC2059 # printf converts the escapes in it.
         { printf "$bytes" && cat a; } >f
         is_left_alone "${format//_/ }" || fail "$format"
         # One byte is missing.
@@ -247,7 +247,7 @@ END
 @test "--exclude-compressed: other files, short files, standard input, and -d" {
     local bytes
     for bytes in '' '\037' 'P' 'RIFF....WAVE' 'ID3,x' 'LZIP is' 'BZh' 'BZh91AY&S' '%%PDF-1.5'; do
-        # shellcheck disable=SC2059 # The bytes are a format.
+        # shellcheck disable=SC2059 # printf converts the escapes in it.
         printf "$bytes" >f
         "$GZLZSS" --exclude-compressed f
         absent f
@@ -259,7 +259,7 @@ END
     "$GZLZSS" -df --exclude-compressed f.gz
     cmp f a
     gzip -c a >f
-    # What is left alone is not in the output of -c either, as in zstd.
+    # A file that is left alone is not in the output of -c either, as in zstd.
     "$GZLZSS" -c --exclude-compressed f b | gzip -dc | cmp - b
     mkdir d
     mv f a d

@@ -520,7 +520,7 @@ make_case() {
     "$GZLZSS" -k big
     for arguments in '-c f' '-c big' '-c -p 1 big' '-c -p 4 big' '-dc big.gz'; do
         status=0
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         "$GZLZSS" $arguments >/dev/full 2>stderr || status=$?
         [ "$status" -eq 1 ] || fail "exit status $status: $arguments"
         stderr_is "" "$NAME: stdout: No space left on device"
@@ -548,7 +548,7 @@ on_small_disk() {
 
 @test "a full disk: the input stays, no output is left" {
     export GEN
-    # shellcheck disable=SC2016 # Expanded there.
+    # shellcheck disable=SC2016 # The inner shell expands it.
     on_small_disk '
         "$GEN" random 150000 >input
         cp input ../copy
@@ -572,7 +572,7 @@ on_small_disk() {
     "$GEN" random 3000000 >big
     cp big copy
     for p in 1 2 5; do
-        # The signal ends the command, on whichever thread the write fails.
+        # The signal ends the command, whichever thread's write fails.
         status=0
         (
             ulimit -f 512
@@ -637,7 +637,7 @@ on_small_disk() {
     cmp ten <(head -c 10 big)
     [ "$(cat status)" -eq 141 ]
     stderr_is
-    # The same if a thread other than the main thread writes.
+    # SIGPIPE also ends the command if a thread other than the main thread writes.
     for p in 2 4 16; do
         for n in 1000000 3000000 5000000; do
             rm status

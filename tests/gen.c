@@ -119,8 +119,8 @@ static void put_little(struct gen *g, uint64_t value, unsigned size)
     put(g, bytes, size);
 }
 
-/* zeros, byte, period1 to period9: a pattern again and again.  `pattern` contains it many times, so
- * that a unit is long. */
+/* zeros, byte, period1 to period9: a pattern again and again.  `pattern` holds many repeats of it,
+ * so that a unit is long. */
 static void put_period(struct gen *g)
 {
     put(g, g->pattern, PERIOD_MAX / g->period * g->period);
@@ -648,7 +648,7 @@ static void put_match32k(struct gen *g)
     unsigned char run[512];
     uint32_t i;
 
-    /* At the start, there is nothing to repeat; and there must be new bytes between two repeats. */
+    /* At the start, nothing can repeat.  Between two repeats, there must be new bytes. */
     for (i = 0; i < n; i++, g->position++) {
         bool fresh = g->position < distance || dice == 7 || i == 0;
 
@@ -661,7 +661,7 @@ static void put_match32k(struct gen *g)
     put(g, run, n);
 }
 
-/* mixed: all other kinds in turn, in pieces of odd lengths, so that segments and chunks end at ever
+/* mixed: all other kinds in turn, in pieces of odd lengths, so that segments and chunks end at many
  * different places in them. */
 static void put_mixed(struct gen *g)
 {

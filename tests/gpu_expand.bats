@@ -43,7 +43,7 @@ share() {
     sed -n 's/.*GPU (emulated device) decompressed \([0-9]*\)%.*/\1/p' gpu.err
 }
 
-# nearly_all FILE: the GPU has made nearly all of the output.
+# nearly_all FILE: the GPU must have made nearly all of the output.
 nearly_all() {
     local made
     made=$(share "$1")
@@ -131,7 +131,7 @@ nearly_all() {
         at=$((size * i / 13))
         byte=$(od -An -tu1 -j "$at" -N 1 a.gz)
         cp a.gz bad.gz
-        # shellcheck disable=SC2059 # The format is the byte.
+        # shellcheck disable=SC2059 # printf converts the escapes in it.
         printf "\\$(printf %o $((byte ^ (1 << (i % 8)))))" |
             dd of=bad.gz bs=1 seek="$at" conv=notrunc 2>/dev/null
         same -dc bad.gz

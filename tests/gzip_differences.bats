@@ -4,7 +4,7 @@
 # There is one test for each entry of the list in compare.bash.  The last test shows that the
 # comparisons in compare.bash find all other differences.
 
-# shellcheck disable=SC2016,SC2317 # Commands are for the shells that `same` makes.
+# shellcheck disable=SC2016,SC2317 # Shells that `same` starts run the commands.
 # shellcheck disable=SC2094 # Nothing here reads the file that it writes.
 # shellcheck disable=SC2154,SC2034 # inputs and compare_queue are compare.bash's.
 
@@ -31,7 +31,7 @@ not() {
     ! "$@"
 }
 
-# only_ours ARGUMENT...: with these arguments, gzip fails and gzlzss does not.
+# only_ours ARGUMENT...: with these arguments, gzip must fail and gzlzss must not.
 only_ours() {
     not theirs "$@" <"$inputs/large" >/dev/null 2>&1 || fail "gzip has it, too: $*"
     ours "$@" <"$inputs/large" >only_ours.gz
@@ -192,7 +192,7 @@ keeps() {
 }
 
 # compare_made SCRIPT COMMAND: true if the comparison finds no difference between gzip and this
-# script in gzip's place.
+# script, which takes gzlzss's place.
 compare_made() {
     local holds=1
     rm "$compare_base/ours/gzip"
@@ -207,8 +207,8 @@ compare_made() {
     [ -n "$holds" ]
 }
 
-# sabotaged SCRIPT COMMAND: the comparison finds that the script differs from gzip, and that gzip
-# does not differ from itself.
+# sabotaged SCRIPT COMMAND: the comparison must find that the script differs from gzip, and must
+# find no difference between gzip and gzip itself.
 sabotaged() {
     case $proven in
     *"[$2]"*) ;;

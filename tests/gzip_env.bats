@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # gzip_env.bats - the environment variable GZIP, which GNU gzip reads but warns of
 
-# shellcheck disable=SC2016,SC2317 # Commands are for the shells that `same` makes.
+# shellcheck disable=SC2016,SC2317 # Shells that `same` starts run the commands.
 
 load helpers
 load compare

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # gzip_errors.bats - damaged data, and errors in reading and writing: gzlzss does what gzip does
 
-# shellcheck disable=SC2016,SC2317 # Commands are for the shells that `same` makes.
+# shellcheck disable=SC2016,SC2317 # Shells that `same` starts run the commands.
 # shellcheck disable=SC2094 # Nothing here reads the file that it writes.
 # shellcheck disable=SC2154 # inputs comes from compare.bash.
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # gzip_files.bats - which files are refused, what the user is asked, and which attributes are kept
 
-# shellcheck disable=SC2016,SC2317 # Commands are for the shells that `same` makes.
+# shellcheck disable=SC2016,SC2317 # Shells that `same` starts run the commands.
 
 load helpers
 load compare
@@ -48,7 +48,7 @@ menagerie() {
     for option in '' -f -k -q -r -d -df -v; do
         same menagerie "timeout 5 gzip $option fifo" "timeout 5 gzip $option fifo.gz"
     done
-    # gzip does not wait until a FIFO is opened for writing; if it is open, gzip waits for data.
+    # gzip does not wait until a FIFO is open for writing.  If it is open, gzip waits for data.
     for option in '-c fifo' '-dc fifo' '-t fifo' '-l fifo' '-dcf fifo' '-cf fifo'; do
         same menagerie "timeout 0.5 gzip $option"
         for f in text text.gz; do

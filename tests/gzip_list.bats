@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # gzip_list.bats - -l, -t and -v: what they report, on which output, and in which columns
 
-# shellcheck disable=SC2016,SC2317 # Commands are for the shells that `same` makes.
+# shellcheck disable=SC2016,SC2317 # Shells that `same` starts run the commands.
 # shellcheck disable=SC2094 # Nothing here reads the file that it writes.
 # shellcheck disable=SC2154 # inputs comes from compare.bash.
 

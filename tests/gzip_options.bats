@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # gzip_options.bats - options mean what they mean to GNU gzip, and unknown ones are errors
 
-# shellcheck disable=SC2016 # Commands are for the shells that `same` makes.
+# shellcheck disable=SC2016 # Shells that `same` starts run the commands.
 
 load helpers
 load compare

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # gzip_suffix.bats - which name an output gets, and which input file a name means
 
-# shellcheck disable=SC2016,SC2317 # Commands are for the shells that `same` makes.
+# shellcheck disable=SC2016,SC2317 # Shells that `same` starts run the commands.
 
 load helpers
 load compare
@@ -27,7 +27,7 @@ compressed() {
         .taz ..gz x..gz .a.gz .a gz z tgz a..tgz a-.gz 'a .gz' 'a.gz ' a.bz2 a.xz a.Taz a.lzh; do
         names+=("$name")
     done
-    # One directory for each name and option.
+    # Makes one directory for each name and option.
     in_directories() {
         local name i
         for i in "${!names[@]}"; do
@@ -144,7 +144,7 @@ odd_neighbours() {
     local suffix i name long names
     names=(f.gz f-gz f.tgz f.taz f_z f.z f. f f.t f.ta f- fgz ftgz faz fz f.GZ f.Tgz fGZ gz .gz \
         .tgz tgz f.gz.gz f.tar)
-    # One directory for each name.
+    # Makes one directory for each name.
     in_directories() {
         local i
         for i in "${!names[@]}"; do
@@ -153,7 +153,7 @@ odd_neighbours() {
         done
     }
     for suffix in gz tgz az taz z GZ Taz _gz -z gzz z.gz; do
-        # One tree for each suffix, with all names in it.
+        # Make one tree for each suffix, with all names in it.
         eval "in_directories_for_$suffix() { in_directories; }"
         for i in "${!names[@]}"; do
             name=${names[i]}
@@ -191,7 +191,7 @@ odd_neighbours() {
         same_in_turn nothing "gzip ${long:0:n}" "gzip -d ${long:0:n}" "gzip -d ${long:0:n-3}.gz" \
             "gzip -l ${long:0:n}"
     done
-    # Names in which only one part can be shortened.
+    # Try names with dots.  gzip shortens parts between them.
     for name in "${long:0:249}.tar" "${long:0:250}.tar" "${long:0:251}.tar" \
         "${long:0:245}.tar.xyz" "${long:0:100}.${long:0:100}.${long:0:53}" "a.${long:0:253}" \
         "a.b.${long:0:250}" "ab.${long:0:248}.cd" "${long:0:246}.c.h.old" \

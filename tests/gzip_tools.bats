@@ -2,7 +2,7 @@
 # gzip_tools.bats - programs that run gzip from the PATH work in the same way with gzlzss in its
 # place
 
-# shellcheck disable=SC2016,SC2317 # Commands are for the shells that `same` makes.
+# shellcheck disable=SC2016,SC2317 # Shells that `same` starts run the commands.
 # shellcheck disable=SC2094 # Nothing here reads the file that it writes.
 # shellcheck disable=SC2154 # inputs comes from compare.bash.
 

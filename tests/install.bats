@@ -31,7 +31,7 @@ installed() {
     (cd "$dest" && find . ! -type d -printf '%P\n') | sort
 }
 
-# Each link leads to a file, by a relative path, which stays right if the whole directory is moved.
+# Each link must lead to a file, by a relative path, so that it works after the directory has moved.
 links_lead_somewhere() {
     local link
     find "$dest" -type l >links
@@ -97,7 +97,7 @@ END
     in_build uninstall gzipnamesdir=/other
     absent "$dest/other"
 
-    # Links in the command's directory.
+    # Install links into the command's directory.
     in_build install gzipnamesdir=/p/bin
     [ "$(readlink "$dest/p/bin/zcat")" = gzlzss ]
     in_build uninstall gzipnamesdir=/p/bin

@@ -31,7 +31,7 @@ digests() {
     for options in '-1' '-6 -b64' '-6' '-2 --rsyncable'; do
         rm -rf alone
         cp -r tree alone
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         find alone -type f | sort | while read -r f; do
             "$GZLZSS" -n $options -p1 --backend=cpu "$f"
         done

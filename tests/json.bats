@@ -12,8 +12,8 @@ setup() {
     : >c
 }
 
-# field FILE LINE EXPRESSION: prints the expression about the object in that line of the file, which
-# is called "o".  Fails if any line of the file is not a JSON object.
+# field FILE LINE EXPRESSION: prints the value of a Python expression about the object in that line
+# of the file; "o" is the object.  Fails if any line of the file is not a JSON object.
 field() {
     python3 - "$@" <<'END'
 import json, sys
@@ -25,7 +25,7 @@ print(eval(sys.argv[3]))
 END
 }
 
-# is FILE LINE EXPRESSION VALUE: the expression about the object has this value.
+# is FILE LINE EXPRESSION VALUE: as for `field`; the expression must have this value.
 is() {
     local got
     got=$(field "$1" "$2" "$3") || fail "no JSON: $(cat "$1")"
@@ -58,7 +58,7 @@ is() {
 @test "decompression, test and list say the same about a file" {
     "$GZLZSS" a b c
     for options in -l -t -lv -tv -tq '-l -p1' '-dkf'; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         ends_with 0 "$GZLZSS" $options --json a.gz b.gz c.gz
         stderr_is
         [ "$(wc -l <stdout)" -eq 3 ]
@@ -85,7 +85,7 @@ is() {
     is stderr 2 'o["uncompressed"]' 300
     "$GZLZSS" --json -d <a.gz 2>stderr | cmp - a
     is stderr 1 'o["name"], "output" in o' "('-', False)"
-    # These put nothing else on standard output.
+    # These commands put nothing else on standard output.
     "$GZLZSS" --json -o out <a >stdout
     is stdout 1 'o["name"], o["output"]' "('-', 'out')"
     "$GZLZSS" --json -t <a.gz >stdout
@@ -126,7 +126,7 @@ is() {
             "$GZLZSS" -l --format=$format --json -S .$format $input.$format >stdout
             is stdout 1 'o["format"], o["members"], o["uncompressed"], o.get("crc")' \
                 "('$format', $members, $(stat -c %s $input), $crc)"
-            # What follows the member of a zip file is not read.
+            # A zip file's bytes after its first member are not read, so they do not count.
             [ $format = zip ] || is stdout 1 'o["compressed"]' "$(stat -c %s $input.$format)"
         done
     done
@@ -167,10 +167,10 @@ END
     is stdout 4 'o' "{'name': 'd', 'status': 2}"
     is stdout 5 'o["status"]' 0
     grep -q "^$NAME: none.gz: No such file or directory$" stderr
-    # An output that is in the way.
+    # The output's name is taken.
     ends_with 2 "$GZLZSS" -k --json a
     is stdout 1 'o["name"], o["status"], "output" in o' "('a', 2, False)"
-    # Where gzip ends, the objects end.
+    # Where gzip would end, gzlzss prints no more objects.
     head -c 1000 a.gz >cut.gz
     ends_with 1 "$GZLZSS" -t --json cut.gz b.gz
     [ "$(wc -l <stdout)" -eq 1 ]
@@ -197,7 +197,7 @@ END
 
 @test "--list-devices --json: an object for each GPU, in any order of the options" {
     for words in '--list-devices --json' '--json --list-devices'; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         ends_with 0 "$GZLZSS" $words
         if [ -s stdout ]; then
             is stdout 1 'o["device"]' 0
@@ -206,10 +206,10 @@ END
             [ "$(wc -l <stderr)" -eq 1 ]
         fi
     done
-    # What is printed without --json.
+    # Without --json, the list is text.
     "$GZLZSS" --list-devices >text
     [ -n "$(sed 's/^[0-9]*: //' text)" ]
-    # On the emulated GPU.
+    # The emulated GPU is known, so its whole object can be compared.
     [ -x "${GEN%gen}emulated_gzlzss" ] || return 0
     "${GEN%gen}emulated_gzlzss" --list-devices --json >stdout
     is stdout 1 'o' "{'device': 0, 'name': 'emulated device', 'compute_capability': '9.0', \

@@ -21,7 +21,7 @@ same() {
     local way=$1 options=$2
     shift 2
     "$GZLZSS" -nc "$@" <in >expected
-    # shellcheck disable=SC2086 # The program's words.
+    # shellcheck disable=SC2086 # The shell splits it into words.
     "$LIBRARY" "$way" $options <in >out || fail "$way $options"
     cmp out expected || fail "$way $options is not gzlzss $*"
     [ "$way" = range ] && return
@@ -231,7 +231,7 @@ install_library() {
         "$CC" "$srcdir/examples/$example.c" "${flags[@]}" -o $example
     done
     echo words >in
-    # Library errors for which errno says nothing: it has an unrelated value.
+    # An error of the library that sets no errno: errno has an unrelated value.
     cat >fails.c <<'END'
 #include <errno.h>
 #include <gzlzss.h>

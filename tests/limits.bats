@@ -14,7 +14,7 @@ setup() {
 # Skips the test if not even `true` works with that.
 need_small_stacks() {
     local i
-    # shellcheck disable=SC2016 # The words are for that shell.
+    # shellcheck disable=SC2016 # The inner shell expands it.
     small=(env -i "PATH=$PATH" LC_ALL=C sh -c 'ulimit -c 0; ulimit -s 16 && exec "$@"' small)
     for i in 1 2 3 4 5; do
         "${small[@]}" true || skip "no program runs with a stack of 16 KiB"
@@ -26,7 +26,7 @@ need_small_stacks() {
     "$GEN" mixed 2100000 >f
     for options in "-1 -p1" "-p1" "-p4" "-9 -p2" "-12 -p1" "-12 -p4 -b 256" "--rsyncable -p4" \
         "-b 64 -p3"; do
-        # shellcheck disable=SC2086 # There are several words in it.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         "$GZLZSS" $options -c f >expected
         # shellcheck disable=SC2086
         "${small[@]}" "$GZLZSS" $options -c f >f.gz
@@ -54,7 +54,7 @@ need_small_stacks() {
     "${small[@]}" "$GZLZSS" -lv f.gz
     "${small[@]}" "$GZLZSS" -d <f.gz >g
     cmp f g
-    # Files that are replaced by their outputs, and many files side by side.
+    # Try files that are replaced by their outputs, and many files side by side.
     for i in 1 2 3 4 5 6; do
         "$GEN" text $((i * 100000)) >t$i
     done
@@ -93,8 +93,8 @@ need_small_stacks() {
     [ -e big ]
 }
 
-# rises LETTER LIMIT...  -- COMMAND...: with each limit in KiB, set by `ulimit -LETTER`, the command
-# either writes the contents of "expected", or prints that memory is short.  If it works with a
+# rises LETTER LIMIT...  -- COMMAND...: tries each limit in KiB, set by `ulimit -LETTER`.  The
+# command must write the contents of "expected", or print that memory is short.  If it works with a
 # limit, it must also work with all higher ones.
 rises() {
     local letter=$1 limits=() limit works=no
@@ -174,8 +174,9 @@ each_fails() {
     done
 }
 
-# ends_some_time COMMAND...: all allocations fail from the Nth on, for each N.  One thread needs the
-# first allocations.  If the command works for some N, it must also work for all larger ones.
+# ends_some_time COMMAND...: lets all allocations from number N on fail, for each N.  If the command
+# works for some N, it must also work for all larger ones.  (One thread needs the first
+# allocations.)
 ends_some_time() {
     local n works=no
     for ((n = 1; n <= count + 1; n++)); do
@@ -204,7 +205,7 @@ piped() {
     cp f expected
     export GZLZSS_TEST_REGION=50000
     for command in "$GZLZSS -dc -p4 f.gz" "$GZLZSS -dc -p2 marks.gz" "piped $GZLZSS -dc -p4"; do
-        # shellcheck disable=SC2086 # There are several words in it.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         each_fails $command
         # shellcheck disable=SC2086
         ends_some_time $command
@@ -218,7 +219,7 @@ piped() {
     need_failing
     "$GEN" mixed 500000 >f
     for options in "-p4 -b 64" "-1 -p2 -b 64" "-12 -p2 -b 96"; do
-        # shellcheck disable=SC2086 # There are several words in it.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         "$GZLZSS" -n $options -c f >expected
         # shellcheck disable=SC2086
         each_fails "$GZLZSS" -n $options -c f
@@ -230,7 +231,7 @@ piped() {
 # in_group BYTES COMMAND...: runs the command as if in a control group with this memory limit.  It
 # mounts files with that limit in place of the real ones.
 in_group() {
-    # shellcheck disable=SC2016 # The words are for that shell.
+    # shellcheck disable=SC2016 # The inner shell expands it.
     unshare -rm bash -c '
         group() { sed -n "s/^$1//p" /proc/self/cgroup | head -n 1; }
         v2=$(group 0::) v1=$(group "[0-9]*:[^:]*memory[^:]*:")
@@ -246,7 +247,7 @@ in_group() {
     "$GEN" text 2200000 >f
     cp f copy
     for options in "-12" "-10 -p4" "-12 -k" "-11 -c"; do
-        # shellcheck disable=SC2086 # There are several words in it.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         ends_with 1 in_group 25000000 "$GZLZSS" $options f
         stderr_is "$NAME: memory exhausted: needs 32 MiB, and the limit is 23 MiB"
         [ ! -s stdout ]
@@ -288,9 +289,9 @@ sys.exit(status)' "$@"
         40MiB) kib=40960 ;;
         *) kib=80000 ;;
         esac
-        # Libraries come on top, but not much.
+        # Shared libraries take up to 3000 KiB, which do not count.
         for command in "-nc -p16 --memory=$limit f" "-dc -p16 --memlimit $limit expected"; do
-            # shellcheck disable=SC2086 # The command's words.
+            # shellcheck disable=SC2086 # The shell splits it into words.
             used=$(peak "$GZLZSS" $command)
             [ "$used" -lt $((kib + 3000)) ] || fail "$command: $used KiB"
         done

@@ -212,7 +212,7 @@ keys() {
     "$GEN" mixed 5000011 >plain
     "$GZLZSS" -nvvc --backend=cpu -p1 --matcher=lzss plain 2>&1 >/dev/null | grep probes >one
     for options in -p2 -p5 '-p5 -b4096'; do
-        # shellcheck disable=SC2086 # It is words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         "$GZLZSS" -nvvc --backend=cpu $options --matcher=lzss plain 2>&1 >/dev/null |
             grep probes >counts
         case $options in

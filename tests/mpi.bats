@@ -92,7 +92,7 @@ make_inputs() {
             "$GZLZSS" -b 32 "-$level" -c "$f" >"want-$f"
         done
         for ranks in 1 2 3 4 8; do
-            # MPICH takes seconds for a run with more ranks than processors.  Three of them exchange
+            # MPICH takes seconds for a run with more ranks than processors.  Three ranks exchange
             # messages in all ways; more ranks, and other levels, make no difference to MPI.
             ! is_mpich || [ "$ranks" -le "$(nproc)" ] ||
                 { [ "$ranks" -le 3 ] && [ "$level" -eq 6 ]; } || continue
@@ -104,8 +104,7 @@ make_inputs() {
             done
             [ "$level" -eq 0 ] || [ "$level" -eq 6 ] || continue
             GZLZSS_TEST_REGION=20000 mpi_ends_with 0 "$ranks" -p2 -vv -d y.*.gz
-            # All ranks decompress a file that has marks, which files have from the third of these
-            # sizes on.
+            # All ranks must decompress the files of three or more segments: these have marks.
             [ "$ranks" -eq 1 ] || lacks 'y\.(65537|131072|262145|524288|1000001)\.gz: it' stderr
             for f in x.*; do
                 cmp "$f" "y${f#x}"
@@ -274,8 +273,8 @@ differ() {
     needs_strace
     "$GEN" text 400000 >x
     "$GZLZSS" -b 32 x
-    # The threads of one rank have found a mark, and wait.  Before they go on, the file is truncated
-    # in the header of a block, after the first mark from which they decode.
+    # The threads of one rank have found a mark, and wait.  Before they go on, truncate the file in
+    # the header of a block that comes after the first mark from which they decode.
     cut=$(grep -obUaP '\x00\x00\xff\xff\x00\x00\x00\xff\xff' x.gz |
         awk -F: '$1 > 40003 { print $1 + 19; exit }')
     GZLZSS_TEST_REGION=20000 timeout 30 "${MPIRUN:-mpirun}" -n 1 "$MPI" -d -p2 -vv x.gz : \
@@ -296,8 +295,8 @@ differ() {
     nothing_left_but x.gz
 }
 
-# fails RANK ARGUMENT...: runs two ranks.  In RANK, the system calls fail which the strace options
-# in "faults" select.  The run must end with status 1.
+# fails RANK ARGUMENT...: runs two ranks.  The strace options in "faults" make system calls of RANK
+# fail.  The run must end with status 1.
 fails() {
     local rank=$1 status=0 faulty
     shift
@@ -446,7 +445,7 @@ fails() {
     local mount
     [ "$(id -u)" -eq 0 ] || skip "only root can hide a control group"
     [ "$(nproc)" -gt 1 ] || skip "there is one processor"
-    # Mount files over the control groups' that allow one processor, in the formats of both
+    # Mount files that allow one processor over those of the control groups, in the formats of both
     # versions.
     mount=$(awk '/ - cgroup2 / || / - cgroup [^ ]+ [^ ]*,?cpu(,|$)/ { print $5 }' \
         /proc/self/mountinfo | head -n 1)

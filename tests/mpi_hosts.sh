@@ -69,7 +69,7 @@ run() {
     else
         options="-launcher ssh -launcher-exec $work/agent -hosts $list"
     fi
-    # shellcheck disable=SC2086 # words
+    # shellcheck disable=SC2086 # The shell splits it into words.
     timeout 100 "$work/agent" "$net.1" "$mpirun" $options -n $((2 * hosts)) "$mpi" "$@"
 }
 

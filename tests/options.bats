@@ -50,7 +50,7 @@ works() {
         *' --te'* | *' -l '* | *' --lis'[!t-]* | *' --list '*)
         "$GZLZSS" "$@" <plain.z >stdout 2>stderr
         ;;
-    # What is read from standard input has no name to which ".gzi" could be added.
+    # Standard input has no name to which the command could add ".gzi".
     *' --index '*) "$GZLZSS" "$@" --index-file=index <plain >stdout 2>stderr ;;
     *) "$GZLZSS" "$@" <plain >stdout 2>stderr ;;
     esac || fail "exit status $?: $*" "$(cat stderr)"
@@ -59,7 +59,7 @@ works() {
 # same_output FILE OPTIONS OPTIONS: with both lists of options, the command compresses the file to
 # the same bytes.  (`cmp` of two process substitutions would not notice that both fail.)
 same_output() {
-    # shellcheck disable=SC2086 # There may be several options in each.
+    # shellcheck disable=SC2086 # The shell splits it into words.
     "$GZLZSS" $2 <"$1" >first && "$GZLZSS" $3 <"$1" >second && [ -s first ] && cmp first second
 }
 
@@ -292,7 +292,7 @@ with commas between them"
 @test "-p0 and -T0 mean all cores" {
     "$GEN" text 6000000 >large
     for option in -p0 -T0 --processes=0 '-p1 --threads=0'; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         works $option
         same_output large "-n $option" -n
     done
@@ -342,7 +342,7 @@ with commas between them"
     local limit
     for limit in 1G 500MiB 64k 1000000 2KB 80%; do
         for options in -M -kM '-9 -M' '-M -M'; do
-            # shellcheck disable=SC2086 # The command's words.
+            # shellcheck disable=SC2086 # The shell splits it into words.
             ends_with 1 "$GZLZSS" $options $limit plain
             stderr_is "$(basename "$GZLZSS"): -M $limit: -M stores the time, as in gzip; for a \
 limit on memory, give --memory=$limit" "Try \`$(basename "$GZLZSS") --help' for more information."
@@ -351,7 +351,7 @@ limit on memory, give --memory=$limit" "Try \`$(basename "$GZLZSS") --help' for 
     done
     ends_with 1 env "GZLZSS=-M 1G" "$GZLZSS" plain
     absent plain.gz
-    # A file of that name, another name, and what follows another option.
+    # -M counts as gzip's if a file has that name, before another name, and before another option.
     cp plain 1G
     ends_with 0 "$GZLZSS" -kM 1G plain
     [ -e 1G.gz ] && [ -e plain.gz ]
@@ -361,7 +361,7 @@ limit on memory, give --memory=$limit" "Try \`$(basename "$GZLZSS") --help' for 
     [ -e plain.gz ]
     ends_with 1 "$GZLZSS" -kf -M -v 1G plain
     grep -q '1G: No such file or directory' stderr
-    # By a name of gzip's, gzip's behaviour.
+    # Under gzip's name, the command does what gzip does.
     ln -s "$GZLZSS" gzip
     ends_with 1 ./gzip -kf -M 1G plain
     stderr_is "gzip: 1G: No such file or directory"
@@ -690,7 +690,7 @@ END
         skip "there is a GPU"
     fi
     for option in --backend=gpu '--backend=gpu -v' '--backend=gpu -q' '--backend=gpu -f'; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         ends_with 1 "$GZLZSS" $option plain
         [ "$(wc -l <stderr)" -eq 1 ]
         grep -q "^$(basename "$GZLZSS"): cannot use a GPU: ..*" stderr
@@ -710,7 +710,7 @@ END
     LD_DEBUG=libs "$GZLZSS" --list-devices >stdout 2>stderr || true
     grep -q 'find library=libcuda' stderr || skip "built without CUDA, or the loader does not tell"
     for options in -c '-c --backend=cpu' '-c -1 -p2' '-c -12 --backend=cpu -p2'; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         LD_DEBUG=libs "$GZLZSS" $options plain >stdout 2>stderr
         gzip -t <stdout
         ! grep 'libcuda' stderr || fail "$options"
@@ -779,7 +779,7 @@ END
     "$GEN" mixed 2500000 >large
     cp plain second
     for options in plain large 'plain second' '--rsyncable plain'; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         ends_with 0 "$GZLZSS" -vvkf -p2 $options
         grep 'GPU not used' stderr >said
         [ "$(grep -cF "GPU not used: $why" said)" -eq "$(wc -l <said)" ] || fail "$(cat said)"

@@ -33,9 +33,9 @@ header() {
     od -A n -t x1 -j 3 -N 5 "$1"
 }
 
-# refuses PROGRAM OPTIONS BEFORE: the program refuses each of the options, a word LETTER:NAME:WHAT
-# (with _ for blanks in WHAT), however it is asked for, with an exact message.  BEFORE are options
-# without which the program would refuse to work anyway, or nothing.
+# refuses PROGRAM OPTIONS BEFORE: the program must refuse each option, in every spelling, with an
+# exact message.  A word of OPTIONS is LETTER:NAME:WHAT, with _ for blanks in WHAT.  BEFORE: options
+# that the program needs to accept the command line at all, or nothing.
 refuses() {
     local program=$1 options=$2 before=$3 option letter name what word
     for option in $options; do
@@ -75,7 +75,7 @@ refuses() {
     local option
     "$GZLZSS" -11nc plain >want
     for option in -F -O '-I 5' -I5 '-J 3' --first --oneblock '--iterations 5' '--maxsplits 3'; do
-        # shellcheck disable=SC2086 # These are several.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         ends_with 0 bin/pigz -11nc $option plain
         cmp stdout want
         grep -qx "pigz: option ${option:0:2}.* ignored by gzlzss, which this is (zopfli's .*)" \
@@ -100,7 +100,7 @@ refuses() {
     bin/pigz --comment b --alias a <plain | head -c 14 | tail -c 4 | cmp - <(printf 'a\0b\0')
     bin/pigz -n --alias a <plain | cmp - <("$GZLZSS" -n <plain)
     bin/pigz -A a -c plain | head -c 16 | tail -c 6 | cmp - <(printf 'plain\0')
-    # The output depends on neither level nor engine, and -0 stores all the same.
+    # The output depends on neither level nor engine.  But level 0 still stores.
     for way in huffman:-H rle:-U; do
         "$GZLZSS" -n "--${way%:*}" <plain >out
         "$GZLZSS" -dc out | cmp - plain
@@ -109,7 +109,7 @@ refuses() {
         ! bin/pigz -n <plain | cmp -s - out || fail "$way does nothing"
         bin/pigz -n0 "${way#*:}" <plain | cmp - <("$GZLZSS" -n0 <plain)
     done
-    # -H is not gzlzss's help, with status 0, in the output file.
+    # -H must not print gzlzss's help into the output.
     bin/pigz -H <plain >out
     "$GZLZSS" -dc out | cmp - plain
 }
@@ -120,7 +120,7 @@ refuses() {
     "$GZLZSS" -9 -n --rsyncable <plain | cmp - out
     # The header has the name, but not the time.
     for options in -T -m --no-time '-N -T' '-nN -m'; do
-        # shellcheck disable=SC2086 # These are several.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         bin/pigz -c $options plain >out
         [ "$(header out)" = ' 08 00 00 00 00' ] || fail "$options: $(header out)"
     done
@@ -192,14 +192,14 @@ refuses() {
     bin/igzip -d -c <layer | cmp - plain
 }
 
-# A file as bgzip makes it: a member with the field BC, and an empty one.
+# Makes a file as bgzip does: a member with the field BC, and an empty member.
 make_bgzf() {
     local n
     "$GZLZSS" -nc plain >member
     n=$(($(wc -c <member) + 8 - 1)) # the field BC has the whole member's size, less one
     {
         printf '\37\213\10\4\0\0\0\0\0\377\6\0BC\2\0'
-        # shellcheck disable=SC2059 # The format is two bytes.
+        # shellcheck disable=SC2059 # printf converts the escapes in it.
         printf "\\x$(printf %02x $((n % 256)))\\x$(printf %02x $((n / 256)))"
         tail -c +11 member
         printf '\37\213\10\4\0\0\0\0\0\377\6\0BC\2\0\33\0\3\0\0\0\0\0\0\0\0\0'
@@ -211,7 +211,7 @@ make_bgzf() {
     ! have bgzip || bgzip -t data.gz
     for options in -d -dk '-d -@ 2' -d@2 '-d --threads=2 -l 3' '-f --decompress -l9'; do
         cp data.gz copy.gz
-        # shellcheck disable=SC2086 # These are several.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         ends_with 0 bin/bgzip $options copy.gz
         stderr_is
         cmp copy plain
@@ -292,7 +292,7 @@ make_bgzf() {
         rapidgzip minigzip zstd-1.5 xz.real; do
         ln -s "$GZLZSS" "bin/$name"
         for words in plain '-d plain.gz' '-c plain' --help; do
-            # shellcheck disable=SC2086 # These are several.
+            # shellcheck disable=SC2086 # The shell splits it into words.
             refused "bin/$name" $words
             grep -q "^$name: gzlzss does not stand in for this program" stderr ||
                 fail "$name: $(cat stderr)"
@@ -366,7 +366,7 @@ all_as_real() {
     real=$(command -v "$name") || skip "no $name to compare with"
     shift
     for options in "$@"; do
-        # shellcheck disable=SC2086 # These are several.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         as_real "$name" $options || bad=1
     done
     [ "$bad" -eq 0 ]
@@ -398,7 +398,7 @@ all_as_real() {
     local options
     have pigz || skip "no pigz to compare with"
     for options in '-C hi' '-n --comment hi' '-nC hi' '-9C hi'; do
-        # shellcheck disable=SC2086 # These are several.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         cmp <(pigz $options -c plain | head -c 13) <(bin/pigz $options -c plain | head -c 13)
     done
 }

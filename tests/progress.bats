@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # progress.bats - the progress line: when it appears, what it shows, and that it is removed
 
-# shellcheck disable=SC2016 # What is in quotes is for the shells on terminals.
+# shellcheck disable=SC2016 # The shells on terminals expand it.
 
 load helpers
 
@@ -40,7 +40,7 @@ sys.stdout.buffer.write(out)
 sys.exit(p.wait())' "$@"
 }
 
-# on_pty_slowly BYTES COLUMNS COMMAND...: the same, but stops the command for 0.3 s after it has
+# on_pty_slowly BYTES COLUMNS COMMAND...: like on_pty, but stops the command for 0.3 s after it has
 # read BYTES, so that it draws a line even on a fast machine.  BYTES must be above 100000, since the
 # command may read that much when it starts.
 on_pty_slowly() {
@@ -94,7 +94,7 @@ sys.exit(subprocess.call(sys.argv[2:], stderr=side))' "$@"
         slowly 40 <big.gz | on_stopped $how sh -c '"$GZLZSS_COMMAND" -d -p2 --progress >out'
         cmp out big
     done
-    # The same with several files side by side, and if standard error cannot be opened again.
+    # Try several files side by side, and a standard error that cannot be opened again.
     many 80 60000
     on_stopped stopped "$GZLZSS" -k -12 -p2 --progress many/*
     [ "$(find many -name '*.gz' | wc -l)" -eq 80 ]
@@ -111,8 +111,8 @@ sys.exit(subprocess.call(sys.argv[2:], stderr=side))' "$@"
     "$GEN" text 10000000 >big
     "$GEN" text 10000000 >copy
     echo other >other
-    # Stop the command before its end and replace its input, so that it will report that at its end.
-    # It is about to print that message when the output has got its mode.
+    # Replace the input while the command is stopped.  The command will print a message about that
+    # at its end, just after the output has got its mode.  The signal comes then.
     timeout 120 python3 -c '
 import os, pty, signal, subprocess, sys, termios, time
 main, side = pty.openpty()
@@ -151,7 +151,7 @@ while True:
     tr '\r' '\n' <seen | grep -q 'stdin:  [0-9.]* [KM]iB  [0-9.]* [KM]iB/s  ratio [0-9.]*%  cpu'
     [ -z "$(on_screen <seen)" ]
     gzip -dc plain.gz | cmp - plain
-    # The same for decompression.
+    # Decompression draws the same line.
     slowly 8 <plain.gz | on_pty 80 sh -c '"$GZLZSS_COMMAND" -d --progress >out' >seen
     tr '\r' '\n' <seen | grep -q 'stdin:  .* ratio [0-9.]*%'
     [ -z "$(on_screen <seen)" ]
@@ -238,7 +238,7 @@ many() {
     grep -qE '^[1-9][0-9]* of 200 files  [0-9.]+ [KM]iB  [0-9.]+ [KM]iB/s  ratio [0-9.]+%$' lines
     ! grep -q left lines || fail "$(cat lines)"
     [ "$(find many -name '*.gz' | wc -l)" -eq 200 ]
-    # The same for decompression.
+    # Decompression erases its line, too.
     on_pty 100 "$GZLZSS" -dr -p2 --progress many </dev/null >seen
     [ -z "$(on_screen <seen)" ]
 }
@@ -269,7 +269,7 @@ cpu  big\$"
     many 60 100000
     touch many/30.gz
     for options in '-vk -12 -p2' '-vk -12 -p1' '-k -12 -p2'; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         "$GZLZSS" $options many/* missing 2>expected </dev/null || true
         find many -name '*.gz' ! -name 30.gz -delete
         # shellcheck disable=SC2086
@@ -332,7 +332,7 @@ for line in lines:
             [ -z "$(on_screen <seen)" ]
         done
     done
-    # The same in the line for several files.
+    # Names are also shortened in the line for several files.
     on_pty_slowly 400000 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$umlauts-end" big >seen
     fits 100
     drawn | grep -qa 'left  cpu  \.\.\..*-end$'

@@ -90,7 +90,7 @@ try_ranges() {
     local option
     for option in -1 -9 -0 '-b 64'; do
         cp plain copy
-        # shellcheck disable=SC2086 # It may be two words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         "$GZLZSS" $option --index copy
         [ -s copy.gz.gzi ]
         try_ranges copy.gz
@@ -171,7 +171,7 @@ try_ranges() {
 
 @test "ranges of a pipe are right" {
     "$GZLZSS" --range=100:50 <rsyncable.gz | cmp - <(part 100 50)
-    # shellcheck disable=SC2002 # A pipe is what is tested.
+    # shellcheck disable=SC2002 # The input has to be a pipe.
     cat rsyncable.gz | "$GZLZSS" --range=7M:50 | cmp - <(part $((7 << 20)) 50)
     # shellcheck disable=SC2002
     cat rsyncable.gz | "$GZLZSS" --range=-1M:50 | cmp - <(part $((size - (1 << 20))) 50)
@@ -248,7 +248,7 @@ try_ranges() {
     ends_with 1 "$GZLZSS" --range=9M:10 --index-file=missing rsyncable.gz
     stderr_is "${GZLZSS##*/}: missing: No such file or directory"
 
-    # The index of another file.
+    # An index that belongs to another file.
     ends_with 0 "$GZLZSS" --range=11M:10 --index-file=members.gz.gzi rsyncable.gz
     cmp stdout <(part $((11 << 20)) 10)
     stderr_is "${GZLZSS##*/}: rsyncable.gz: the index does not fit it, so it is decompressed from the start"

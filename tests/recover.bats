@@ -19,7 +19,7 @@ exits() {
     [ "$status" -eq "$expected" ] || fail "exit status $status: $output"
 }
 
-# Text, data that does not compress, a .gz and zeros.
+# mixed SIZE: prints text, data that does not compress, a .gz and zeros.
 mixed() {
     "$GEN" source "$1"
     "$GEN" random $(($1 / 3))
@@ -67,7 +67,7 @@ marks() {
     zeros 413184 4096 data.gz
     "$GZLZSS" --recover -q -c data.gz >recovered || [ $? -eq 2 ]
     "$GZLZSS" --recover -q --fill=255 -c data.gz >other || [ $? -eq 2 ]
-    # The length of the lost data is known by the member's length.
+    # The member's length tells how many bytes are lost.
     [ "$(stat -c %s recovered)" -eq 2000000 ]
     # The outputs differ in unknown bytes.  All others are right, and most bytes are known.
     cmp -l recovered other | awk '$2 != 0 || $3 != 377' | diff /dev/null -
@@ -131,7 +131,7 @@ marks() {
     "$GZLZSS" --recover empty.gz
     [ ! -s empty ] && [ -e empty ]
     cmp original <("$GZLZSS" --recover <data.gz)
-    # shellcheck disable=SC2002 # A pipe is wanted.
+    # shellcheck disable=SC2002 # The input has to be a pipe.
     exits 1 bash -c 'cat data.gz | "$GZLZSS_COMMAND" --recover'
     [[ $output == *"stdin: --recover needs a regular file, which it reads twice" ]]
     exits 1 "$GZLZSS" --recover -l data.gz

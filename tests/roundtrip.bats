@@ -370,7 +370,7 @@ END
             if [ "$c" = "pigz -11 -p 2" ] && [ "$f" = in/text-1048577 ]; then
                 continue # takes seconds
             fi
-            # shellcheck disable=SC2086 # The command's words.
+            # shellcheck disable=SC2086 # The shell splits it into words.
             if ! $c <"$f" 2>/dev/null >z; then
                 continue # some compressors cannot write to a pipe
             fi
@@ -388,7 +388,7 @@ END
     for size in "${sizes[@]}"; do
         "$GEN" mixed "$size" >"in.$size"
         for options in -1 -6 -9 "-5 -b 200"; do
-            # shellcheck disable=SC2086 # These are several.
+            # shellcheck disable=SC2086 # The shell splits it into words.
             "$GZLZSS" -nc -p1 $options "in.$size" >alone
             # shellcheck disable=SC2086
             "$GZLZSS" -nc -p5 -vv $options "in.$size" 2>stderr >together

@@ -45,8 +45,8 @@ need_mounts() {
     "${with_mounts[@]}" mount -t tmpfs none /mnt 2>/dev/null || skip "no mounts can be made here"
 }
 
-# Commands that change FILE: in place, as a new file, longer, shorter.  The last one also hides the
-# change.
+# Commands that each change FILE: remove it and make a new one; make it longer; make it shorter;
+# rename it and make a new one; rewrite it with the same data and time.
 changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE other; cat new >FILE'
     'touch -r FILE time; dd if=FILE of=all status=none
         dd if=all of=FILE conv=notrunc status=none; touch -r time FILE')

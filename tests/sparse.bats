@@ -31,7 +31,7 @@ make_sparse() {
     for f in in other; do
         for options in -p1 -p3 '-p3 --sparse' '-p3 --atomic' '-p2 --synchronous'; do
             rm -f out
-            # shellcheck disable=SC2086 # The command's words.
+            # shellcheck disable=SC2086 # The shell splits it into words.
             "$GZLZSS" -d $options -o out $f.gz
             cmp out in
             [ "$(blocks out)" -lt 400 ] || fail "$f $options: $(blocks out) KiB"
@@ -43,7 +43,7 @@ make_sparse() {
     # The last of the two options counts.
     "$GZLZSS" -d --no-sparse --sparse -fo out in.gz
     [ "$(blocks out)" -lt 400 ]
-    # Files that replace their inputs, side by side.
+    # Decompress files side by side, and replace their inputs.
     cp in.gz 1.gz
     cp in.gz 2.gz
     "$GZLZSS" -d -p3 1.gz 2.gz
@@ -79,7 +79,7 @@ make_sparse() {
     "$GZLZSS" -d --sparse <in.gz >out
     cmp out in
     [ "$(blocks out)" -lt 400 ]
-    # Several files, one after the other, and something behind them.
+    # Write several files, one after the other, and then other bytes.
     { "$GZLZSS" -dc --sparse in.gz in.gz && echo end; } >out
     cat in in <(echo end) | cmp - out
     [ "$(blocks out)" -lt 800 ]
@@ -89,7 +89,7 @@ make_sparse() {
 @test "--sparse does not leave old data in standard output" {
     make_sparse
     "$GZLZSS" -c in >in.gz
-    # Behind other data, over other data, and at the end of a file opened for appending.
+    # The output starts after other data, or over other data, or at the end of an appended file.
     { echo start && "$GZLZSS" -dc --sparse in.gz; } >out
     cat <(echo start) in | cmp - out
     "$GEN" text 9000000 >out
@@ -133,20 +133,20 @@ make_sparse() {
     make_sparse
     cp --sparse=never in full
     for options in -1 '-6 -b 64' '-6 -p1' '-9 -b 512' -0 --rsyncable '-10 -p2'; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         "$GZLZSS" -nc $options full >expected
         # shellcheck disable=SC2086
         "$GZLZSS" -nc $options in | cmp - expected
         # shellcheck disable=SC2086
         "$GZLZSS" -n $options <in | cmp - expected
     done
-    # From a place in the file.
+    # Read from the middle of the file.
     { head -c 1000000 >/dev/null && "$GZLZSS" -n; } <in >out
     tail -c +1000001 full | "$GZLZSS" -n | cmp - out
     # The command leaves the descriptor at the end of what it has read.
     { "$GZLZSS" -n >out && wc -c; } <in >rest
     [ "$(cat rest)" -eq 0 ]
-    # Holes at both ends, and nothing but a hole.
+    # Try holes at both ends, and a file that is only a hole.
     truncate -s 9M all
     "$GEN" random 100 | dd of=all bs=1 seek=5000000 conv=notrunc status=none
     for f in all hole; do

@@ -38,7 +38,7 @@ checked() {
     done
     "$GEN" mixed 210001 >large
     for options in "${options[@]}"; do
-        # shellcheck disable=SC2086 # The command's words.
+        # shellcheck disable=SC2086 # The shell splits it into words.
         checked --backend=cpu -p3 $options -c large >z
         "$GZLZSS" -dc <z | cmp - large
         # shellcheck disable=SC2002,SC2086

@@ -33,8 +33,8 @@
 #define __launch_bounds__(...)
 /* One block runs at a time, on one thread, so thread_local variables can serve as shared memory.
  * (`static` would not do, since it cannot follow `extern`.)  The TLS model avoids an error in gcc
- * 12: if it knows the address as a constant, its null-pointer sanitizer tests flags that were never
- * set. */
+ * 12: if the address is a constant for the compiler, its null-pointer sanitizer tests flags that
+ * were never set. */
 #define __shared__ thread_local __attribute__((tls_model("global-dynamic")))
 
 struct emulated_index {
@@ -182,8 +182,9 @@ template <typename T, typename U> static inline T atomicOr(T *p, U value)
     return before;
 }
 
-/* The bytes of a have the numbers 0 to 3, from the lowest on; those of b have 4 to 7.  The four
- * lowest hexadecimal digits of `selector` are the numbers of the result's bytes. */
+/* Returns four bytes chosen from a and b.  The bytes of a have the numbers 0 to 3, from the lowest
+ * on; those of b have 4 to 7.  The four lowest hexadecimal digits of `selector` are the numbers of
+ * the result's bytes. */
 static inline uint32_t __byte_perm(uint32_t a, uint32_t b, uint32_t selector)
 {
     const uint64_t both = (uint64_t)b << 32 | a;
@@ -431,8 +432,8 @@ struct cudaPointerAttributes {
     void *devicePointer;
 };
 
-/* Memory that the device does not know, as it does not know the heap on a real host; tests set it
- * (tests/unit/device.h). */
+/* Memory that the device does not know.  (A real device does not know its host's heap.)  Tests set
+ * it (tests/unit/device.h). */
 extern "C" struct emulated_memory {
     const void *start;
     size_t size;

@@ -315,7 +315,7 @@ static int make_filled()
     return fd;
 }
 
-/* Replaces the pages from `start` on by the file's. */
+/* Maps the file's pages over the `size` bytes from `start` on. */
 static bool map_filled(uint8_t *start, size_t size)
 {
     static const int fd = make_filled();

@@ -78,7 +78,7 @@ const char *fuzz_magic(enum fuzz_format format)
     return magic[format];
 }
 
-/* The container that the caller of a decompression gives. */
+/* Returns the container that a caller names for data of this format. */
 static enum container container_of(enum fuzz_format format)
 {
     return format == FUZZ_ZLIB  ? CONTAINER_ZLIB

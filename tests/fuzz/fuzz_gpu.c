@@ -10,9 +10,9 @@
  * with most choices, the other bytes are raw DEFLATE, and this program adds headers and trailers.
  * Batches and groups are small, so that a small file passes through many of them.
  *
- * An engine takes long to open.  So all inputs with the same setting share one, as a program's
- * files do.  If an input fails only after others, data that these left in the engine's memory
- * matters.
+ * Opening an engine takes long, so all inputs with the same setting share one engine, as the files
+ * of a program do.  If an input fails only after other inputs, the cause may be data that those
+ * have left in the engine's memory.
  */
 #include "config.h"
 
@@ -153,7 +153,7 @@ static void add_mended(struct bytes *gz, const struct reference *r)
     end_bits(&b);
 }
 
-/* What is around a raw stream. */
+/* The format of a file that contains a raw stream. */
 enum wrapping { AS_GZIP, AS_BGZF, AS_ZLIB, AS_RAW };
 
 static void add_wrapped(struct bytes *to, enum wrapping wrapping, enum fuzz_gpu_form form,
@@ -188,8 +188,8 @@ static void add_wrapped(struct bytes *to, enum wrapping wrapping, enum fuzz_gpu_
     }
 }
 
-/* Wraps the raw streams, which follow each other.  ends[i] becomes the end of number i.  Returns
- * how many there are. */
+/* Wraps the raw streams, which follow each other.  Sets ends[i] to the end of stream number i.
+ * Returns the number of streams. */
 static size_t add_streams(struct bytes *to, enum wrapping wrapping, enum fuzz_gpu_form form,
                           const uint8_t *data, size_t len, size_t ends[MEMBERS_MAX])
 {
@@ -316,13 +316,13 @@ static void try_count(const struct fuzz_gpu_choice *choice, unsigned setting,
         REQUIRE(done == GPU_INFLATE_DONE || (done == GPU_INFLATE_LEFT && error[0] != '\0'));
     if (done == GPU_INFLATE_DONE && r->end == GOOD)
         REQUIRE(*size == r->out_len);
-    /* What gpu_inflate has decompressed can be counted. */
+    /* If gpu_inflate has decompressed the file, the device must be able to count its output. */
     if (result->is_done && choice->stop == 0)
         REQUIRE(done == GPU_INFLATE_DONE);
     result->is_counted = done == GPU_INFLATE_DONE;
 }
 
-/* What gpu_inflate_new asks for. */
+/* The memory that gpu_inflate_new asks for. */
 struct allocation {
     struct progress progress;
     uint8_t *memory;
@@ -391,7 +391,7 @@ static void try_new(const struct fuzz_gpu_choice *choice, unsigned setting,
 static const int window_bits[] = {
     [CONTAINER_GZIP] = 15 + 16, [CONTAINER_ZLIB] = 15, [CONTAINER_RAW] = -15};
 
-/* What zlib makes of one of many inputs.  `used`: all of its bytes, or 0 if it is bad. */
+/* Decodes one of many inputs by zlib.  Sets r->used to `len`, or to 0 if the input is bad. */
 static void read_input(struct reference *r, const uint8_t *in, size_t len, enum container format)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)in, .avail_in = (uInt)len, .avail_out = OUT_MAX};
@@ -406,18 +406,19 @@ static void read_input(struct reference *r, const uint8_t *in, size_t len, enum 
     (void)inflateEnd(&z);
 }
 
-/* Inputs of gpu_inflate_many, and what zlib makes of them. */
+/* Inputs of gpu_inflate_many, and zlib's results for them. */
 struct inputs {
-    struct bytes bytes; /* of all */
+    struct bytes bytes; /* of all inputs */
     size_t starts[INPUTS_MAX], ends[INPUTS_MAX], count;
     struct reference references[INPUTS_MAX];
     struct gpu_inflate_input work[INPUTS_MAX];
     uint8_t *memory[INPUTS_MAX]; /* the outputs, with guards */
     size_t shifts[INPUTS_MAX];
-    size_t room; /* of all */
+    size_t room; /* for all outputs together */
 };
 
-/* Cuts a file, or wraps its streams.  Each part is there up to four times, in the same memory. */
+/* Cuts a file, or wraps its streams.  Each part is an input up to four times, in the same
+ * memory. */
 static void make_inputs(struct inputs *m, const struct fuzz_gpu_choice *choice,
                         enum container format, const uint8_t *data, size_t len)
 {
@@ -444,7 +445,7 @@ static void make_inputs(struct inputs *m, const struct fuzz_gpu_choice *choice,
     m->count *= times;
 }
 
-/* Gives input number i its place and the place of its output. */
+/* Sets the place of input number i and the place of its output. */
 static void place_input(struct inputs *m, const struct fuzz_gpu_choice *choice, size_t i,
                         enum container format)
 {
@@ -527,7 +528,7 @@ static void try_many(const struct fuzz_gpu_choice *choice, const uint8_t *data, 
 
 /* --- In steps --------------------------------------------------------------------------------- */
 
-/* The CPU, which takes the output of the steps, and how far it is. */
+/* The CPU's part in steps: it takes the output.  The numbers say how far it has come. */
 struct consumer {
     const struct reference *r;
     size_t block;        /* the number of the next block */
@@ -550,7 +551,7 @@ static uint64_t last_start(const struct reference *r, uint64_t bit)
     return last;
 }
 
-/* Moves the consumer behind the blocks of a run.  False if zlib has not read all of them. */
+/* Moves the consumer behind the blocks of a run.  False if zlib has stopped before their end. */
 static bool pass_blocks(struct consumer *c, const struct gpu_inflate_run *run)
 {
     const struct reference *r = c->r;
@@ -565,7 +566,7 @@ static bool pass_blocks(struct consumer *c, const struct gpu_inflate_run *run)
         if (!run->ends_member && (run->end == b->end || run->end == last_start(r, b->end)))
             return true;
     }
-    /* The run has a block that zlib does not accept, unless zlib has stopped earlier. */
+    /* zlib accepts all blocks of a run, unless it has stopped before them. */
     REQUIRE(r->end == TOO_LONG);
     return false;
 }
@@ -606,7 +607,7 @@ static void take_output(struct gpu_inflate *g, struct consumer *c, unsigned outp
     uint64_t at = 0;
 
     for (size_t n; at < o->length; at += n) {
-        /* Odd sizes, so that slices start anywhere. */
+        /* The sizes are odd, so that slices start anywhere. */
         n = o->length - at < 100003 ? (size_t)(o->length - at) : 100003;
         memcpy(bytes + at, unit_need((void *)(uintptr_t)gpu_inflate_take(g, output, at, n, error)),
                n);
@@ -643,8 +644,8 @@ static size_t load(struct gpu_inflate *g, const struct reference *r, uint64_t fi
     return len;
 }
 
-/* Decodes an input buffer, and takes the outputs.  As if the consumer were slow, takes each output
- * only after the next one was made. */
+/* Decodes an input buffer, and takes the outputs.  Takes each output only after the next one was
+ * made, as a slow consumer does. */
 static enum gpu_inflate_result decode_input(struct gpu_inflate *g, struct consumer *c,
                                             unsigned input, uint64_t start, size_t len,
                                             struct fuzz_gpu_result *result)
@@ -668,7 +669,7 @@ static enum gpu_inflate_result decode_input(struct gpu_inflate *g, struct consum
 }
 
 /* Fills the end of window[] with the output before block number `first`, as far as it belongs to
- * the same member.  Returns a consumer that is there. */
+ * the same member.  Returns a consumer at the start of that block. */
 static struct consumer begin_at(const struct reference *r, size_t first, uint8_t window[WINDOW])
 {
     struct consumer c = {.r = r, .block = first, .bit = r->blocks[first].start};
@@ -705,7 +706,7 @@ static void try_steps(const struct fuzz_gpu_choice *choice, unsigned setting,
                              choice->is_bgzf % 2, error);
     REQUIRE(done == GPU_INFLATE_DONE);
     for (uint64_t i = 0; len > 0 && !c.has_stopped; i++) {
-        /* The loader is ahead by a buffer. */
+        /* Load the next buffer before this one is decoded, as the pipeline's loader does. */
         const size_t next_len = load(g, r, first, i + 1);
 
         done = decode_input(g, &c, (unsigned)(i % GPU_INFLATE_INPUTS),
@@ -716,7 +717,7 @@ static void try_steps(const struct fuzz_gpu_choice *choice, unsigned setting,
     }
     result->is_stepped = done == GPU_INFLATE_DONE && !c.has_stopped && gpu_inflate_has_ended(g);
     result->step_length = c.at - began;
-    /* If nothing was left to the CPU, the GPU has found the end of a good file. */
+    /* If the GPU has left nothing to the CPU, it must have found the end of a good file. */
     if (done == GPU_INFLATE_DONE && r->end == GOOD)
         REQUIRE(result->is_stepped && c.block == r->count);
     if (result->is_stepped)

@@ -8,23 +8,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the data is. */
+/* The kinds of input data. */
 enum fuzz_gpu_form {
     FUZZ_GPU_FILE,    /* a .gz file */
     FUZZ_GPU_STREAMS, /* raw DEFLATE streams; each gets a header, and the trailer of its output */
-    FUZZ_GPU_MENDED,  /* the same, but a bad stream is cut off behind its last good block */
-    FUZZ_GPU_BGZF,    /* the same as FUZZ_GPU_MENDED, with headers of BGZF */
+    FUZZ_GPU_MENDED,  /* like FUZZ_GPU_STREAMS, but a bad stream ends after its last good block */
+    FUZZ_GPU_BGZF,    /* like FUZZ_GPU_MENDED, with headers of BGZF */
     FUZZ_GPU_FORMS
 };
 
-/* Engines, by falling size of batches and groups. */
+/* The number of engines.  From engine to engine, batches and groups get smaller. */
 #define FUZZ_GPU_SETTINGS 5
 
-/* Compressed bytes of a batch of setting number 2.  Twice as many further bytes are loaded with
- * it. */
+/* The compressed bytes of a batch of engine number 2.  Twice as many further bytes are loaded with
+ * each batch. */
 #define FUZZ_GPU_SMALL_BATCH 2000
 
-/* What is called.  Each is a bit of fuzz_gpu_choice.calls. */
+/* The functions to call.  Each is a bit of fuzz_gpu_choice.calls. */
 enum {
     FUZZ_GPU_WHOLE = 1, /* gpu_inflate */
     FUZZ_GPU_STEPS = 2, /* gpu_inflate_begin, ... */
@@ -37,19 +37,19 @@ enum {
  * value is valid: fuzz_gpu.c takes it modulo the number of cases. */
 struct fuzz_gpu_choice {
     uint8_t form;    /* enum fuzz_gpu_form */
-    uint8_t calls;   /* what is called; 0: all */
+    uint8_t calls;   /* the functions to call; 0: all */
     uint8_t setting; /* the number of an engine; one with larger batches if the file has too many */
     uint8_t room;    /* the room at `out` (fuzz_gpu.c): more than the output, just enough, one byte
                       * less, or very much */
     uint8_t stop;    /* 0: decompress all in one call; n: stop after n batches */
     uint8_t shift;   /* distance of the output from a multiple of 16 bytes */
     uint8_t first;   /* number of the block at which decompression in steps begins */
-    uint8_t is_bgzf; /* what gpu_inflate_begin is told */
+    uint8_t is_bgzf; /* odd: the file counts as BGZF in steps, and inputs have an `in_block` */
     uint8_t format;  /* of gpu_inflate_many's inputs: enum container */
-    uint8_t inputs;  /* into how many of them a file is cut; how often each raw stream is one */
+    uint8_t inputs;  /* into how many inputs a file is cut, and how often each input is given */
 };
 
-/* What became of a file. */
+/* The results for a file. */
 struct fuzz_gpu_result {
     bool is_good;       /* zlib accepts it */
     bool is_done;       /* gpu_inflate has decompressed it */
@@ -60,7 +60,7 @@ struct fuzz_gpu_result {
     bool is_counted;    /* gpu_inflate_count has counted its output */
     bool is_new;        /* gpu_inflate_new has decompressed it */
     unsigned inputs;    /* inputs of gpu_inflate_many that zlib accepts, with room */
-    unsigned made;      /* those that gpu_inflate_many has decompressed */
+    unsigned made;      /* the number of `inputs` that gpu_inflate_many has decompressed */
 };
 
 /* Decompresses the data by these calls.  Aborts if a result is not zlib's. */

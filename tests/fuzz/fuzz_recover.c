@@ -1,8 +1,8 @@
 /*
- * fuzz_recover.c - recovering any input ends, and tells of each byte that it writes
+ * fuzz_recover.c - recovering any input ends, and accounts for each byte of the output
  *
  * A libFuzzer target (`make fuzz`).  The input is recovered with two fill bytes.  Both outputs must
- * differ in exactly the bytes that were said to be unknown or lost.
+ * differ in exactly the bytes that were reported as unknown or lost.
  */
 #include "config.h"
 
@@ -27,7 +27,7 @@ struct recovery {
     uint64_t in_len;
     uint8_t out[OUT_MAX];
     size_t out_len;
-    uint64_t told; /* bytes of output in the stretches so far */
+    uint64_t told; /* bytes of output in the findings so far */
 };
 
 static struct recovery both[2];

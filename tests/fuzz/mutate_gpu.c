@@ -25,14 +25,14 @@ static const struct input_kind words = {"words", WORDS, 0}, tokens = {"tokens", 
 
 enum { INNER = 3 };
 
-/* How a file is made.  With little memory, zlib makes short blocks: a small file then has many. */
+/* How zlib makes a file.  With little memory, it makes short blocks: a small file then has many. */
 static const struct recipe {
     const char *name;
-    const struct input_kind *kind; /* NULL: its data is a .gz, made from recipes[INNER] */
-    size_t len;                    /* of all its data, or of the inner file's */
-    int level, strategy, memory;
-    int flush;          /* between pieces of flush_every bytes; 0: none */
-    size_t flush_every; /* bytes */
+    const struct input_kind *kind; /* NULL: the data is a .gz, made from recipes[INNER] */
+    size_t len;                    /* of the data; if that is a .gz, of the data in it */
+    int level, strategy, memory;   /* as for deflateInit2 */
+    int flush;                     /* zlib's flush after every flush_every bytes; 0: none */
+    size_t flush_every;            /* bytes */
     unsigned members;
     bool is_bgzf;
 } recipes[] = {
@@ -51,10 +51,10 @@ static const struct recipe {
     {"runs", &few, 40000, 6, Z_RLE, 4, 0, 0, 1, false},
     {"BGZF", &words, 60000, 6, Z_DEFAULT_STRATEGY, 8, 0, 0, 5, true},
     {"members", &tokens, 30000, 6, Z_DEFAULT_STRATEGY, 5, Z_SYNC_FLUSH, 3000, 7, false},
-    /* Each member ends exactly where the batch ends that begins with the member's first block. */
+    /* A batch begins with each member's first block, and ends exactly where the member ends. */
     {"members that end with a batch", &noise, 5 * (3 * FUZZ_GPU_SMALL_BATCH + 10 - 23), 0,
      Z_DEFAULT_STRATEGY, 8, 0, 0, 5, false},
-    /* The search finds the inner file's good blocks, which are not blocks of this file. */
+    /* The stored data contains blocks of the inner file.  The search finds them by mistake. */
     {"stored .gz", NULL, 60000, 0, Z_DEFAULT_STRATEGY, 8, Z_BLOCK, 5000, 1, false},
 };
 
@@ -209,10 +209,14 @@ static void damage_as(enum kind kind, struct bytes *b, const struct bytes *other
 
 struct totals {
     unsigned long files, good;
-    unsigned long whole, done, batches;    /* calls of gpu_inflate */
-    unsigned long steps, stepped, outputs; /* in steps */
-    unsigned long news, counted, is_new;   /* calls of gpu_inflate_new */
-    unsigned long inputs, made;            /* of gpu_inflate_many: good ones */
+    /* Files given to gpu_inflate, those that it has decompressed, and its batches. */
+    unsigned long whole, done, batches;
+    /* Files decompressed in steps, those that reached their end, and output buffers. */
+    unsigned long steps, stepped, outputs;
+    /* Files given to gpu_inflate_new, those that were counted, and those decompressed. */
+    unsigned long news, counted, is_new;
+    /* Good inputs of gpu_inflate_many, and those that it has decompressed. */
+    unsigned long inputs, made;
 };
 
 static struct fuzz_gpu_result run_one(const struct fuzz_gpu_choice *choice, const struct bytes *b,
@@ -248,13 +252,13 @@ static void print_totals(const char *name, const struct totals *t)
            t->is_new, t->news, t->counted, t->made, t->inputs);
 }
 
-/* Whether the GPU has decompressed more than one in n. */
+/* Whether the GPU has decompressed more than one file or input in n. */
 static bool is_often_done(const struct totals *t, unsigned long n)
 {
     return t->done + t->is_new + t->made > (t->whole + t->news + t->inputs) / n;
 }
 
-/* Returns what is called for one of many files: few calls, as each takes time. */
+/* Returns the functions to call for one of many files: few, since each call takes time. */
 static uint8_t random_calls(uint64_t *random)
 {
     static const uint8_t calls[] = {FUZZ_GPU_WHOLE, FUZZ_GPU_STEPS, FUZZ_GPU_NEW, FUZZ_GPU_MANY};
@@ -308,7 +312,7 @@ static void run_kind(enum kind kind)
     }
     print_totals(names[kind], &totals);
     CHECK_EQ(totals.files, counts[kind]);
-    /* Good files are the point of STREAMS. */
+    /* STREAMS must make enough good files, which the GPU decompresses. */
     CHECK(kind != STREAMS || is_often_done(&totals, 4));
 }
 
@@ -337,7 +341,7 @@ static void check_good(const struct recipe *r, const struct bytes *gz, struct to
         printf("# %s, %zu bytes\n", r->name, gz->len);
 }
 
-/* Undamaged files of other lengths. */
+/* Tries undamaged files of random lengths. */
 static void lengths(void)
 {
     uint64_t random = seed * KINDS + LENGTHS;
@@ -391,8 +395,8 @@ static void blocks(void)
     CHECK(is_often_done(&totals, 8));
 }
 
-/* Raw streams of the recipes, as many inputs.  An engine with large batches must decompress all
- * that zlib accepts. */
+/* Decompresses the recipes' raw streams as inputs of gpu_inflate_many.  The engine has large
+ * batches, so it must decompress all inputs that zlib accepts. */
 static void inputs(void)
 {
     struct totals totals = {0};

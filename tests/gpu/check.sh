@@ -124,7 +124,7 @@ golden() {
         # An empty input counts as a segment, but has no byte for the GPU to match.
         grep -v -e '-0: 1 segment;' messages >others
         mv others messages
-        # Level 0 has no match finder.
+        # Level 0 finds no matches, so it needs no GPU.
         [ "$level" -eq 0 ] || expect_gpu_alone "level $level, block size $block"
     else
         # Use only two threads: with more, these small files are often done before the GPU is ready.
@@ -349,8 +349,8 @@ levels() {
 
 # --- Smaller GPUs, and several ------------------------------------------------------------------
 
-# limited NAME VALUE LEVEL: with this limit, the GPU must still match all segments, without an
-# error.
+# limited NAME VALUE LEVEL: with the variable NAME set to VALUE, which limits the GPU, the GPU must
+# still match all segments, without an error.
 limited() {
     compress --backend=cpu "-$3" <bytes
     mv out expected
@@ -394,8 +394,8 @@ limits() {
             done
         done
 
-        # One GPU is working when the other one is brought up, for a file that is large enough for
-        # two.
+        # The second file is large enough for two GPUs, so the second GPU is brought up while the
+        # first one works.
         rm -rf growing
         mkdir growing
         "$GEN" text 3000001 >growing/1
@@ -419,10 +419,9 @@ limits() {
     verdict "a device that is not there"
 }
 
-# --- A GPU that is wrong or fails
-# -------------------------------------------------------------------
+# --- A GPU that is wrong or fails ---------------------------------------------------------------
 
-# fault NAME FAULT INPUT [OPTION...]: with this fault of the GPU, the output must equal the CPU
+# fault NAME FAULT INPUT [OPTION...]: if the GPU has this fault, the output must equal the CPU
 # engine's.
 fault() {
     name=$1
@@ -494,7 +493,7 @@ inflate() {
     GZLZSS_TEST_GPU_MIN=0 "$command" --backend=gpu "$@" >out 2>messages || status=$?
 }
 
-# as_on_cpu FILE: the GPU's output, messages and exit status are the CPU's.
+# as_on_cpu FILE: the GPU's output, messages and exit status must be the CPU's.
 as_on_cpu() {
     on_cpu=0
     "$command" --backend=cpu -dc "$1" >expected 2>expected.err || on_cpu=$?
@@ -504,7 +503,7 @@ as_on_cpu() {
     diff expected.err messages >>problems 2>&1
 }
 
-# mostly_on_gpu FILE: the GPU makes nearly all of the file's output.
+# mostly_on_gpu FILE: the GPU must make nearly all of the file's output.
 mostly_on_gpu() {
     inflate -tvv "$1"
     [ "$status" -eq 0 ] || problem "$1: exit status $status: $(head -n 1 messages)"

@@ -613,7 +613,7 @@ static void check_inflating(void)
     verdict("a GPU decompresses larger data");
 }
 
-/* An object for a format. */
+/* Makes an object for a format. */
 static gzlzss *object_of(gzlzss_format format, gzlzss_backend backend)
 {
     gzlzss_options o = GZLZSS_OPTIONS_INIT;
@@ -625,7 +625,7 @@ static gzlzss *object_of(gzlzss_format format, gzlzss_backend backend)
     return (gzlzss *)need(z);
 }
 
-/* Every format: a GPU's matches make the same bytes, and what is in its memory is read back. */
+/* In every format, a GPU's matches must give the CPU's bytes, and decompression the input. */
 static void check_formats(void)
 {
     static const gzlzss_format formats[] = {GZLZSS_ZLIB, GZLZSS_RAW, GZLZSS_BGZF, GZLZSS_ZIP};

@@ -318,7 +318,7 @@ static inline unsigned distance_base(unsigned symbol)
 struct stream {
     struct bits bits;
     uint64_t made;    /* decoded bytes so far, or a few less */
-    bool spoil;       /* put in some errors */
+    bool spoil;       /* make some errors */
     uint64_t *random; /* the state of unit_rand() */
 };
 
@@ -348,7 +348,7 @@ static inline void put_symbols(struct stream *s, const struct codes *c, unsigned
                        bits = distance_bits(d);
         uint64_t more = unit_below(s->random, UINT64_C(1) << bits);
         if (symbol > 285 || d >= 30 || distance_base(d) + more > s->made) {
-            /* With these extra bits, the distance is wrong; with none, it may be right. */
+            /* With these extra bits, the distance is too great.  Without any, it may be right. */
             more = 0;
             if ((symbol > 285 || d >= 30 || distance_base(d) > s->made) &&
                 !(s->spoil && one_in(s->random, 100)))

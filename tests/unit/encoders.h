@@ -242,8 +242,8 @@ enum {
     LZH_LENGTHS = 19
 };
 
-/* A literal (code below 256), or a match: code is 256 + length - LZH_MIN, and distance is the
- * distance - 1. */
+/* A literal or a match of lzh.  A literal's code is the byte.  A match's code is 256 + length -
+ * LZH_MIN, and `distance` is one less than its distance. */
 struct lzh_item {
     uint16_t code, distance;
 };
@@ -259,8 +259,8 @@ static inline void canonical_codes(const uint8_t *lengths, unsigned n, uint32_t 
                 code[i] = next++;
 }
 
-/* Returns the next symbol of the code in which code lengths are written: 0 to 2 stand for runs of
- * zeros, other symbols for a length, plus 2. */
+/* Returns the next symbol of the code in which code lengths are written.  Symbols 0 to 2 are runs
+ * of *run zeros.  Other symbols are a length plus 2. */
 static inline unsigned lzh_length_symbol(const uint8_t *lengths, unsigned n, unsigned *run)
 {
     *run = 1;
@@ -312,8 +312,8 @@ static inline unsigned bit_width(unsigned v)
     return n;
 }
 
-/* If only one symbol occurs, returns it: its code is written as the symbol's number, without
- * lengths. */
+/* Returns the only symbol that occurs; 0 if none occurs, and -1 if several occur.  (The code of an
+ * only symbol is written as the symbol's number, without lengths.) */
 static inline int lone_symbol(const uint32_t *count, unsigned n)
 {
     int lone = -2;

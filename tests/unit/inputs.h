@@ -149,7 +149,7 @@ static inline unsigned length_symbol(size_t length, unsigned *extra_bits)
     return 257 + s;
 }
 
-/* The same for a distance. */
+/* Returns the symbol of a distance, and its number of extra bits (RFC 1951, section 3.2.5). */
 static inline unsigned distance_symbol(size_t distance, unsigned *extra_bits)
 {
     static const uint16_t base[] = {1,    2,    3,    4,    5,    7,    9,    13,    17,    25,

@@ -90,7 +90,7 @@ static inline size_t match_segments(struct gpu_engine *g, struct gpu_batch *b,
     return wrong;
 }
 
-/* Does the same for in[0..len), cut into segments of `segment_size` bytes. */
+/* Like match_segments, for in[0..len), cut into segments of `segment_size` bytes. */
 static inline size_t match(struct gpu_engine *g, struct gpu_batch *b, const uint8_t *in, size_t len,
                            const struct lz_level *level, size_t segment_size, size_t *given_up)
 {

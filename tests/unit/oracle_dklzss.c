@@ -20,7 +20,7 @@ void oracle_dklzss(const uint8_t *in, size_t len, const uint32_t *param, uint16_
                  index++) {
                 size_t match = 0;
 
-                /* A longer match has this byte, too. */
+                /* Only a match that also has this byte is longer. */
                 if (k + longest < end && in[index + longest] != in[k + longest])
                     continue;
                 while (index + match < k && k + match < end && match < lookahead &&

@@ -12,7 +12,8 @@ static bool differ(const uint8_t *in, size_t a, size_t b, size_t symbol)
     return memcmp(in + a * symbol, in + b * symbol, symbol) != 0;
 }
 
-/* Listing 1 of the paper, for the symbol at `start` of a chunk of `size` symbols. */
+/* Finds a match for the symbol at `start` of a chunk of `size` symbols, as the paper's listing 1
+ * does.  Returns its length. */
 static size_t find_match(const uint8_t *in, size_t start, size_t size, size_t symbol, size_t window,
                          size_t *distance)
 {

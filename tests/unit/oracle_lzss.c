@@ -35,8 +35,9 @@ static uint32_t murmur3(const uint8_t *bytes, uint32_t size)
     return hash % size;
 }
 
-/* The value of a match: its length; or the number of bits that it saves in the paper's coding for
- * each byte that it and the literals before it cover, times 1024, rounded down. */
+/* Returns the value of a match after `skipped` literals.  If choice is 0, it is the length.
+ * Otherwise, it is the number of bits that the paper's coding saves for each byte of the literals
+ * and the match, times 1024, rounded down. */
 static size_t value(size_t length, size_t skipped, uint32_t choice)
 {
     const size_t plain = 9 * (skipped + length), coded = 9 * skipped + 17;
@@ -69,7 +70,7 @@ void oracle_lzss(const uint8_t *in, size_t len, const uint32_t *param, uint16_t 
 
             if (++looked_at > chain || pos + length[pos] == end)
                 break;
-            /* A longer match has this byte, too. */
+            /* Only a match that also has this byte is longer. */
             if (in[at - 1 + length[pos]] != in[pos + length[pos]])
                 continue;
             while (pos + n < end && in[at - 1 + n] == in[pos + n])

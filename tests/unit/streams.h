@@ -50,7 +50,7 @@ struct job {
     size_t write_fail; /* 1 + the output length at which writing fails with ENOSPC, or 0 */
     int after_end;     /* how many reads came after the end or an error */
     int extras;        /* how many extra fields were reported */
-    unsigned extra;    /* the size of the last one */
+    unsigned extra;    /* the size of the last extra field */
     bool ended;
     struct bytes out;
     struct gz_info info;
@@ -104,7 +104,7 @@ static inline void job_extra(void *ctx, unsigned bytes)
     job->extra = bytes;
 }
 
-/* Decompresses; drop(&job->out) afterwards. */
+/* Decompresses in[0..in_len).  The caller frees the output with drop(&job->out). */
 static inline enum gz_status run(struct job *job, const void *in, size_t in_len)
 {
     const struct gz_io io = {.read = job_read, .write = job_write, .ctx = job, .extra = job_extra};

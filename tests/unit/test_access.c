@@ -124,7 +124,7 @@ static struct access_source source_of(const struct bytes *b)
 
 /* --- Reading -------------------------------------------------------------------------------- */
 
-/* Whether a read from `offset` gives the data's bytes. */
+/* Whether a read from `offset` on gives the right bytes. */
 static bool reads_right(struct access_reader *r, uint64_t offset, size_t len)
 {
     const size_t behind = offset < SIZE ? SIZE - (size_t)offset : 0;
@@ -176,7 +176,7 @@ static void test_kinds(void)
     }
 }
 
-/* A program that reads a file in order does not decode it again and again: that would take minutes
+/* Reads in order must not decode the file from its start each time, which would take minutes
  * here. */
 static void test_in_order(void)
 {
@@ -251,7 +251,7 @@ static void test_damaged(void)
     drop(&file);
 }
 
-/* Bytes after the last member are no data. */
+/* Bytes after the last member are not data. */
 static void test_garbage(void)
 {
     struct bytes file = make_file(MEMBERS);
@@ -269,7 +269,7 @@ static void test_garbage(void)
     drop(&file);
 }
 
-/* Marks between segments of different lengths, or within stored data, mislead nobody. */
+/* Reads must be right if marks are at irregular distances, or inside stored data. */
 static void test_odd_marks(void)
 {
     static const size_t ends[][5] = {{65536, 130000, 260000, 300000, 1000 * 1000},
@@ -312,7 +312,7 @@ static void test_odd_marks(void)
     }
 }
 
-/* A stored .gz with marks in a .gz: the marks are none of the outer file. */
+/* The data is itself a .gz with marks, stored.  These marks are not the outer file's. */
 static void test_inner_marks(void)
 {
     struct bytes inner = make_file(MARKS), outer = {0};
@@ -360,7 +360,7 @@ static bool put(void *ctx, const void *bytes, size_t len)
     return true;
 }
 
-/* The index of a file, in a format. */
+/* Returns the index of a file, in that format. */
 static struct bytes make_index(const struct bytes *file, enum access_format format)
 {
     const struct access_source source = source_of(file);
@@ -392,7 +392,7 @@ static void test_indexes(void)
             CHECK_EQ(access_look(r), ACCESS_INDEX);
             access_close(r);
 
-            /* The index that a reader with an index writes is good, too. */
+            /* A reader with an index must write the same index. */
             r = unit_need(access_open(&source));
             again = (struct bytes){0};
             CHECK_EQ(access_use_index(r, &index_source), ACCESS_INDEX_OK);
@@ -406,7 +406,7 @@ static void test_indexes(void)
     }
 }
 
-/* An index made while compat/ decodes, with line numbers. */
+/* The context for making an index, with line numbers, while compat/ decodes a file. */
 struct built_io {
     struct access_builder *b;
     const struct bytes *file;
@@ -476,8 +476,8 @@ static void test_lines(void)
     }
 }
 
-/* Bytes of an index that may be damaged without anybody being able to notice: the windows of
- * indexed_gzip's format, which have no checksum. */
+/* Returns how many bytes of an index, from its start on, can be checked.  In indexed_gzip's format,
+ * the windows after these bytes have no checksum. */
 static size_t checkable(const struct bytes *index, enum access_format format)
 {
     return format == ACCESS_INDEXED_GZIP ? 35 + 18 * (size_t)index->data[31] : index->len;
@@ -507,12 +507,12 @@ static struct bytes damaged(const struct bytes *index, size_t most, uint64_t *st
     return copy;
 }
 
-/* What became of damaged indexes. */
+/* How many damaged indexes were used, were dropped after some reads, and were refused at once. */
 struct fates {
     int used, dropped, refused;
 };
 
-/* Reads by damaged copies of the index. */
+/* Reads with damaged copies of the index.  All bytes must be right. */
 static void read_by_damaged(const struct bytes *file, const struct bytes *index, size_t most,
                             int times, uint64_t *state, struct fates *fates)
 {
@@ -537,7 +537,7 @@ static void read_by_damaged(const struct bytes *file, const struct bytes *index,
     }
 }
 
-/* An index that is damaged gives an error, or does not matter. */
+/* A damaged index must never lead to wrong bytes. */
 static void test_damaged_indexes(void)
 {
     const char *seconds = getenv("FUZZ_SECONDS");
@@ -562,7 +562,7 @@ static void test_damaged_indexes(void)
     CHECK(fates.used > 0 && fates.dropped > 0 && fates.refused > 0);
 }
 
-/* The index of another file of the same length. */
+/* An index that belongs to another file of the same length must not lead to wrong bytes. */
 static void test_other_index(void)
 {
     for (int kind = 0; kind < KINDS; kind++) {

@@ -72,7 +72,7 @@ static void align(struct bitwriter *w)
     CHECK_EQ(w->count, 0);
 }
 
-/* A value of `count` bits: random, all ones or all zeros. */
+/* Returns a value of `count` bits: random, all ones or all zeros. */
 static uint64_t random_value(uint64_t *state, unsigned count)
 {
     uint64_t all = count == 0 ? 0 : UINT64_MAX >> (64 - count);

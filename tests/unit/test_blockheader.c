@@ -252,7 +252,7 @@ static void distance_codes(void)
             c.distance[at] = (uint8_t)l; /* a single distance code */
             CHECK_EQ(verdict_of(&c, 257, 30), l == 1 ? INF_BLOCK_GOOD : INF_BLOCK_BAD);
             for (unsigned k = 1; k <= 15; k++) {
-                c.distance[15] = (uint8_t)k; /* two */
+                c.distance[15] = (uint8_t)k; /* two distance codes */
                 CHECK_EQ(verdict_of(&c, 257, 30),
                          l == 1 && k == 1 ? INF_BLOCK_GOOD : INF_BLOCK_BAD);
             }
@@ -331,8 +331,8 @@ static void repeats(void)
     /* Symbol 16 repeats the length before, and there is none. */
     add_step(&h, 16, 0);
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
-    /* 255 zeros and two lengths of 1.  The length of the distance repeats that of the end of the
-     * block. */
+    /* The code lengths are 255 zeros, then 1 for symbol 255 and 1 for the end of the block.  Symbol
+     * 16 repeats the last length for three distances. */
     h.n = 0;
     add_step(&h, 18, 138 - 11);
     add_step(&h, 18, 117 - 11);

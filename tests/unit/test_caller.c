@@ -130,8 +130,8 @@ static CUresult primary_get_state(CUdevice device, unsigned *flags, int *active)
     return driver.is_ready ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
-/* Memory: a device's, managed memory, the host's at another address in the device, and ordinary
- * memory. */
+/* Memory of a device, managed memory, host memory that the device sees at another address
+ * (mapped_at), and ordinary memory. */
 static uint8_t on_device[100], managed[100], mapped[100], mapped_at[100], plain[100];
 
 static bool is_in(CUdeviceptr p, const uint8_t *memory)
@@ -412,7 +412,7 @@ static void test_active(void)
     check_tidy();
 }
 
-/* How often a call has asked whether to go on, and at which question the answer is no. */
+/* How many questions a call has asked whether to go on, and the number of the first "no". */
 static int asked, stops_at;
 
 static bool goes_on(void *ctx)
@@ -473,8 +473,8 @@ static void test_stream(void)
     }
 }
 
-/* The default streams are those of the current context; without one, those of the device where the
- * memory is. */
+/* If a context is current, the default streams are that context's.  Otherwise, they are those of
+ * the device that has the memory. */
 static void test_default_streams(void)
 {
     char error[GPU_ERROR_SIZE];

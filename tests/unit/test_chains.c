@@ -121,8 +121,8 @@ TEXTBOOK struct match best_of(const struct task *t, const struct order *o, size_
     return best;
 }
 
-/* Searches at `pos`, which is `ahead` positions after the start of the match in hand.  Returns the
- * match if it has at least `least` bytes. */
+/* Searches at `pos`, which is `ahead` positions after the start of the match found so far.  Returns
+ * the match if it has at least `least` bytes. */
 TEXTBOOK struct match best_at(const struct task *t, size_t pos, size_t least, size_t ahead)
 {
     const size_t depth = t->level->depth >> ahead, long_depth = t->level->long_depth >> ahead;
@@ -368,8 +368,8 @@ static void several_chunks(void)
     }
 }
 
-/* Segments with positions above 65535, so that several positions have the same low 16 bits; in one
- * kind of data, many positions. */
+/* Segments with positions above 65535.  Several of their positions have the same low 16 bits; in
+ * one kind of data, many have. */
 static void whole_segments(void)
 {
     uint8_t *in = unit_need(malloc(MAX_LEN));

@@ -76,8 +76,9 @@ static void test_lzss(void)
     CHECK_EQ(bits("lzss", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), 9 + 3 * 17);
 }
 
-/* One byte gives the numbers of up to 14 literals and of up to 18 bytes of a match; larger numbers
- * take more bytes, and the distance takes two.  Literals at the end have such a byte, too. */
+/* A sequence takes a byte for the numbers of its literals (up to 14) and of its match's bytes (up
+ * to 18).  Larger numbers take more bytes.  The distance takes two bytes.  Literals after the last
+ * match have such a byte, too. */
 static void test_lz4(void)
 {
     char text[600];

@@ -78,7 +78,7 @@ static uint64_t number(const uint8_t *p, int bytes)
     return n;
 }
 
-/* Where the directory is expected, and its end. */
+/* The expected contents of a zip file. */
 struct expected {
     const char *name;
     uint32_t mtime;
@@ -183,7 +183,7 @@ static void zip_files(void)
         check_zip(&files[i]);
 }
 
-/* Without a name, the entry is called "-"; a time before 1980 is shown as its first day. */
+/* Without a name, the entry is called "-".  A time before 1980 becomes 1980-01-01. */
 static void zip_without_name(void)
 {
     uint8_t start[100];
@@ -242,7 +242,8 @@ static void check_values(void)
     }
 }
 
-/* Of 6 GB of zeros, which 32 bits cannot count, made of a thousand equal parts. */
+/* The Adler-32 of 6 GB of zeros is joined from those of a thousand parts.  32 bits cannot count so
+ * many bytes. */
 static void check_of_many(void)
 {
     const uint64_t part = UINT64_C(6000000);
@@ -256,7 +257,7 @@ static void check_of_many(void)
         half = gz_check_combine(GZ_CHECK_ADLER32, half, one, part);
     CHECK_EQ(gz_check_combine(GZ_CHECK_ADLER32, 1, all, 1000 * part), all);
     CHECK_EQ(gz_check_combine(GZ_CHECK_ADLER32, half, half, 500 * part), all);
-    /* The sum of the sums: 6 * 10^9 times 1, modulo 65521. */
+    /* The upper half adds up the lower half, which stays 1, for each of 6 * 10^9 bytes. */
     CHECK_EQ(all >> 16, 1000 * part % 65521);
 }
 

@@ -91,7 +91,7 @@ static void combine_splits(void)
     CHECK_EQ(gz_crc32_combine(0, 0, 0), 0);
 }
 
-/* The CRC of n zero bytes, for large n: doubling joins two equal halves. */
+/* Returns the CRC of n zero bytes.  For large n, it joins CRCs of two equal halves. */
 static uint32_t crc_of_zeros(uint64_t n)
 {
     static const uint8_t zero;

@@ -1,10 +1,10 @@
 /*
  * test_cuda.c - the library's functions for a GPU's memory, without a GPU
  *
- * In place of gpu/ is memory that is called a GPU's here.  It is masked, so that code that reads it
- * without a copy gets other bytes.  The engine that decompresses is zlib, which takes off the mask.
- * No engine that compresses can be opened; test_gpus.c tests those.
- * tests/gpu/test_device_pointers.cu tests real memory.
+ * This file replaces gpu/.  Host memory takes the place of a GPU's memory.  Its bytes are masked,
+ * so that code which reads them without a copy gets wrong bytes.  The engine for decompression is
+ * zlib, which removes the mask.  Opening an engine for compression fails; test_gpus.c tests
+ * compression.  tests/gpu/test_device_pointers.cu tests real memory.
  */
 #include "config.h"
 
@@ -57,7 +57,7 @@ static bool is_masked(const uint8_t *on_gpu, const uint8_t *bytes, size_t len)
     return is_equal;
 }
 
-static uint8_t *memory; /* all of it: device 3's, or the first half device 2's */
+static uint8_t *memory; /* of both GPUs: the first half is device 2's, the second device 3's */
 static size_t memory_size;
 
 static struct {
@@ -66,7 +66,7 @@ static struct {
     _Atomic(void *) stream;  /* the stream of the last wait */
     atomic_int device;       /* the device of the last wait */
     int current;             /* the current device */
-    bool has_no_blocks;      /* the driver does not tell allocations */
+    bool has_no_blocks;      /* the driver does not report allocations */
     atomic_long asked;       /* how often the driver was asked about memory */
     atomic_long good_copies; /* after this number, copies fail */
 } told;
@@ -83,7 +83,7 @@ static int device_of(const void *p)
     return (const uint8_t *)p < memory + memory_size / 2 ? 2 : 3;
 }
 
-/* The program's threads: in these, copies are made only while the current context is saved. */
+/* is_program: this thread is the program's, so it may copy only while its context is saved. */
 static _Thread_local bool is_program, is_saved;
 
 bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_SIZE])
@@ -177,7 +177,7 @@ enum fate { WORKS, LEAVES, FAILS };
 
 static struct {
     _Atomic enum fate fate;   /* how a call ends */
-    atomic_size_t after;      /* LEAVES and FAILS: after this many bytes of its input */
+    atomic_size_t after;      /* LEAVES and FAILS: the call ends after this many bytes of input */
     atomic_bool cannot_open;  /* no engine can be opened */
     size_t batch;             /* bytes of input of a batch */
     bool counts;              /* gpu_inflate_new can count, whatever the fate */
@@ -318,7 +318,7 @@ static void leave(struct gpu_inflate *g, char error[GPU_ERROR_SIZE])
     atomic_store(&g->is_busy, false);
 }
 
-/* `progress` gets the numbers of the second pass only. */
+/* Replaces the caller's function in the first pass, since only the second counts as progress. */
 static bool goes_on_silently(void *ctx, uint64_t in, uint64_t out)
 {
     (void)ctx;
@@ -545,7 +545,7 @@ static void free_object(gzlzss *z)
     CHECK_EQ(atomic_load(&zlib.open), 0);
 }
 
-/* Where a test has input and output in that memory: each in its own half. */
+/* The places of a test's input and output in GPU memory, each in its own half. */
 static uint8_t *gpu_in(void)
 {
     return memory + 3;
@@ -568,8 +568,8 @@ static uint8_t *compressed(gzlzss *z, size_t len, size_t *out_len)
 
 static const size_t sizes[] = {0, 1, 1000, SEGMENT, 5 * SEGMENT + 1, 140 * SEGMENT + 1234};
 
-/* Compresses and decompresses from the host's or a GPU's memory to the host's or a GPU's.  `way` is
- * the number of a combination of these, a number of threads and a level. */
+/* Compresses and decompresses, from host or GPU memory to host or GPU memory.  The number `way`
+ * selects these places, a number of threads and a level. */
 static void check_memory(int first, int end, int step)
 {
     struct CUstream_st *stream = (struct CUstream_st *)&told;
@@ -578,7 +578,7 @@ static void check_memory(int first, int end, int step)
         const bool from_gpu = way % 2 != 0, to_gpu = way / 2 % 2 != 0;
         gzlzss *z = object_of(way < 16 ? 1 : GZLZSS_LEVEL_STORED, way / 4 % 2 != 0 ? 4 : 1,
                               way / 8 % 2 != 0);
-        /* A sanitizer makes the largest input slow, so a third of the ways take it. */
+        /* A sanitizer makes the largest input slow, so only a third of the ways use it. */
         const size_t count = sizeof(sizes) / sizeof(*sizes) - (UNIT_SANITIZED && way % 3 != 0);
 
         for (unsigned i = 0; i < count; i++) {
@@ -611,7 +611,7 @@ static void check_memory(int first, int end, int step)
                 GZLZSS_ERROR_ROOM);
             CHECK_EQ(room, 0);
 
-            /* And back: the first half is replaced by its decompressed data. */
+            /* Decompress: in the input's half, compressed data replaces the data. */
             mask(gpu_in(), expected, expected_len);
             memset(gpu_out(), 0, size + 1);
             to = to_gpu ? gpu_out() : back;
@@ -645,7 +645,7 @@ static void check_memory(int first, int end, int step)
     }
 }
 
-/* GPUs decompress what is large enough, or leave it to the CPU after a while. */
+/* A GPU decompresses data that is large enough. */
 static void test_memory(void)
 {
     be_good();
@@ -653,7 +653,7 @@ static void test_memory(void)
     CHECK(atomic_load(&zlib.calls) > 0);
 }
 
-/* Two of the ways to a GPU's memory, from the host's. */
+/* The GPU leaves data to the CPU after 300,000 bytes.  Tests two ways from host to GPU memory. */
 static void test_memory_left(void)
 {
     be_good();
@@ -681,7 +681,7 @@ static void *drain(void *argument)
     return NULL;
 }
 
-/* To a file and to a pipe. */
+/* Compresses to a file, to a pipe, and to a pipe without a reader. */
 static void test_descriptors(void)
 {
     be_good();
@@ -715,7 +715,7 @@ static void test_descriptors(void)
             CHECK_EQ(d.len, expected_len);
             CHECK(memcmp(out, expected, expected_len) == 0);
 
-            /* Nobody reads it. */
+            /* A pipe without a reader. */
             close(d.ends[0]);
             if (pipe(d.ends) != 0)
                 abort();
@@ -731,7 +731,7 @@ static void test_descriptors(void)
     }
 }
 
-/* Results of waiting, and memory that the driver does not know. */
+/* Each result of waiting for the stream, and memory that the driver does not know. */
 static void test_waiting(void)
 {
     static const gzlzss_status expected[] = {[GPU_WAIT_DONE] = GZLZSS_OK,
@@ -770,7 +770,7 @@ static void test_waiting(void)
     free_object(z);
 }
 
-/* Copies that fail, sooner or later. */
+/* Copies fail after 0 to 3 good ones. */
 static void test_failing_copies(void)
 {
     gzlzss *z = object(3, false);
@@ -799,7 +799,7 @@ static void test_failing_copies(void)
         CHECK_EQ(len, 0);
         if (pipe(ends) != 0)
             abort();
-        /* Write nothing that fills the pipe. */
+        /* No copy succeeds, so nothing is written that could fill the pipe. */
         atomic_store(&told.good_copies, 0);
         CHECK_EQ(gzlzss_cuda_compress_fd(z, ends[1], gpu_in(), input_size, NULL, &call),
                  GZLZSS_ERROR_READ);
@@ -819,7 +819,7 @@ static void test_failing_copies(void)
                  GZLZSS_ERROR_WRITE);
         CHECK_EQ(call.error_number, EIO);
     }
-    /* And then all is well again. */
+    /* Once copies succeed, calls succeed again. */
     be_good();
     mask(gpu_in(), input, input_size);
     len = packed_len;
@@ -906,7 +906,7 @@ static void get_ready(void)
     mask(gpu_in(), packed, packed_len);
 }
 
-/* One engine for each device, opened when it is needed, and kept. */
+/* Each device gets one engine, which is opened when it is needed, and kept. */
 static void test_reuse(void)
 {
     gzlzss *z = object(2, false);
@@ -919,7 +919,7 @@ static void test_reuse(void)
     CHECK_EQ(atomic_load(&zlib.calls), 6);
     /* Nothing was copied. */
     CHECK_EQ(atomic_load(&copiers), 0);
-    /* To the memory of the other device. */
+    /* Decompress to the other device's memory. */
     for (int i = 0; i < 2; i++) {
         size_t len = input_size;
 
@@ -932,7 +932,7 @@ static void test_reuse(void)
     free_object(z);
 }
 
-/* Which calls go to a GPU. */
+/* Tests which calls go to a GPU. */
 static void test_choice(void)
 {
     static const int numbers[] = {1, 3}, others[] = {0, 2};
@@ -966,7 +966,7 @@ static void test_choice(void)
     CHECK_EQ(gzlzss_cuda_decompress(z, gpu_out(), &len, small, small_len, NULL, NULL), GZLZSS_OK);
     CHECK_EQ(len, little);
     CHECK_EQ(atomic_load(&zlib.opens), 0);
-    /* To the host's memory. */
+    /* No GPU decompresses to host memory. */
     len = input_size;
     uint8_t *out = unit_need(malloc(input_size));
     CHECK_EQ(gzlzss_cuda_decompress(z, out, &len, gpu_in(), packed_len, NULL, NULL), GZLZSS_OK);
@@ -976,8 +976,9 @@ static void test_choice(void)
     free_object(z);
 }
 
-/* If a GPU has left data to the CPU, at once or later, the next call uses it again.  If it has
- * failed, no call uses it again.  If its engine cannot be opened, calls try again after a while. */
+/* If a GPU leaves data to the CPU, at once or later, the next call uses the GPU again.  If a GPU
+ * has failed, no call uses it again.  If its engine cannot be opened, calls try again after a
+ * while. */
 static void test_fallbacks(void)
 {
     for (int way = 0; way < 8; way++) {
@@ -1023,7 +1024,8 @@ static void test_fallbacks(void)
     free_object(z);
 }
 
-/* With too little room, damage, a cut, or bytes behind the members, the result is the CPU's. */
+/* Whatever is wrong (too little room, damage, a cut, other bytes after the members), the result is
+ * the CPU's. */
 static void test_verdicts(void)
 {
     gzlzss *z = object(2, false);
@@ -1105,7 +1107,7 @@ static void test_formats(void)
     free_object(z);
 }
 
-/* An object for zlib's format or raw data: a GPU decompresses it as one of many inputs. */
+/* Data in zlib's format, or raw, is decompressed by gpu_inflate_many, as a single input. */
 static void check_format(gzlzss_format format)
 {
     gzlzss_options o = GZLZSS_OPTIONS_INIT;
@@ -1128,7 +1130,7 @@ static void check_format(gzlzss_format format)
     CHECK_EQ(len, input_size);
     CHECK(is_masked(gpu_out(), input, input_size));
     CHECK_EQ(atomic_load(&zlib.calls), 1);
-    /* The CPU counts, and finds out what is wrong. */
+    /* The CPU counts the size, and finds which error the data has. */
     CHECK_EQ(gzlzss_cuda_decompressed_size(z, &size, gpu_in(), bytes_len, NULL, NULL), GZLZSS_OK);
     CHECK_EQ(size, input_size);
     CHECK_EQ(atomic_load(&zlib.calls), 1);
@@ -1149,7 +1151,7 @@ static void test_other_formats(void)
 /* What `progress` was told. */
 struct told_bytes {
     uint64_t in, out;
-    long calls, stop_at; /* it says no at that call; 0: never */
+    long calls, stop_at; /* `progress` ends the work at call `stop_at`; 0: never */
     bool went_back;
 };
 
@@ -1165,7 +1167,7 @@ static int progress(void *ctx, uint64_t in, uint64_t out)
     return ++t->calls == t->stop_at;
 }
 
-/* `progress` hears of all batches, and the numbers never get smaller; it can end the call. */
+/* `progress` is called for all batches, with numbers that never fall.  It can end the call. */
 static void test_progress(void)
 {
     gzlzss *z = object(2, false);
@@ -1197,7 +1199,7 @@ static void test_progress(void)
 
 /* --- Sizes, and memory that the program allocates --- */
 
-/* The size, by a GPU and by the CPU; of damaged data, too. */
+/* A GPU or the CPU counts the size, of damaged data, too. */
 static void test_size(void)
 {
     gzlzss *z = object(2, false);
@@ -1226,7 +1228,7 @@ static void test_size(void)
         CHECK_EQ(atomic_load(&zlib.calls), 1);
         free(out);
     }
-    /* Small data, none, and wrong arguments. */
+    /* An input without bytes, and wrong arguments. */
     uint64_t size = 77;
 
     get_ready();
@@ -1241,7 +1243,7 @@ static void test_size(void)
     free_object(z);
 }
 
-/* What the program allocates: `memory`. */
+/* The memory that the program "allocates". */
 struct program_memory {
     uint8_t *memory;
     size_t asked[3];
@@ -1295,7 +1297,7 @@ static void test_new(void)
     free(host);
 }
 
-/* No memory, a wrong count, damage, and no output. */
+/* The program has no memory, the count is wrong, the data is damaged, or there is no output. */
 static void test_new_errors(void)
 {
     gzlzss *z = object(2, false);
@@ -1319,7 +1321,7 @@ static void test_new_errors(void)
         GZLZSS_OK);
     CHECK(out == gpu_out() && len == input_size && few.calls == 2 && few.asked[1] == input_size);
     CHECK(is_masked(gpu_out(), input, len));
-    /* The bytes before the end of data that is cut off are there. */
+    /* If data is cut off, the output has the bytes before the cut. */
     get_ready();
     memset(gpu_out(), 0, input_size);
     CHECK_EQ(gzlzss_cuda_decompress_new(z, &out, &len, allocate, &bad, packed, packed_len / 2, NULL,
@@ -1501,7 +1503,7 @@ static void test_locating(void)
     free_object(z);
 }
 
-/* The wait for the stream is in the context of the first memory of a GPU, in whichever item. */
+/* The call waits for the stream in the context of the first GPU memory among all items. */
 static void test_batch_waiting(void)
 {
     gzlzss *z = object(2, false);
@@ -1525,7 +1527,7 @@ static void test_batch_waiting(void)
     free_object(z);
 }
 
-/* Copies that fail: an item whose output cannot be written has none. */
+/* Copies fail.  An item whose output cannot be copied gets the error and no bytes. */
 static void test_batch_copies(void)
 {
     gzlzss *z = object(2, false);
@@ -1542,7 +1544,7 @@ static void test_batch_copies(void)
                  way == 0 ? GZLZSS_ERROR_WRITE : GZLZSS_ERROR_READ);
         CHECK_EQ(call.error_number, EIO);
         for (size_t i = 0; i < ITEMS; i++) {
-            /* Item 0 has no output. */
+            /* Item 0 has no output that must be copied. */
             const bool is_good = i < (way == 0 ? 4 : 3);
 
             CHECK_EQ(b.items[i].status, is_good    ? GZLZSS_OK
@@ -1555,15 +1557,15 @@ static void test_batch_copies(void)
     free_object(z);
 }
 
-/* Room for 4 GiB and more.  zlib also decodes the end of data that is cut off if ISA-L has decoded
- * what is before. */
+/* The room is about 4 GiB or larger.  If the data is cut off, ISA-L decodes up to its end, and zlib
+ * decodes the rest. */
 static void test_large_room(void)
 {
     static const size_t rooms[] = {UINT32_MAX, (size_t)UINT32_MAX + 1, (size_t)UINT32_MAX + 300};
     gzlzss *z = object(2, false);
 
     be_good();
-    /* Sanitizers have tables of as much memory. */
+    /* A sanitizer's tables take too much memory for this. */
     for (int way = 0; way < 3 * 3 * 2 && !UNIT_SANITIZED; way++) {
         const gzlzss_format format = (gzlzss_format)(way % 3);
         const bool is_cut = way / 9 != 0;
@@ -1571,7 +1573,7 @@ static void test_large_room(void)
         gzlzss_item *item = &b.items[7];
 
         make_batch(&b, format, 2, 2);
-        /* Only the bytes of the output are written to. */
+        /* The call writes only the output's bytes, so the room need not exist. */
         item->out_len = rooms[way / 3 % 3];
         if (is_cut)
             item->in_len -= item->in_len / 3;
@@ -1586,8 +1588,8 @@ static void test_large_room(void)
     free_object(z);
 }
 
-/* Damaged items: gzip's get what gzlzss_decompress makes of them.  For others, zlib has the
- * verdict. */
+/* Damaged items.  In gzip's format, the result must be that of gzlzss_decompress.  In other
+ * formats, it must be zlib's. */
 static void test_item_verdicts(void)
 {
     gzlzss *z = object(2, false);
@@ -1776,7 +1778,7 @@ struct caller {
     uint8_t *out; /* memory of a GPU for `input` */
     int rounds;
     gzlzss_call call;
-    gzlzss_status status; /* the last round's */
+    gzlzss_status status; /* the status of the last round */
     size_t wrong;
     atomic_bool has_ended;
 };
@@ -1887,7 +1889,7 @@ static void test_threads(void)
     while (!atomic_load(&callers[1].has_ended)) {
         const struct timespec moment = {0, 1000000};
 
-        /* It may not have begun yet. */
+        /* The call may not have begun yet. */
         gzlzss_cancel(z, &callers[1].call);
         nanosleep(&moment, NULL);
     }
@@ -1912,7 +1914,7 @@ static void test_threads(void)
     CHECK_EQ(atomic_load(&zlib.calls), 3);
     CHECK_EQ(atomic_load(&zlib.opens), 2);
 
-    /* So can calls of the other functions, on the same device. */
+    /* Calls of the other functions on the same device can be cancelled, too. */
     told.current = 2;
     for (int i = NEW; i < FUNCTIONS; i++) {
         open_gate(false);

@@ -1,6 +1,6 @@
 /*
- * test_deal.c - which rank works on which file: each file goes to the rank that has the least so
- * far
+ * test_deal.c - which rank works on which file: each file goes to the rank that has the fewest
+ * bytes so far
  */
 #include "config.h"
 
@@ -11,7 +11,7 @@
 
 static uint64_t state = 1;
 
-/* A number below `limit`. */
+/* Returns a random number below `limit`. */
 static uint64_t any(uint64_t limit)
 {
     state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);

@@ -31,7 +31,7 @@ static struct huff_lengths_work work;
 enum { STORED, FIXED, DYNAMIC };
 
 /* The values of the encoder's `split` to test: a block may end within a chunk after this many
- * bytes.  With WHOLE_CHUNKS, which is more than a chunk, there is no such place. */
+ * bytes.  WHOLE_CHUNKS is more than a chunk, so that blocks end only at ends of chunks. */
 #define WHOLE_CHUNKS ((size_t)1 << 20)
 static const size_t splits[] = {HUFF_SPLIT_MIN, 8192, 16384, 65535, WHOLE_CHUNKS};
 #define SPLITS (sizeof(splits) / sizeof(*splits))
@@ -234,7 +234,7 @@ static struct sizes sizes_of(const struct tally *t)
     return sizes;
 }
 
-/* Returns the entropy, in bits, of symbols that occur counts[0..n) times.  *used becomes the number
+/* Returns the entropy, in bits, of symbols that occur counts[0..n) times.  Sets *used to the number
  * of symbols that occur. */
 static double entropy(const uint32_t *counts, unsigned n, unsigned *used)
 {
@@ -450,7 +450,7 @@ static bool one_ends_at(const struct block *b, const struct block *end, size_t p
 /*
  * Checks that blocks end where they should, and are as small as they should be.  A part joins the
  * block before it if the estimate for both together is no larger than for two blocks.  The
- * encoder's logarithms are off by up to 0.001; if that can tip the balance, both results are right.
+ * encoder's logarithms are off by up to 0.001.  If the decision depends on that, both are right.
  */
 static void check_sizes(const struct segment *s, size_t split, bool last,
                         const struct blocks *blocks)
@@ -524,7 +524,7 @@ static size_t check_split(const struct segment *s, size_t split, bool last, stru
     return size;
 }
 
-/* The same, with whole chunks as parts. */
+/* Encodes and checks a segment, with whole chunks as parts. */
 static size_t check_segment(const struct segment *s, bool last, struct blocks *blocks)
 {
     return check_split(s, WHOLE_CHUNKS, last, blocks);
@@ -549,8 +549,8 @@ static void empty(void)
     segment_free(&s);
 }
 
-/* Returns the type of the block for a segment of one chunk.  (check_segment checks that its size is
- * the best.) */
+/* Returns the type of the block for a segment of one chunk.  (check_segment checks that no other
+ * type would be smaller.) */
 static unsigned only_type(const struct segment *s)
 {
     check_segment(s, false, &blocks);
@@ -572,12 +572,12 @@ static void few_bytes(void)
         segment_new(&s, len);
         for (size_t i = 0; i < len; i++)
             s.in[i] = (uint8_t)(scattered[i] % 144);
-        /* 8 bits for each, as in a stored block, whose header is longer. */
+        /* Fixed codes take 8 bits for each literal, as a stored block does, but less besides. */
         CHECK_EQ(only_type(&s), FIXED);
         for (size_t i = 0; i < len; i++)
             s.in[i] = (uint8_t)(144 + scattered[i] % 112);
-        /* Fixed codes take 9 bits for each literal, and 10 bits; a stored block takes 8 for each,
-         * and 40.  At 30 literals they are equal; then fixed codes are used. */
+        /* Fixed codes take 9 bits for each literal, and 10 bits more.  A stored block takes 8 bits
+         * for each, and 40 bits more.  With 30 literals, both sizes are equal: fixed codes win. */
         CHECK_EQ(only_type(&s), len <= 30 ? FIXED : STORED);
         segment_free(&s);
     }
@@ -594,8 +594,8 @@ static void each_type_when_smallest(void)
     CHECK_EQ(only_type(&s), STORED);
     CHECK_EQ(blocks.bits, 8 * (LZ_CHUNK_SIZE + 5));
 
-    /* A literal, then a run for 127 matches of 258 bytes with one byte left.  The last match takes
-     * two bytes from the one before it. */
+    /* A literal, then a run one byte longer than 127 matches of 258 bytes.  The last match takes
+     * two bytes from the match before it. */
     memset(s.in, 0, s.len);
     find_matches(&s);
     CHECK_EQ(s.chunks[0].count, 128);
@@ -763,7 +763,7 @@ static void long_codes(void)
     check_split(&s, WHOLE_CHUNKS, true, &blocks);
     CHECK_EQ(blocks.count, 2);
 
-    /* The distance takes at least 14 bits more; the length takes 5 extra bits and its code. */
+    /* The distance takes at least 14 bits.  The length takes its code and 5 extra bits. */
     cut(&s, WHOLE_CHUNKS);
     parts[1].tally.litlen[256] = 1;
     huff_lengths(&work, parts[1].tally.litlen, 286, 15, lengths);
@@ -773,7 +773,7 @@ static void long_codes(void)
     segment_free(&s);
 }
 
-/* Segments can be decoded one by one; put one after another, they make one stream. */
+/* Each segment can be decoded alone.  Together, one after another, they make one stream. */
 static void concatenated(void)
 {
     static const size_t lens[] = {100000, 0, 1, LZ_CHUNK_SIZE, 77777, 3};
@@ -932,7 +932,7 @@ static void sharing(void)
 
     CHECK_EQ(count_blocks(&low, &low, 2, 1), 1);
     CHECK_EQ(count_blocks(&low, &low, 32, 1), 1);
-    /* Up to two, since the first chunk has fewer possible distances. */
+    /* Two blocks are allowed, since the first chunk has fewer possible distances. */
     CHECK(count_blocks(&matches, &matches, 32, 1) <= 2);
     CHECK_EQ(count_blocks(&zeros, &zeros, 32, 1), 1);
     /* Apart, the styles take 2 bits for each byte; together, 3. */
@@ -978,8 +978,8 @@ static void sharing_is_about_exact(void)
     printf("# %u together, %u apart\n", together, apart);
 }
 
-/* A chunk that is best stored, and a few bytes that are not: if they shared a block, both would be
- * stored. */
+/* A chunk that is best stored comes before a few bytes that are not.  If both shared a block, both
+ * would be stored. */
 static void short_tail(void)
 {
     static const struct style flat = {0, 256, 0, 0, 1};
@@ -1055,8 +1055,8 @@ static void cuts(void)
         CHECK_EQ(count, 2);
         CHECK_EQ(ends[0], at >= 8192 ? at : at + 520);
 
-        /* Without a later sequence in the chunk, the match can end no block: the rest of a chunk
-         * belongs to its last part. */
+        /* The rest of a chunk belongs to its last part.  So without a later sequence in the chunk,
+         * no block can end with this match. */
         s.chunks[0].count = 1;
         fill_values(s.in + at, LZ_CHUNK_SIZE - at, 0, 4, &state);
         count = find_ends(&s);
@@ -1084,7 +1084,7 @@ static void cuts(void)
         CHECK_EQ(ends[0], before > 1 ? 20000 : LZ_CHUNK_SIZE);
         CHECK_EQ(ends[count - 1], s.len);
 
-        /* The same in the next chunk, which ends with the segment. */
+        /* Add two sequences to the next chunk, which ends with the segment. */
         pos = add_sequence(&s, 1, LZ_CHUNK_SIZE, 10000, 258);
         fill_values(s.in + pos, s.len - pos, 0, 2, &state);
         pos = add_sequence(&s, 1, pos, s.len - pos - 3, 3);
@@ -1195,9 +1195,9 @@ static void hostile_parts(void)
     }
 }
 
-/* Fills HUFF_SPLIT_MIN bytes from `pos` on with a part that is only a little smaller as a block of
- * its own, by the encoder's estimate: not using some values saves just a bit more than the header
- * costs. */
+/* Fills HUFF_SPLIT_MIN bytes from `pos` on with a part that is, by the encoder's estimate, only a
+ * little smaller as a block of its own.  It uses so few values that this saves just more than a
+ * header costs. */
 static void fill_hardly_smaller(struct segment *s, size_t pos, uint64_t *state)
 {
     for (unsigned values = 256; values > 128; values--) {
@@ -1216,8 +1216,8 @@ static void fill_hardly_smaller(struct segment *s, size_t pos, uint64_t *state)
     }
 }
 
-/* As many blocks as possible: every other part is stored, and each part between them saves a few
- * bits, so that it is not stored. */
+/* Makes as many blocks as possible.  Every other part is stored.  Each part between them saves a
+ * few bits, so that it is not stored. */
 static void most_blocks(void)
 {
     const size_t pairs = 96;
@@ -1238,7 +1238,7 @@ static void most_blocks(void)
     segment_free(&s);
 }
 
-/* The sequences that every level finds, with every split. */
+/* Encodes the sequences that each level finds, with each split. */
 static void every_level_and_split(void)
 {
     uint64_t state = 18;
@@ -1379,7 +1379,7 @@ static void bytes_that_differ(void)
     segment_free(&s);
 }
 
-/* The least length or distance of a symbol has that symbol; one less has another. */
+/* The least length or distance of a symbol must have that symbol; one less must have another. */
 static void least_values(void)
 {
     for (unsigned i = DEFLATE_FIRST_LENGTH; i < DEFLATE_LITLEN_SYMBOLS; i++) {

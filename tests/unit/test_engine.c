@@ -51,7 +51,7 @@ static void append_member(const uint8_t *data, size_t room)
     for (unsigned i = 0; i < 8; i++) {
         z.avail_in = MEMBER_LEN / 8;
         (void)deflate(&z, i == 7 ? Z_FINISH : flushes[i % 4]);
-        /* Two empty blocks, behind which nothing refers back: the mark of `pigz -i`. */
+        /* The mark of `pigz -i`: two empty blocks.  No later match reaches back before it. */
         if (i % 4 == 1) {
             (void)deflate(&z, Z_SYNC_FLUSH);
             (void)deflate(&z, Z_FULL_FLUSH);
@@ -61,7 +61,7 @@ static void append_member(const uint8_t *data, size_t room)
     (void)deflateEnd(&z);
 }
 
-/* Has zlib say where the blocks of the member at *at start; *at becomes its end. */
+/* Notes where zlib finds the blocks of the member at *at.  Sets *at to the member's end. */
 static void note_blocks(size_t *at, size_t made)
 {
     static uint8_t out[MEMBER_LEN];
@@ -208,7 +208,7 @@ static void with_engines(void (*test)(const struct decode_engine *engine,
     expand_free_tools(tools);
 }
 
-/* From each block, to the end of the input or of the buffer. */
+/* Decodes from each block to the end of the input, or until the output buffer is full. */
 static void decode_from_each(const struct decode_engine *engine, struct expand_tools *tools,
                              struct input *in)
 {
@@ -285,8 +285,8 @@ static void test_pauses(void)
     with_engines(decode_with_pauses);
 }
 
-/* A task ends where it should: at a mark once it has enough output, when it has no room, and when
- * it is cancelled. */
+/* A task must end at a mark once it has enough output, when it has no room, and when it is
+ * cancelled. */
 static void decode_and_end(const struct decode_engine *engine, struct expand_tools *tools,
                            struct input *in)
 {
@@ -324,7 +324,7 @@ static void test_ends(void)
     with_engines(decode_and_end);
 }
 
-/* From a bit where no block starts, any result has whole blocks, and nothing crashes. */
+/* Decodes from bits where no block starts.  Any result must consist of whole blocks. */
 static void decode_noise(const struct decode_engine *engine, struct expand_tools *tools,
                          struct input *in)
 {

@@ -52,8 +52,8 @@ static void check_back(const void *packed, size_t packed_len, size_t len)
              GZLZSS_OK);
     CHECK(back_len == len && memcmp(back != NULL ? back : "", input, len) == 0);
     CHECK_EQ(m.size, len);
-    /* The trailer's length is right, so one piece of memory is enough, unless that length is less
-     * than the header's. */
+    /* The trailer's length is right, so memory is asked for once.  (For tiny data, that length may
+     * be less than the header's.) */
     if (len > 100)
         CHECK_EQ(m.calls, 1);
     free(back);
@@ -87,7 +87,7 @@ static void test_new(void)
     }
 }
 
-/* No memory: each limit ends in an error, and what there was stays the program's. */
+/* With too little memory, calls give an error, and the program keeps the memory that it gave. */
 static void test_new_without_memory(void)
 {
     struct memory enough = {.most = SIZE_MAX};
@@ -146,7 +146,7 @@ static void test_new_errors(void)
 
     CHECK_EQ(gzlzss_compress_new(z, &made, &packed_len, NULL, NULL, input, 500000, NULL),
              GZLZSS_OK);
-    /* Room for other bytes after the member, which begin and end like no trailer. */
+    /* Other bytes come after the member.  Their end does not look like a trailer. */
     packed = unit_need(realloc(made, packed_len + 100));
     memset(packed + packed_len, 0xff, 100);
     CHECK_EQ(gzlzss_decompress_new(z, &out, &len, resize, &m, packed, packed_len + 100, &call),
@@ -393,7 +393,8 @@ static void *write_main(void *argument)
     return NULL;
 }
 
-/* What one side of a pipe has flushed, the other side reads at once: else both would wait. */
+/* After a flush on one side of a pipe, the other side can read all bytes at once.  Otherwise, both
+ * would wait. */
 static void test_pipe(void)
 {
     gzlzss_file *from, *to;
@@ -430,7 +431,7 @@ static void test_pipe(void)
     close(ends[1]);
 }
 
-/* Errors stay; going back to before one is possible. */
+/* An error stays until the program goes back to a place before it. */
 static void test_errors(void)
 {
     uint8_t *bytes = unit_need(malloc(INPUT_SIZE));
@@ -462,7 +463,7 @@ static void test_errors(void)
     CHECK_EQ(gzlzss_file_close(f), GZLZSS_OK);
     close(fd);
 
-    /* Neither reads nor writes. */
+    /* A directory can be neither read nor written. */
     fd = open(directory, O_RDONLY);
     CHECK_EQ(gzlzss_file_of(&f, z, fd, GZLZSS_READ, &call), GZLZSS_OK);
     len = 1;

@@ -130,7 +130,7 @@ static void end(struct line *l)
 
 /* --- Tests ---------------------------------------------------------------------------------- */
 
-/* A length below `most`, small ones being as likely as large ones. */
+/* Returns a random length below `most`.  Small lengths are frequent. */
 static size_t some_length(uint64_t *state, size_t most)
 {
     return unit_below(state, 1 + unit_below(state, 1 + unit_below(state, most)));
@@ -175,7 +175,7 @@ static void test_random(void)
 
         o.rsyncable = kinds[i].rsyncable;
         o.matcher = kinds[i].matcher;
-        /* The last one: pieces that are segments of their own, and the default segment. */
+        /* The last kind has the default segment size, and pushes of up to 300,000 bytes. */
         if (i + 1 == sizeof(kinds) / sizeof(*kinds))
             o.segment_size = 0;
         if (gzlzss_new(&z, &o) != GZLZSS_OK) {
@@ -272,7 +272,7 @@ static void test_nothing_new(void)
             o.rsyncable = rsyncable;
             z = object(o);
             line_open(&l, z, 2 * INPUT_SIZE);
-            /* At the start: the header and an empty block. */
+            /* A flush at the start gives the header and an empty block. */
             CHECK_EQ(run(&l, 0, GZLZSS_FLUSH, 100), GZLZSS_OK);
             CHECK_EQ(l.out_len, 10 + sizeof(block));
             CHECK(memcmp(l.out + 10, block, sizeof(block)) == 0);
@@ -286,7 +286,7 @@ static void test_nothing_new(void)
             CHECK_EQ(run(&l, 0, GZLZSS_FLUSH, 100), GZLZSS_OK);
             CHECK_EQ(run(&l, 0, GZLZSS_CONTINUE, 100), GZLZSS_OK);
             CHECK_EQ(l.out_len, len);
-            /* A full flush makes a mark of the sync flush's block. */
+            /* A full flush adds a second empty block, which makes a mark. */
             CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
             CHECK_EQ(l.out_len, len + 5);
             CHECK(memcmp(l.out + len, block, 5) == 0);
@@ -296,7 +296,7 @@ static void test_nothing_new(void)
             CHECK(is_current(&l));
             end(&l);
             line_close(&l);
-            /* Nothing but flushes and the end. */
+            /* The stream consists of a flush and the end. */
             line_open(&l, z, 2 * INPUT_SIZE);
             CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
             end(&l);
@@ -305,7 +305,7 @@ static void test_nothing_new(void)
         }
 }
 
-/* The same with a paper's method, whose pieces are all segments. */
+/* Flushes where there is nothing to flush, with a paper's method: each piece is a segment. */
 static void test_nothing_new_by_paper(void)
 {
     gzlzss_options o = options(6, 1);
@@ -326,7 +326,7 @@ static void test_nothing_new_by_paper(void)
     gzlzss_free(z);
 }
 
-/* A caller that gives up a flush, and goes on with other input: the next flush is for all. */
+/* A caller gives up a flush, and goes on with other input.  The next flush writes all input. */
 static void test_given_up(void)
 {
     for (int rsyncable = 0; rsyncable <= 1; rsyncable++)
@@ -373,8 +373,8 @@ static bool stands_alone(const uint8_t *out, size_t out_len, size_t at, size_t l
     return is;
 }
 
-/* After a full flush, and after a segment, nothing refers back; after a sync flush, something
- * does. */
+/* After a full flush, and after a segment, no match reaches back before it.  After a sync flush,
+ * matches do. */
 static void test_windows(void)
 {
     static const uint8_t mark[9] = {0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff};
@@ -410,13 +410,13 @@ static void test_windows(void)
                     CHECK(alone || since > 0);
                     referring += !alone;
                     since += steps[k];
-                    /* The segment is full: a mark ends it. */
+                    /* A mark ends a segment that is full. */
                     ends = memcmp(l.out + l.out_len - 9, mark, 9) == 0;
                     CHECK_EQ(ends, since >= SEGMENT && steps[k] < SEGMENT);
                     if (since >= SEGMENT)
                         since = 0;
                 }
-                /* Some pieces are bytes at random. */
+                /* Random bytes have no matches, so not all pieces reach back. */
                 CHECK(rsyncable ||
                       (level > 0 && steps[k] < SEGMENT ? referring > 8 : referring == 0));
                 end(&l);
@@ -455,8 +455,8 @@ static void test_edges(void)
             }
 }
 
-/* What comes after the last flush refers to what came before it, and the calling thread writes it:
- * so the end takes no more than a flush does. */
+/* The data after the last flush can refer to the data before it, and the calling thread compresses
+ * it.  So the end takes no more bytes than a flush. */
 static void test_end(void)
 {
     for (int level = 0; level <= 12; level += 3) {
@@ -482,7 +482,7 @@ static void test_end(void)
     }
 }
 
-/* A full buffer in the middle of a flush: nothing is lost or repeated. */
+/* The buffer gets full in the middle of a flush.  Nothing may be lost or repeated. */
 static void test_no_room(void)
 {
     gzlzss *z = object(options(6, 2));

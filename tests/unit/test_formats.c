@@ -375,7 +375,7 @@ static void test_options(void)
     }
 }
 
-/* What each format says of wrong input. */
+/* The error that each format gives for wrong input. */
 static void test_wrong(void)
 {
     const uint8_t with_dictionary[] = {0x78, 0xbb, 0, 0, 0, 1, 3, 0, 0, 0, 0, 1};

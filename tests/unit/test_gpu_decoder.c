@@ -30,7 +30,7 @@ enum stage { OPEN, PUT, BEGIN, FIND, NEXT, TAKE, NEVER };
 static struct {
     enum stage stage;
     enum gpu_inflate_result result; /* GPU_INFLATE_FAILED or GPU_INFLATE_LEFT */
-    long after;                     /* good calls at this stage before that */
+    long after;                     /* how many calls at this stage succeed before one does not */
     atomic_long calls[NEVER];
     bool is_slow;
     /* gpu_inflate_open waits until this much output was written. */
@@ -39,7 +39,7 @@ static struct {
     atomic_int bad_begins; /* calls of gpu_inflate_begin where a member has ended */
 } fate = {.stage = NEVER};
 
-/* Where the members' blocks end, in bytes of the file, if the test is interested in that. */
+/* Where each member's last block ends, in bytes of the file; set only by tests that need it. */
 static struct {
     uint64_t *ends;
     size_t count;
@@ -67,7 +67,7 @@ struct gpu_inflate {
     bool has_ended, is_bad;
 };
 
-/* Whether this call of the stage is good. */
+/* Whether this call of the stage must succeed. */
 static bool is_good(enum stage stage, char *error)
 {
     const long call = atomic_fetch_add(&fate.calls[stage], 1);
@@ -385,7 +385,7 @@ static struct pipeline *make_pipeline_with(int threads, uint64_t gpu_min)
     return unit_need(pipeline_new(&config, error));
 }
 
-/* A pipeline that waits for the GPU. */
+/* Makes a pipeline that waits for the GPU. */
 static struct pipeline *make_pipeline(int threads)
 {
     return make_pipeline_with(threads, 0);
@@ -460,7 +460,7 @@ static void test_failures(void)
     free(r.out);
 }
 
-/* An error in the input is found where it is without a GPU. */
+/* An error in the input must be found at the same place as without a GPU. */
 static void test_damage(void)
 {
     struct run r = new_run();

@@ -19,7 +19,7 @@
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
-/* A .gz, and what is in it. */
+/* A .gz and its data. */
 struct file {
     uint8_t *gz, *data;
     size_t gz_len, len;
@@ -177,7 +177,7 @@ static void check_new(struct gpu_inflate *g, const struct file *f)
  * most of the emulation's time; test_reaches_too_far has one. */
 #define WHOLE ((size_t)2 << 20)
 
-/* A file with all of the ways that options make batches and groups end. */
+/* Decompresses a file in one batch and one group, and in several of each. */
 static void check_file(const struct file *f)
 {
     static const struct gpu_inflate_options some[] = {{.batch = WHOLE, .symbols = 4 << 20},
@@ -234,8 +234,8 @@ static void test_kinds(void)
     }
 }
 
-/* Codes of nearly one length, which do not synchronise, in units that a warp counts and in units
- * that many threads count. */
+/* Decoders that start at different bits of codes of nearly one length do not get into step.  Some
+ * units of such codes are counted by a warp, and some by many threads. */
 static void test_codes_of_one_length(void)
 {
     static const struct way way = {6, Z_HUFFMAN_ONLY, 0, 0};
@@ -278,13 +278,13 @@ static void test_bgzf(void)
         append_bgzf(&f, 60 * KIB + (size_t)i, i);
     append_bgzf(&f, 0, 0);
     check_file(&f);
-    /* It begins as BGZF, and has a member of many blocks later. */
+    /* After members of BGZF comes a member of many blocks. */
     append_kind(&f, 250 * KIB, &words, 9, &usual);
     check_file(&f);
     drop_file(&f);
 }
 
-/* Whether zlib takes the members in gz[0..len), and gives data[0..data_len). */
+/* Whether zlib accepts the members in gz[0..len), and they give data[0..data_len). */
 static bool is_right(const uint8_t *gz, size_t len, const uint8_t *data, size_t data_len)
 {
     uint8_t *out = unit_need(malloc(data_len + 1));
@@ -304,7 +304,7 @@ static bool is_right(const uint8_t *gz, size_t len, const uint8_t *data, size_t 
     return is_good;
 }
 
-/* Flipped bits and cuts: the GPU's output counts only where it is zlib's. */
+/* Flipped bits and cuts: the GPU must make zlib's output, or leave the file to the CPU. */
 static void test_damage(void)
 {
     struct file f = {0};
@@ -374,7 +374,7 @@ static void test_small_files(void)
     }
 }
 
-/* The GPU leaves input to the CPU that is damaged, cut off or followed by other bytes, or whose
+/* The GPU leaves input to the CPU if it is damaged, cut off or followed by other bytes, or if its
  * output has no room. */
 static void test_left(void)
 {
@@ -429,7 +429,7 @@ static void put_code(struct bits *b, uint32_t code, unsigned n)
         put_bits(b, code >> n & 1, 1);
 }
 
-/* A match that reaches back before its member, to where another's output happens to be right. */
+/* A match reaches back before its member.  The bytes of the member before it happen to fit. */
 static void test_reaches_too_far(void)
 {
     struct gpu_inflate *g = open_device((struct gpu_inflate_options){.symbols = 1 << 20});
@@ -507,9 +507,9 @@ static void make_inner(struct bits *b)
 /* The most bytes of output of such a block. */
 #define OUTER_MAX (16 * KIB)
 
-/* One final block of flat codes, inside of which a member seems to start, behind the headers of
- * `before` others.  The device decodes that member, too, but none of its output may get into the
- * output of the block. */
+/* Makes a member with one final block, in whose data another member seems to start.  The headers of
+ * `before` further members come before it.  The device decodes the inner member, too, but none of
+ * its output may get into the output of the block. */
 static void make_outer(struct file *f, unsigned before)
 {
     static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
@@ -602,7 +602,7 @@ static void check_outer(const struct file *f)
     uint8_t out[OUTER_MAX];
     z_stream z = {0};
 
-    /* zlib takes it. */
+    /* zlib must accept the member. */
     CHECK_EQ(inflateInit2(&z, 15 + 16), Z_OK);
     z.next_in = f->gz;
     z.avail_in = (uInt)f->gz_len;
@@ -621,7 +621,8 @@ static void check_outer(const struct file *f)
     }
 }
 
-/* Every eighth of the members that seem to start shares the map of the block in which they are. */
+/* The device uses 8 maps in turn (GPU_MAPS).  So every eighth of the members that seem to start
+ * shares a map with the block around them. */
 static void test_member_in_a_block(void)
 {
     static const unsigned before[] = {0, 6, 7, 8, 15};

@@ -20,13 +20,13 @@
 static const int window_bits[] = {
     [CONTAINER_GZIP] = 15 + 16, [CONTAINER_ZLIB] = 15, [CONTAINER_RAW] = -15};
 
-/* An input: compressed bytes, and what is in them. */
+/* An input: its compressed bytes, and its data. */
 struct input {
     uint8_t *packed, *data;
     size_t packed_len, len;
     size_t room;     /* for the output */
     bool is_left;    /* the GPU must leave it */
-    bool may_be_any; /* the damage may or may not matter: zlib has the verdict */
+    bool may_be_any; /* the damage may not matter; zlib's result decides */
 };
 
 static const struct input_kind words = {"words", WORDS, 0}, noise = {"noise", RANDOM, 0},
@@ -70,7 +70,7 @@ static bool is_right(const struct input *i, enum container format)
     CHECK_EQ(inflateInit2(&z, window_bits[format]), Z_OK);
     is = inflate(&z, Z_FINISH) == Z_STREAM_END && z.avail_in == 0 && z.total_out == i->len &&
          (format == CONTAINER_RAW || memcmp(out, i->data, i->len) == 0);
-    /* Raw DEFLATE has no checksum: then zlib's output is the right one. */
+    /* Raw DEFLATE has no checksum, so zlib's output counts as right. */
     if (is && format == CONTAINER_RAW)
         memcpy(i->data, out, i->len);
     (void)inflateEnd(&z);
@@ -232,7 +232,7 @@ static void test_long_inputs(void)
     }
 }
 
-/* Inputs that the GPU leaves, each between good ones. */
+/* The GPU leaves inputs to the CPU.  Each of them is between good ones. */
 static void test_left(void)
 {
     enum { COUNT = 40 };
@@ -278,7 +278,7 @@ static void test_left(void)
     }
 }
 
-/* An input of stored blocks, each of which ends with what looks like many ends of blocks. */
+/* Makes an input of stored blocks.  The end of each block looks like the ends of many blocks. */
 static void make_markers(struct input *i, size_t len, enum container format)
 {
     static const uint8_t marker[] = {0, 0, 0xff, 0xff};
@@ -344,7 +344,8 @@ static void make_of_size(struct input *i, size_t packed_len)
     CHECK_EQ(i->packed_len, packed_len);
 }
 
-/* The longest input that a batch has room for, wherever it is, and one that is a byte longer. */
+/* A batch has room for an input of its size minus 32 bytes, at any address, and for none that is a
+ * byte longer. */
 static void test_longest(void)
 {
     struct gpu_inflate *g = open_device(&some[1]);
@@ -384,8 +385,8 @@ static struct bytes make_far_match(void)
     return stream;
 }
 
-/* A match that reaches back too far gets no bytes of an earlier call, which may be another user's
- * data. */
+/* A match that reaches back too far must not get bytes of an earlier call, which may be another
+ * user's data. */
 static void test_earlier_bytes(void)
 {
     struct gpu_inflate *g = open_device(&some[0]);

@@ -59,11 +59,11 @@ static struct {
     bool is_wrong;
     long good_copies;    /* after this number, copies from a GPU's memory fail; -1: never */
     bool waits_for_pipe; /* a GPU comes up only once `pipe` has at most `left` bytes */
-    int left;            /* as waits_for_pipe says */
-    int pipe;            /* as waits_for_pipe says */
+    int left;            /* the number of bytes for waits_for_pipe */
+    int pipe;            /* the descriptor for waits_for_pipe */
 } told;
 
-/* Counts of what the engine did. */
+/* How many GPUs were tried and opened, and how many batches and copies there were. */
 static atomic_long tried, opened, submitted, copied;
 static atomic_uint opened_devices; /* bit n: device n was opened */
 
@@ -94,7 +94,7 @@ struct gpu_engine {
     atomic_int open_batches;
 };
 
-/* What a batch of this engine has besides struct gpu_batch. */
+/* A batch's data that is not in struct gpu_batch. */
 struct own {
     struct lz_matcher *matcher;
     struct lz_sequence *sequences;
@@ -167,8 +167,8 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     return g;
 }
 
-/* True while the thread's current context is saved: a pipeline's GPUs are freed on a thread of the
- * program, so its context must be saved and restored. */
+/* Whether the thread's current context is saved.  A program's thread frees a pipeline's GPUs, so it
+ * must save and restore its context. */
 static _Thread_local bool is_saved;
 
 void gpu_close(struct gpu_engine *g)
@@ -352,7 +352,7 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
 
 /* --- The tests --- */
 
-/* If a test sets this: how many bytes of input make a GPU worth using. */
+/* How many bytes of input make a GPU worth using.  NO_MINIMUM: the pipeline decides. */
 #define NO_MINIMUM UINT64_MAX
 static uint64_t gpu_min = NO_MINIMUM;
 
@@ -554,7 +554,7 @@ static void free_pipeline(struct pipeline *p)
 }
 
 /* Compresses the input with every number of threads, every engine and every way to read it.
- * Returns the number of segments that a GPU matched; *redone becomes how many were redone. */
+ * Returns the number of segments that a GPU matched.  Sets *redone to the number redone. */
 static uint64_t check_all_ways(uint64_t *redone)
 {
     uint64_t by_gpu = 0;
@@ -714,7 +714,7 @@ struct spoiler {
     enum failure failure; /* CUT or CLOSED */
     int fd;               /* CUT: the file to truncate; CLOSED: the pipe with the output */
     size_t size;          /* CUT: the file's new size; CLOSED: bytes to read before closing */
-    long ns;              /* nanoseconds to wait before */
+    long ns;              /* nanoseconds to wait before that */
 };
 
 static void *spoil(void *argument)
@@ -735,8 +735,8 @@ static void *spoil(void *argument)
     return NULL;
 }
 
-/* Compresses the input without its start, so that the data differs, and makes that fail.  Returns
- * whether it failed: a file may be truncated too early or too late. */
+/* Compresses the input from byte 1000 on, so that its data differs, and makes the job fail.
+ * Returns false if it succeeded, because the file was truncated too early or too late. */
 static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, uint64_t *state)
 {
     uint8_t start[1000];
@@ -1036,7 +1036,7 @@ static void test_failure_while_reading_ahead(void)
     gpu_min = 0;
 }
 
-/* If the CPU keeps up with a pipe, no GPU is used; if it no longer does, one is. */
+/* While the CPU keeps up with a pipe, no GPU is used.  Once it does not, a GPU is used. */
 static void test_pipe_is_limit(void)
 {
     /* One thread, at the slowest level, so that the input is large enough for a GPU. */
@@ -1487,8 +1487,8 @@ static void test_flushed(void)
 
 enum { LEVEL_JOBS = 6 };
 
-/* Begins jobs side by side, of which every second one has a level of its own, and checks their
- * output.  Adds the number of segments of other jobs that a GPU matched to *by_gpu. */
+/* Runs jobs side by side.  Every second job has a level of its own.  Checks all outputs.  Adds the
+ * number of segments of the other jobs that a GPU matched to *by_gpu. */
 static void run_level_jobs(struct pipeline *p, const struct lz_level *own,
                            const uint8_t *own_output, size_t own_size, uint64_t *by_gpu)
 {
@@ -1642,7 +1642,7 @@ static void test_gpu_memory(void)
                 if (fault == 0 && c.backend == BACKEND_GPU && job_sizes[i] > 0)
                     CHECK_EQ(jobs[i].job.stats.cpu_segments, 0);
             }
-            /* Between these jobs, one whose input is not in a GPU's memory. */
+            /* Between these jobs, run a job with its input in host memory. */
             if (c.caller_works)
                 check_input(p, again == 0 ? NO_PIPE : FILL, &stats);
         }
@@ -1729,8 +1729,8 @@ static void test_unreadable_gpu_memory(void)
     }
 }
 
-/* The GPU that has the input in its memory comes up first, or, after another one, second; but only
- * if it may be used. */
+/* The GPU that has the input in its memory comes up before other GPUs.  But it does not come up if
+ * the configuration leaves it out. */
 static void test_gpu_near_memory(void)
 {
     struct pipeline_config c = config(BACKEND_AUTO, 2);

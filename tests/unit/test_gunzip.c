@@ -54,7 +54,7 @@ static void add_text(struct bytes *b, size_t len, uint64_t seed)
     b->len = end;
 }
 
-/* Makes three small members; *data becomes their uncompressed data. */
+/* Makes three small members.  Appends their uncompressed data to *data. */
 static void three_members(struct bytes *gz, struct bytes *data)
 {
     add(data, "hello", 5);
@@ -452,8 +452,8 @@ static void write_errors(void)
         CHECK(job.out.len <= at);
         drop(&job.out);
     }
-    /* An error in writing output that is so short that it is written only at the end; also with
-     * garbage after it. */
+    /* The output is so short that it is written only at the end, where writing fails; also with
+     * garbage after the member. */
     struct job small = {.write_fail = 1};
     CHECK_EQ(run(&small, HELLO, sizeof HELLO - 1), GZ_WRITE_ERROR);
     CHECK_EQ(small.error, ENOSPC);
@@ -464,15 +464,15 @@ static void write_errors(void)
     drop(&gz);
 }
 
-/* Random damage must not crash or hang, and no wrong data may pass for right. */
+/* Tells the decoder that reading would always wait. */
 static bool always(void *ctx)
 {
     (void)ctx;
     return true;
 }
 
-/* Checks that a used decoder gives the same result, with an input that always says that reading
- * would wait. */
+/* Decodes again, with a used decoder whose reads always seem to wait.  The result must be the
+ * same. */
 static void check_again(struct gz_stream **s, const struct bytes *in, const struct job *job,
                         enum gz_status expected)
 {
@@ -503,8 +503,8 @@ static void random_damage(void)
     int passed = 0;
     for (int i = 0; i < 6000; i++) {
         struct bytes bad = {0};
-        /* In half of the rounds, use only the first, small members, so that every byte of theirs
-         * gets damaged. */
+        /* In half of the rounds, use only the first, small members, so that each of their bytes is
+         * damaged. */
         add(&bad, gz.data, i % 2 == 0 ? gz.len : 200);
         for (uint64_t n = 1 + unit_below(&seed, 4); n > 0; n--)
             bad.data[unit_below(&seed, bad.len)] ^= (uint8_t)(1u << unit_below(&seed, 8));
@@ -607,7 +607,7 @@ static void header_is_wrong(void)
     }
 }
 
-/* The name in the header: only the first member's counts, and a name that is too long is cut. */
+/* Only the name of the first member counts.  A name that is too long is cut. */
 static void names(void)
 {
     for (size_t len = 0; len < 3 * GZ_NAME_SIZE;

@@ -130,7 +130,7 @@ static void count_extra(void *ctx, unsigned bytes)
     *(unsigned *)ctx += 1000 + bytes;
 }
 
-/* Parses in[2..len) in parts of `step` bytes.  *used becomes the number of bytes used, including
+/* Parses in[2..len) in parts of `step` bytes.  Sets *used to the number of bytes used, including
  * the two of the magic number. */
 static enum gz_status parse(struct gz_header *h, const uint8_t *in, size_t len, size_t step,
                             size_t *used)

@@ -271,7 +271,7 @@ static void every_run(void)
                 memset(l.litlen + start, in_run, run);
                 check_header(&l);
 
-                /* The same run with nothing else in the header, so that its symbols are
+                /* Try the run with nothing else in the header, so that its symbols are
                  * frequent. */
                 memset(&l, 8 - in_run, sizeof(l));
                 memset(l.litlen + start, in_run, run);
@@ -359,8 +359,8 @@ static void random_lengths(void)
     }
 }
 
-/* Checks that choosing symbols pays: over all headers above, gzlzss's are clearly shorter than
- * zlib's, and few are longer. */
+/* Checks that choosing symbols pays.  In total, gzlzss's headers are clearly shorter than zlib's,
+ * and few are longer. */
 static void shorter_than_zlib(void)
 {
     CHECK(our_bits < zlib_bits - zlib_bits / 100);

@@ -10,7 +10,7 @@
 
 #include "tests/unit/kernels.h"
 
-/* True if, with a sanitizer, another level stands for this one: it runs the same kernels to another
+/* Whether a build with a sanitizer skips the level.  Another level runs the same kernels to another
  * depth. */
 static bool is_like_another(int level)
 {
@@ -91,8 +91,8 @@ static void test_edges(void)
     free(in);
 }
 
-/* With less shared memory for a block, searches read the links, and with still less also the bytes,
- * from global memory. */
+/* With less shared memory for a block, searches read the links from global memory.  With still
+ * less, they also read the bytes from there. */
 static void test_less_shared_memory(void)
 {
     static const size_t sizes[] = {100000, 1000};
@@ -253,8 +253,7 @@ static void test_sources(void)
     /* The level does not affect how segments are read, so each round uses another level. */
     for (unsigned round = 0; round < 3; round++) {
         const int level = some_levels[round];
-        /* The segments read in place lie one after another, or apart; and they are all segments, or
-         * some. */
+        /* All segments are read in place, or only some.  They lie one after another, or apart. */
         const bool are_together = round == 0, is_every = round < 2;
         const size_t shift = round * 3 + 1;
         struct segment segments[COUNT];

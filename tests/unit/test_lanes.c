@@ -120,8 +120,8 @@ static void located(void)
                 end += sequences[i].literals + sequences[i].length;
         }
         check_located(sequences, count, pos, FAR, end, 16, 32);
-        /* The sequences end one byte too late; or one of them starts late enough to stop; or there
-         * is no data before them. */
+        /* The sequences end one byte too late.  Or one of them starts late enough to stop.  Or
+         * there is no data before them. */
         check_located(sequences, count, pos, FAR, end - 1, 0, 3);
         check_located(sequences, count, pos, pos + unit_below(&state, end - pos + 2), end, 3, 258);
         check_located(sequences, count, unit_below(&state, 2000), FAR, FAR, 16, 32);

@@ -29,7 +29,7 @@ static void *wait_forever(void *argument)
 }
 
 /* Starts a child process with several threads and some memory, which writes to `fd` as its standard
- * output and calls leave(7).  Returns the child's exit status.  *pid becomes its number. */
+ * output and calls leave(7).  Returns the child's exit status.  Sets *pid to its process number. */
 static int status_of_child(int fd, pid_t *pid)
 {
     int status = -1;

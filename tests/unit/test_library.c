@@ -161,8 +161,8 @@ static void test_room(void)
     gzlzss_free(z);
 }
 
-/* A match finder of a paper, with parameters that change the result.  In a build without these
- * match finders, an error. */
+/* A match finder of a paper, with parameters that change the result.  A build without these match
+ * finders gives an error. */
 static void test_matcher(void)
 {
     static const char *const matchers[] = {NULL, "culzss", "culzss,window=16"};
@@ -420,7 +420,7 @@ static void test_damage(void)
     gzlzss_free(z);
 }
 
-/* gzlzss_decompress. */
+/* Decompresses in[0..len) by gzlzss_decompress. */
 static gzlzss_status by_memory(gzlzss *z, uint8_t *out, size_t *out_len, const uint8_t *in,
                                size_t len, gzlzss_call *call)
 {
@@ -446,7 +446,7 @@ static gzlzss_status by_file(gzlzss *z, uint8_t *out, size_t *out_len, const uin
     return status;
 }
 
-/* The same with a stream, which gets 1000 bytes at a time. */
+/* Decompresses in[0..len) by a stream, which gets 1000 bytes at a time. */
 static gzlzss_status by_stream(gzlzss *z, uint8_t *out, size_t *out_len, const uint8_t *in,
                                size_t len, gzlzss_call *call)
 {
@@ -617,7 +617,7 @@ static void test_call_levels(void)
 
     for (unsigned i = 0; i < sizeof(levels) / sizeof(*levels); i++)
         check_level(z, levels[i]);
-    /* Several at a time. */
+    /* Several threads at a time. */
     for (int i = 0; i < THREADS; i++) {
         levellers[i] = (struct leveller){z, 2 * i};
         if (pthread_create(&threads[i], NULL, level_main, &levellers[i]) != 0)
@@ -625,7 +625,7 @@ static void test_call_levels(void)
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    /* A program that was compiled before there was a level. */
+    /* A program compiled with an older header has no `level`. */
     CHECK_EQ(gzlzss_compress(z, out, &usual_len, input, 300, NULL), GZLZSS_OK);
     call.size = offsetof(gzlzss_call, level);
     call.level = 1000;
@@ -1140,8 +1140,8 @@ static void test_turns(void)
     }
 }
 
-/* Runs a decompressing stream until it has given `until` bytes of output.  `len`: the bytes of its
- * whole output. */
+/* Runs a decompressing stream until it has given `until` bytes of output.  `len` is the length of
+ * its whole output. */
 static void run_until(gzlzss_stream *s, gzlzss_in *in, uint8_t *out, size_t *done, size_t until,
                       size_t len)
 {
@@ -1305,8 +1305,8 @@ static void test_idle_decompression(void)
     free(plain);
 }
 
-/* A flush gives all output that the input so far makes possible, for a member that zlib has
- * flushed, and for several members. */
+/* A flush gives all bytes that the input so far decompresses to.  zlib has flushed the member after
+ * each part. */
 static void test_flush(void)
 {
     enum { PART = 1000, PARTS = 800 };
@@ -1438,7 +1438,7 @@ static uint64_t blocked_now(long task)
     return mask;
 }
 
-/* The same, after the thread has begun: at first, it blocks all signals. */
+/* Returns the signals that a thread blocks after its start.  (At its start, it blocks all.) */
 static uint64_t blocked_by(long task)
 {
     const uint64_t segv = UINT64_C(1) << (SIGSEGV - 1);
@@ -1474,7 +1474,7 @@ static void test_signals(void)
     uint8_t *out = compressed(z, input, input_size, &len);
     int count, checked = 0;
 
-    /* Workers, and the thread of a stream. */
+    /* The tasks are the workers and the thread of a stream. */
     CHECK_EQ(gzlzss_decompress_stream(&s, z, NULL), GZLZSS_OK);
     count = list_tasks(tasks);
     for (int i = 0; i < count; i++) {
@@ -1604,7 +1604,7 @@ static void test_fork(void)
     gzlzss_free(z);
 }
 
-/* The memory for gzlzss_cuda_decompress_new: ctx. */
+/* Gives gzlzss_cuda_decompress_new its ctx as the memory. */
 static void *give_room(void *ctx, size_t size)
 {
     (void)size;

@@ -110,7 +110,7 @@ static void version_2(void)
     CHECK(read_tree().memory == 5242880);
 }
 
-/* A group has no more than the groups above it. */
+/* A group has no more than the groups above it allow. */
 static void groups_above(void)
 {
     new_tree();
@@ -126,7 +126,7 @@ static void groups_above(void)
     CHECK(read_tree().memory == 20971520);
 }
 
-/* In a container, its own group appears as the root, or has a name that does not exist there. */
+/* In a container, the container's own group appears as the root, or its name does not exist. */
 static void containers(void)
 {
     new_tree();
@@ -148,7 +148,7 @@ static void containers(void)
     CHECK(read_tree().threads == 1);
     CHECK(read_tree().memory == 10485760);
 
-    /* A group whose name starts with the mounted group's name. */
+    /* The group /foobar does not lie below the mounted group /foo. */
     new_tree();
     put("/proc/self/cgroup", "0::/foobar\n");
     put("/proc/self/mountinfo", "31 24 0:27 /foo /sys/fs/cgroup rw - cgroup2 cgroup rw\n");

@@ -26,7 +26,7 @@
 #define MIB ((size_t)1 << 20)
 #define MAX_LEN (MIB + 1)
 
-/* The tests for other processors have another tagging.c, and all else as the first test has it. */
+/* Only tagging.c differs in the tests for other processors, so they test only level 1. */
 #if defined(PORTABLE) || defined(WITHOUT_AVX512)
 #define LAST_LEVEL 1
 #else
@@ -237,7 +237,7 @@ static void repeat_marker(size_t first, size_t distance)
     memcpy(in + second_start, marker, sizeof(marker));
     check_segment("marker", in, len);
     chunks = lz_match_segment(matcher_of(&matchers, lz_level(1)), in, len);
-    /* It is not found if fewer than four bytes of it are left in the chunk. */
+    /* The marker is not found if fewer than four bytes of its copy are left in the chunk. */
     chunk_end = (second_start / LZ_CHUNK_SIZE + 1) * LZ_CHUNK_SIZE;
     if (distance > LZ_WINDOW_SIZE || chunk_end - second_start >= 4)
         CHECK_EQ(count_distance(chunks, len, distance) > 0, distance <= LZ_WINDOW_SIZE);
@@ -417,8 +417,8 @@ static void after_a_chunk(void)
     free(in);
 }
 
-/* Whether a's chunks from the one with `begin` on have the sequences of b's, which start at `begin`
- * and repeat the bytes before. */
+/* Whether a and b have the same sequences, from the chunk with `begin` on.  In b, they start at
+ * `begin`; its matches must repeat earlier bytes. */
 static bool same_pieces(const struct lz_chunk *a, const struct lz_chunk *b, const uint8_t *in,
                         size_t begin, size_t end)
 {
@@ -445,8 +445,8 @@ static bool same_pieces(const struct lz_chunk *a, const struct lz_chunk *b, cons
     return true;
 }
 
-/* Pieces of any length, of which each follows the one before: a matcher that keeps its tables finds
- * the same as one that fills them from the window, also after chunks were cut off. */
+/* Matches pieces of any length, one after another.  A matcher that keeps its tables must find the
+ * same as one that fills them from the window, also after chunks were cut off in front. */
 static void piece_by_piece(void)
 {
     const size_t len = 9 * LZ_CHUNK_SIZE + 777;
@@ -497,7 +497,7 @@ static void in_parts(void)
         const size_t period = LZ_CHUNK_SIZE - 6 + unit_below(&state, 10);
 
         fill(in, len, k < KINDS ? k : 10, k);
-        /* From KINDS on: data that repeats at about the greatest distance of a match. */
+        /* The kinds from KINDS on repeat at about the greatest distance of a match. */
         for (size_t i = period; k >= KINDS && i < len; i++)
             if (unit_below(&state, 50) > 0)
                 in[i] = in[i - period];

@@ -109,7 +109,7 @@ static void collected(void)
     CHECK(captured("f:\tp: w\np: e\n"));
     CHECK(m.text == NULL && m.length == 0);
 
-    /* They are printed only once; later messages are collected again. */
+    /* Messages are printed only once.  Later messages are collected again. */
     capture_begin();
     msg_flush(&m);
     msg_note(&m, "next");

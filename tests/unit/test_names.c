@@ -53,8 +53,8 @@ static void suffixes(void)
         {"f.xyz", ".gz", NULL},
         {"f.a.gz", ".a.gz", ".a.gz"},
         {"f.gz.a", ".a", ".a"},
-        /* The user's suffix is the end of a known one: the known one comes first, but not if letter
-         * case differs. */
+        /* The user's suffix is the end of a known one.  The known one comes first, but not if
+         * letter case differs. */
         {"f.gz", "gz", ".gz"},
         {"fgz", "gz", "gz"},
         {"f.gz", "z", ".gz"},
@@ -99,7 +99,7 @@ static void decompressed(void)
     }
 }
 
-/* The suffixes that a name is tried with: first the user's. */
+/* The suffixes that are tried with a name: the user's first. */
 static void guesses(void)
 {
     static const char *const known[] = {".gz", ".z", "-z", ".Z"};
@@ -110,7 +110,7 @@ static void guesses(void)
     CHECK(names_guess(5, ".own") == NULL);
 }
 
-/* Only for decompression does ".zz" count. */
+/* The suffix ".zz" counts only for decompression. */
 static void zlib_suffix(void)
 {
     CHECK(names_suffix("f.zz", ".gz") == NULL);
@@ -153,8 +153,8 @@ static void check_shorter(const char *name, const char *own, const char *want)
 
 static void shorter(void)
 {
-    /* The last part with more than three bytes loses one byte; if there is none, the last with more
-     * than two, and so on. */
+    /* The last part with more than three bytes loses one byte.  If there is none, the last part
+     * with more than two bytes does, and so on. */
     check_shorter("abcd.c.gz", ".gz", "abc.c.gz ab.c.gz a.c.gz a.gz");
     check_shorter("abc.defg.gz", ".gz", "abc.def.gz abc.de.gz ab.de.gz ab.d.gz a.d.gz a.gz");
     check_shorter("abcd.efg.gz", ".gz", "abc.efg.gz abc.ef.gz ab.ef.gz ab.e.gz a.e.gz a.gz");

@@ -95,8 +95,8 @@ static void test_take(void)
     CHECK_EQ(freed, 2);
 }
 
-/* On one processor, the object that was put in last is taken first.  On another processor, objects
- * from here are found, too. */
+/* On one processor, the object that was put in last is taken first.  A thread on another processor
+ * also finds it, if that processor's own objects are taken. */
 static void test_processors(void)
 {
     struct object_cache s;

@@ -172,8 +172,8 @@ struct parsed {
 static struct parsed parse[LZ_CHUNK_SIZE];
 static size_t parse_count;
 
-/* How often each symbol occurs in each unit, and in each block, of a group; and the block of each
- * unit. */
+/* The counts of the symbols in each unit and in each block of a group, and the number of each
+ * unit's block. */
 static uint32_t units[GROUP / UNIT][SYMBOLS], blocks[GROUP / UNIT][SYMBOLS];
 static unsigned block_of[GROUP / UNIT];
 static unsigned most_blocks; /* the largest number of blocks in a group so far */
@@ -796,7 +796,7 @@ static void side_by_side(void)
                 in[i] = (uint8_t)unit_rand(&state);
             memmove(in + at, in + at - 1000, length);
             in[at + length] = (uint8_t)~in[at + length - 1000];
-            /* And a repeat at two distances: the middle at another one than the bytes around it. */
+            /* A repeat whose middle has another distance than its ends. */
             memcpy(in + 10000, in + 100, 700);
             memcpy(in + 10200, in + 9000, 100);
             check_segment("side by side", in, sizeof(in), CHEAPER);
@@ -804,8 +804,8 @@ static void side_by_side(void)
     }
 }
 
-/* Checks a match of `size` bytes whose source is the candidate number `back` for its first `bytes`
- * bytes. */
+/* Checks a match of `size` bytes.  Of the earlier positions with the same first `bytes` bytes, its
+ * source is number `back`, counted from the nearest. */
 static void check_depth(size_t bytes, size_t size, size_t back, uint64_t *state)
 {
     static uint8_t in[65536];

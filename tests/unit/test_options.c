@@ -772,8 +772,8 @@ static void peers(void)
     bad("zstd --help", "zstd: gzlzss does not stand in for this program, whose format is zstd\n");
 }
 
-/* Every option that is listed for another program is accepted with its argument, or refused; and
- * only if it needs an argument, it is not accepted without. */
+/* Every option in another program's list is accepted with its argument, or refused.  It is refused
+ * without its argument. */
 static void every_option_of_peers(void)
 {
     static const char *const programs[] = {"gzip", "pigz", "igzip", "bgzip -d"};

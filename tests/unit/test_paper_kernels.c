@@ -155,7 +155,7 @@ static void test_far(void)
     for_each_method(compare_far);
 }
 
-/* Long matches after long parts of them (fill_prefixes). */
+/* Before each long match comes a part of it (fill_prefixes). */
 static void compare_prefixes(const struct lz_level *level)
 {
     const size_t len = 36 * KIB;

@@ -311,7 +311,7 @@ static void compare_all(const uint8_t *in, size_t len)
             compare(p, &level, in, len);
 }
 
-/* Long matches after long parts of them (fill_prefixes). */
+/* Before each long match comes a part of it (fill_prefixes). */
 static void test_prefixes(void)
 {
     const size_t len = 36 * KIB;
@@ -371,7 +371,7 @@ static void test_together(void)
     compare_text("position-lists,hash=4,threshold=3,block=4096", in, len);
     compare_text("position-lists,hash=3,threshold=3,block=4096", in, len);
 
-    /* Steps that grow with each miss, and begin long. */
+    /* The steps grow with each miss.  With an acceleration, the first one is long, too. */
     fill_kind(in, len, &kinds[6], LONGEST_TOKEN, 1);
     compare_text("lz4,table=256,skip=0", in, len);
     compare_text("lz4,table=256,skip=0,acceleration=7", in, len);
@@ -465,14 +465,15 @@ static void test_counts(void)
         /* Only abc finds another position in its bucket. */
         {"lzss,hash=murmur3,buckets=32768", "abcxbacxabc", {1, 0}},
         {"lzss,hash=djb2,buckets=32768", "abcxbacxabc", {1, 0}},
-        /* abc finds one; then, ahead of it, bcd, then cde.  After a match of 18 bytes, nothing is
-         * looked at ahead. */
+        /* abc probes one position.  Ahead of it, bcd and cde probe one each.  A match of the
+         * greatest length is taken without looking ahead. */
         {"lzss,ahead=0,buckets=32768", "bcdeabcxabcde", {1, 0}},
         {"lzss,ahead=1,buckets=32768", "bcdeabcxabcde", {2, 0}},
         {"lzss,ahead=2,buckets=32768", "bcdeabcxabcde", {3, 0}},
         {"lzss,ahead=8,buckets=32768", "bcdeabcxabcde", {3, 0}},
         {"lzss,ahead=8,buckets=32768,length=3", "bcdeabcxabcde", {1, 0}},
-        /* def is found ahead of abc; later, the walk comes to it. */
+        /* Ahead of abc, def probes one position.  When the walk comes to def, it is not searched
+         * again. */
         {"lzss,ahead=8,buckets=32768", "abcxdefyabcdef", {2, 0}},
         {"lzss,ahead=3,buckets=32768", "abcxdefyabcdef", {2, 0}},
         {"lzss", "ab", {0, 0}},

@@ -59,7 +59,7 @@ ssize_t splice(int in, off_t *in_offset, int out, off_t *out_offset, size_t len,
     return n;
 }
 
-/* Returns `size` bytes that look different at all places. */
+/* Returns `size` random bytes. */
 static uint8_t *new_data(size_t size)
 {
     uint8_t *data = unit_need(malloc(size));

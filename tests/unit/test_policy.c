@@ -26,7 +26,7 @@ static struct policy_facts facts(void)
     return f;
 }
 
-/* The same, at a level where a core takes a second for a segment. */
+/* Like facts(), but at a level where a core takes a second for a segment. */
 static struct policy_facts slow_facts(void)
 {
     struct policy_facts f = facts();
@@ -250,7 +250,7 @@ static void test_split(void)
     CHECK(policy_may_split(&f, 250000, 15, 16));
     CHECK(!policy_may_split(&f, 249999, 15, 16));
     CHECK(!policy_may_split(&f, 250000, 16, 16));
-    /* Or if some threads may not claim segments. */
+    /* Segments are also split if some threads may not claim segments. */
     CHECK(policy_may_split(&f, 250000, 1000, 15));
     f.feeding = 1;
     CHECK(!policy_may_split(&f, 250000, 15, 16));

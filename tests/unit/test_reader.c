@@ -1,7 +1,7 @@
 /*
  * test_reader.c - the library's readers, as a program uses them
  *
- * test_access.c tests what they stand on, with more kinds of files and with damaged indexes.
+ * test_access.c tests access/, which the readers use, with more kinds of files and damaged indexes.
  */
 #include "config.h"
 

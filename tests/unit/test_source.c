@@ -1,5 +1,5 @@
 /*
- * test_source.c - the effect on an input of opening it for compression: a pipe is made larger
+ * test_source.c - opening a pipe as an input for compression makes the pipe larger
  */
 #include "config.h"
 

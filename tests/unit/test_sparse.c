@@ -1,5 +1,5 @@
 /*
- * test_sparse.c - files with holes: what is written by any calls is what is read back
+ * test_sparse.c - files with holes: writes and reads of any lengths keep the data
  */
 #include "config.h"
 
@@ -100,7 +100,7 @@ static void round_trips(void)
     }
 }
 
-/* A file is shortened between two reads: what is gone is not read as zeros. */
+/* If a file is shortened between two reads, the missing bytes are not read as zeros. */
 static void shortened(void)
 {
     const int fd = new_file();
@@ -114,7 +114,7 @@ static void shortened(void)
     close(fd);
 }
 
-/* Where holes must not be made. */
+/* Outputs in which no holes may be made. */
 static void impossible(void)
 {
     const int fd = new_file();

@@ -1,5 +1,5 @@
 /*
- * test_status.c - the messages about each result of decompression, and what follows from it
+ * test_status.c - the messages about each result of decompression, and whether it ends the command
  *
  * tests/formats.bats compares these with GNU gzip for -c, -t and -l.  For output to a file, this
  * test has the messages and the behaviour that were observed with GNU gzip 1.12.

@@ -19,7 +19,7 @@ static const struct input_kind kinds[] = {{"zeros", ZEROS, 0},         {"period 
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* Each length that matters: around nothing, the shortest match, the longest one, and chunks. */
+/* Lengths around 0, the shortest and the longest match, and the size of a chunk. */
 /* clang-format off */
 static const size_t lengths[] = {
     0, 1, 2, 3, 4, 5, 258, 259, 260, 517, LZ_CHUNK_SIZE - 1, LZ_CHUNK_SIZE, LZ_CHUNK_SIZE + 1,
@@ -47,7 +47,7 @@ static void cover(const uint8_t *in, size_t len, bool *covered)
     }
 }
 
-/* Whether the chunks' matches are at distance 1 and cover exactly the bytes that are covered. */
+/* Whether the chunks' matches are at distance 1 and cover exactly the bytes marked in covered[]. */
 static bool covers(const uint8_t *in, size_t len, const struct lz_chunk *chunks,
                    const bool *covered)
 {
@@ -126,7 +126,7 @@ static void literals(void)
     matchers_free(&alone);
 }
 
-/* Only level 0 and these rows need no GPU. */
+/* All rows have a twin on a GPU, except level 0, lz_huffman_only and lz_run_length. */
 static void twins(void)
 {
     CHECK(!lz_has_twin(&lz_huffman_only) && !lz_has_twin(&lz_run_length));

@@ -306,7 +306,7 @@ static void show(const struct bytes *raw)
     printf("\n");
 }
 
-/* How many streams and blocks there were, and how often each verdict. */
+/* The numbers of streams, of blocks, and of each verdict. */
 static struct {
     unsigned long n, blocks, verdicts[3];
 } seen;
@@ -470,7 +470,7 @@ static void blocks_up_to_the_end(void)
 
 /* --- Room ----------------------------------------------------------------------------------- */
 
-/* Decodes block k to after `old` symbols, with room for `room` more. */
+/* Decodes block k behind `old` symbols that are there already, with room for `room` more. */
 static void with_room(size_t k, size_t old, size_t room)
 {
     const struct start *s = &sample.start[k];

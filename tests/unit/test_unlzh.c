@@ -124,7 +124,7 @@ static void as_gnu_gzip(void)
     put_lone(&t, 1, 'b', 0);
     put_lone(&t, 1, 256, 1);
     gives(&t, GZ_OK, "aaaaaababa", 10);
-    /* truncated: the missing bits count as zeros, so the code has only symbol 0, 256 times. */
+    /* In a truncated file, the missing bits count as zeros.  So its code has only symbol 0. */
     begin(&t);
     put(&t, 1, 8);
     gives(&t, GZ_OK, (const char[256]){0}, 256);

@@ -7,7 +7,7 @@
 
 #include "tests/unit/decoders.h"
 
-/* A text, and what ncompress 4.2.4.6 has made of it. */
+/* A text, and the file that ncompress 4.2.4.6 makes of it. */
 static const char ncompress_text[] = "hello hello hello hello, hello";
 static const uint8_t ncompress_file[] = {0x1f, 0x9d, 0x90, 0x68, 0xca, 0xb0, 0x61, 0xf3,
                                          0x06, 0x44, 0xc0, 0x81, 0x05, 0x0f, 0x12, 0x34,
@@ -104,7 +104,7 @@ static void as_gnu_gzip(void)
         CASE("\x1f\x9d\x90\x00\x01", GZ_CORRUPT_START, "", 0),
         CASE("\x1f\x9d\x90\xff\xff", GZ_CORRUPT_START, "", 0),
         CASE("\x1f\x9d\x10\x00\x01", GZ_CORRUPT_START, "", 0),
-        /* A code that the decoder is just about to add, and the one above it. */
+        /* The code that the decoder is just about to add, and the code after it. */
         CASE("\x1f\x9d\x90\x61\x02\x02", GZ_OK, "aaa", 0),
         CASE("\x1f\x9d\x90\x61\x04\x02", GZ_CORRUPT, "a", 0),
         CASE("\x1f\x9d\x10\x61\x00\x02", GZ_OK, "aaa", 0),

@@ -332,7 +332,7 @@ static void make_packed(struct packed *p, int kind)
     }
 }
 
-/* A stream and its progress, and how far it goes before its caller is away. */
+/* A stream, its progress, and how far it goes before its caller is away. */
 struct client {
     const struct packed *p;
     gzlzss_stream *s;
@@ -378,7 +378,7 @@ static void take(struct client *c, uint8_t *out, size_t len, size_t room)
 }
 
 /* Workers get ahead of a caller.  The caller takes a few bytes, so that all decoded runs are
- * accepted.  Then it is away for long, and the runs are given up again. */
+ * accepted.  Then it stays away for long, and the stream gives the runs up again. */
 static void test_line_is_taken_back(void)
 {
     static const int threads[] = {3, 8};

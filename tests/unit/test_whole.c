@@ -14,7 +14,7 @@ static struct inf_whole *whole;
 /* Streams that zlib found good, and others. */
 static unsigned good, bad;
 
-/* Decodes in[0..len) with zlib; returns whether all is well.  *out is allocated. */
+/* Decodes in[0..len) with zlib.  Returns whether the data is good.  Allocates *out. */
 static bool by_zlib(const uint8_t *in, size_t len, size_t room, uint8_t **out, size_t *used,
                     size_t *made)
 {
@@ -33,7 +33,7 @@ static bool by_zlib(const uint8_t *in, size_t len, size_t room, uint8_t **out, s
 }
 
 /* Decodes in[0..len), in memory that ends with the input and with the room, so that a sanitizer
- * sees every byte too many.  Returns whether the result is that of zlib. */
+ * sees any access beyond them.  Returns whether the result is zlib's. */
 static bool check(const uint8_t *in, size_t len, size_t room)
 {
     uint8_t *copy = unit_need(malloc(len > 0 ? len : 1)), *out = unit_need(malloc(room + 1)), *want;
@@ -105,7 +105,7 @@ static void random_blocks(void)
     }
 }
 
-/* What zlib's deflate writes, of texts with matches of every distance and length. */
+/* Streams by zlib's deflate, from texts with matches of every distance and length. */
 static void by_deflate(void)
 {
     static uint8_t in[300000], out[310000];
@@ -139,7 +139,7 @@ static void by_deflate(void)
     }
 }
 
-/* Every place to cut, and every room, of a short stream. */
+/* Cuts a short stream at every place, and decodes it with every amount of room. */
 static void every_end(void)
 {
     static const uint8_t text[] = "a text, a text, a text with a text in a text; abcdefghijklmnopq";
