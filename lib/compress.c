@@ -198,7 +198,7 @@ void compress_call_init(struct compress_call *c)
 
 void compress_call_from(struct compress_call *c, const void *in, size_t in_len)
 {
-    /* `in` must not be NULL: that would mean that the job's input is not memory. */
+    /* job.in must not be NULL: that would mean that the job's input is not memory. */
     c->job.in = in_len > 0 ? in : "";
     c->job.in_len = in_len;
     c->job.size = in_len;
@@ -217,7 +217,8 @@ static void do_job(struct compress_call *c)
     struct pipeline *p = c->operation.z->pipeline;
     struct pipeline_job *job = &c->job;
 
-    /* This thread makes no calls to CUDA. */
+    /* If the output is in a GPU's memory, the object's threads do the job: this thread makes no
+     * calls to CUDA. */
     if (c->is_on_gpu || !pipeline_is_for_here(p, job) || !pipeline_compress_here(p, job)) {
         job->status = pipeline_run(p, job);
         return;

@@ -39,7 +39,7 @@ struct cuda_attempt {
     bool is_silent;
 };
 
-/* Work for an engine. */
+/* Work that cuda_use_engine lets a GPU's engine do. */
 typedef enum gpu_inflate_result cuda_work(void *ctx, struct gpu_inflate *g,
                                           char error[GPU_ERROR_SIZE]);
 

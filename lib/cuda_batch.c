@@ -244,8 +244,8 @@ static bool use_cpu(struct batch *b)
     return true;
 }
 
-/* Waits for the stream.  A default stream is that of the GPU that has the first input or output in
- * a GPU's memory, if the calling thread has no context. */
+/* Waits for the stream.  If it is a default stream and the calling thread has no context, waits for
+ * the default stream of the GPU that has the first input or output in a GPU's memory. */
 static gzlzss_status wait_for(struct batch *b, struct CUstream_st *stream)
 {
     struct located in = {0}, out = {0};

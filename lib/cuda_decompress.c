@@ -294,7 +294,7 @@ static gzlzss_status count_memory(gzlzss *z, const struct gpu_expansion *e, size
     return status;
 }
 
-/* --- By either -------------------------------------------------------------------------------- */
+/* --- By a GPU or the CPU -------------------------------------------------------------------- */
 
 /* Whether the object reads a .gz.  (For zlib's format and raw DEFLATE, there is only
  * gpu_inflate_many.) */
@@ -450,7 +450,7 @@ static gzlzss_status expand_to_new(gzlzss *z, struct gpu_expansion *e, struct al
     e->out = e->to.is_on_gpu ? a->out : e->to.host;
     e->room = a->room;
     status = expand_memory(z, e, told, call);
-    /* After damaged data, `verdict` is the error.  The second pass may end before it gets there,
+    /* If the data is damaged, `verdict` is the error.  The second pass may end before the damage,
      * because there is no room for more output. */
     return status == GZLZSS_ERROR_ROOM ? verdict : status;
 }

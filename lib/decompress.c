@@ -209,8 +209,8 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
         status = gz_run(d->stream);
     *error = errno;
     *used = d->info.in_bytes;
-    /* If bytes that are no header follow the last member, gzip calls two or more of them garbage,
-     * but a single byte a truncated member.  The library calls both garbage. */
+    /* Bytes that are no header may follow the last member.  gzip reports two or more of them as
+     * garbage, but a single one as a truncated member.  The library reports garbage for both. */
     if (status == GZ_TRUNCATED && d->info.lone_byte)
         status = GZ_TRAILING_GARBAGE;
     object_cache_put(&z->idle, &d->kept);

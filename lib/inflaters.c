@@ -17,7 +17,7 @@
 #define INFLATERS_PAUSE 1.0
 #endif
 
-/* A call that waits, on its thread's stack. */
+/* A call that waits.  The struct is on the stack of the call's thread. */
 struct turn {
     struct turn *next;
 };

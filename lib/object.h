@@ -39,8 +39,8 @@ struct operation {
     struct operation *previous, *next;
 };
 
-/* The calls that began on one processor (object_cache_shard) and are under way.  There is a list
- * for each, so that threads on different processors do not wait for each other. */
+/* The calls that began on one processor (object_cache_shard) and are under way.  Each processor has
+ * a list, so that threads on different processors do not wait for each other. */
 struct calls {
     pthread_mutex_t lock;
     struct operation *first;

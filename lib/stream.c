@@ -567,7 +567,7 @@ static void end_decompression(struct gzlzss_stream *s)
     close_expansion(s);
 }
 
-/* --- Both ----------------------------------------------------------------------------------- */
+/* --- Compression and decompression ---------------------------------------------------------- */
 
 gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,
                                 gzlzss_directive directive)

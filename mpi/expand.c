@@ -35,7 +35,7 @@
 /* The number of sets of intervals.  There are two: one is decoded while the other is written. */
 #define SETS 2
 
-/* The threads of a rank keep, in all, as many bytes of output as KEPT_WAVES waves of compression
+/* All threads of a rank together keep as many bytes of output as KEPT_WAVES waves of compression
  * have of input, but at most KEPT_MAX.  That takes about as much memory as compression. */
 #define KEPT_WAVES 8
 #define KEPT_MAX ((uint64_t)192 << 20)
@@ -71,7 +71,7 @@ struct chain {
     uint64_t out;  /* bytes of output */
     uint64_t end;  /* where the last interval ends, in bytes of input; 0: there is no interval */
     uint64_t ends; /* members that end in these intervals */
-    /* If a member ends in these intervals.  head_len: bytes of data up to the first such end.
+    /* Set if a member ends in these intervals.  head_len: bytes of data up to the first such end.
      * last_len: bytes of data in the last member that ends here. */
     uint64_t head_len, last_len;
     /* The data after the last end of a member, or all data if no member ends: its bytes and its
@@ -118,7 +118,7 @@ static void join(const struct chain *a, struct chain *b)
     *b = c;
 }
 
-/* The same for MPI: b[i] becomes the sum of a[i] and b[i], for 0 <= i < *count. */
+/* Does for MPI what `join` does: b[i] becomes the sum of a[i] and b[i], for 0 <= i < *count. */
 static void join_all(void *a, void *b, int *count, MPI_Datatype *type)
 {
     (void)type;
@@ -205,7 +205,8 @@ static void wait_for(struct wave_expansion *x, struct lane *lanes)
     }
 }
 
-/* Returns the file's result, which follows from an interval's.  Prints a message about an error. */
+/* Returns the result for the file that an interval's result leads to.  Prints a message about an
+ * error. */
 static enum expand_result judge(struct wave_expansion *x, enum interval_result result, int error)
 {
     struct file *f = x->e->f;

@@ -47,17 +47,18 @@ struct interval {
     uint64_t start, end; /* bytes of the file: where the interval begins and ends */
     uint64_t out;        /* bytes of output */
     uint64_t ends;       /* members that end in the interval */
-    /* About the member in which the interval begins: the CRC-32 and the number of its bytes of data
-     * in the interval. */
+    /* The CRC-32 and the number of the interval's bytes of data that belong to the member in which
+     * the interval begins. */
     uint32_t head_crc;
     uint64_t head_len;
-    /* If that member ends in the interval: the CRC-32 and the length in its trailer. */
+    /* If the member in which the interval begins also ends in it: the CRC-32 and the length in its
+     * trailer. */
     uint32_t stored_crc, stored_len;
-    /* About the member that goes on after the interval, if it is not the first one: the CRC-32 and
-     * the number of its bytes of data in the interval. */
+    /* If a member ends in the interval: the CRC-32 and the number of the interval's bytes of data
+     * after the last such end. */
     uint32_t tail_crc;
     uint64_t tail_len;
-    /* Bytes of the last member that ends in the interval, if it is not the first one. */
+    /* If several members end in the interval: bytes of data of the last of them. */
     uint64_t last_len;
 };
 

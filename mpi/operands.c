@@ -82,7 +82,7 @@ static struct file new_file(const struct mpi_run *w, const char *operand)
     };
 }
 
-/* --- A file of several ranks ---------------------------------------------------------------- */
+/* --- A file that several ranks share -------------------------------------------------------- */
 
 /* The data by which other ranks recognize the input that rank 0 has opened. */
 struct input_identity {
@@ -199,8 +199,8 @@ static void end_sharing(struct together *c, struct borrowed *b)
     free(b->temporary);
 }
 
-/* Ends the file on rank 0, after file_finish: makes the output final if all is well, else removes
- * it. */
+/* Ends the work on a file on rank 0, after file_finish: makes the output final if `ok`, else
+ * removes it. */
 static void end_file(struct file *f, bool ok)
 {
     if (ok && file_try_commit(f))

@@ -130,8 +130,8 @@ void ranks_meet(const struct ranks *r)
 void ranks_add_up(const struct ranks *r, const uint64_t *mine, int count, uint64_t *before,
                   uint64_t *all)
 {
-    /* Do not use MPI_Iexscan in place of these: in Open MPI, it is a chain of all ranks, each of
-     * which may be asleep. */
+    /* Do not use MPI_Iexscan in place of these: in Open MPI, its sum goes from rank to rank, and
+     * each of them may be asleep. */
     ranks_meet(r);
     MPI_Exscan(mine, before, 1, MPI_UINT64_T, MPI_SUM, r->comm);
     if (r->rank == 0)
@@ -284,7 +284,7 @@ int ranks_threads(void)
     struct limits l;
     int sharing = 0;
 
-    /* If this fails on all ranks, all have the same mask, and share all processors. */
+    /* If limits_affinity fails on all ranks, all have the same mask, and share all processors. */
     (void)limits_affinity(&mine);
     MPI_Allgather(&mine, (int)sizeof(mine), MPI_BYTE, all, (int)sizeof(mine), MPI_BYTE, local.comm);
     for (int i = 0; i < local.count; i++)

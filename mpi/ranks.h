@@ -1,15 +1,14 @@
 /*
  * ranks.h - the ranks: how they wait for each other, agree, and share a machine
  *
- * MPI waits by asking again and again, which takes a processor from the threads that compress.  So
- * the ranks meet first, by ranks_meet, which sleeps between two checks.  They exchange data only
- * when all have arrived, which then takes microseconds.  So put ranks_meet before each new call of
- * MPI in which ranks wait for each other.
+ * MPI waits by polling, which takes a processor from the threads that compress.  So the ranks meet
+ * first, by ranks_meet, which sleeps between two checks.  They exchange data only when all have
+ * arrived, which then takes microseconds.  So put ranks_meet before each new call of MPI in which
+ * ranks wait for each other.
  *
- * No rank can report an error in the communication itself to the others.  So the rank prints a
- * message and ends by SIGTERM, whose handler removes outputs that are not final; mpirun then ends
- * the other ranks.  (A rank that was started with SIGTERM ignored removes nothing: it ends by
- * MPI_Abort.)
+ * If the communication itself fails, a rank cannot tell the others.  So it prints a message and
+ * ends by SIGTERM, whose handler removes outputs that are not final; mpirun then ends the other
+ * ranks.  (A rank that was started with SIGTERM ignored removes nothing: it ends by MPI_Abort.)
  */
 #ifndef GZLZSS_MPI_RANKS_H
 #define GZLZSS_MPI_RANKS_H

@@ -90,7 +90,7 @@ static const char *name_within(const struct file *f, const char *name)
     return f->directory->is_open ? name + (names_base(f->operand) - f->operand) : name;
 }
 
-/* The same for the output. */
+/* The output's name relative to its directory, for system calls. */
 static const char *output_within(const struct file *f)
 {
     return f->destination.directory->is_open ? f->output_name + f->output_base : f->output_name;
@@ -256,8 +256,8 @@ static bool may_be_replaced(struct file *f)
     return false;
 }
 
-/* Sets the output's name to `path` without the last `removed` bytes, a suffix, and with `added` in
- * place of them.  False, with a message, if memory is short.  Frees `path`, which may be NULL. */
+/* Sets the output's name to `path`, with its last `removed` bytes (a suffix) replaced by `added`.
+ * False, with a message, if memory is short.  Frees `path`, which may be NULL. */
 static bool set_output_name(struct file *f, char *path, size_t removed, const char *added)
 {
     if (path != NULL) {
@@ -349,8 +349,9 @@ static bool may_overwrite(struct file *f)
 
     if (f->o->force)
         return true;
-    /* Other files are under way (has_output in operands.c found no output before).  Ask when this
-     * file's turn comes, so that questions about earlier files come first. */
+    /* While other files are under way, ask only when this file's turn comes, so that questions
+     * about earlier files come first.  (There was no output yet when has_output in operands.c
+     * looked.) */
     if (asks && f->m.collect) {
         f->retry = RETRY_CHANGED;
         return false;
@@ -415,8 +416,8 @@ static bool may_be_removed(struct file *f)
  * output_commit replace it.  False, with a message, if the file must stay. */
 static bool replace_old_output(struct file *f)
 {
-    /* gzip asks first.  If the user has named the output, look at it first: no answer could allow
-     * that an input is its own output. */
+    /* gzip asks the user before it looks at the old file.  If the user has named the output, look
+     * first: if it is the input, no answer could allow to overwrite it. */
     if (is_redirected(f) ? !may_be_removed(f) || !may_overwrite(f)
                          : !may_overwrite(f) || !may_be_removed(f))
         return false;
@@ -523,8 +524,8 @@ static int synchronize_directory(const struct file *f)
     return error;
 }
 
-/* Writes the output's data to the disk.  If it has its final name already, writes that, too.
- * Returns 0 or an errno. */
+/* Writes the output's data to the disk; also its name, if that is the final one already.  Returns 0
+ * or an errno. */
 static int synchronize(const struct file *f)
 {
     if (fsync(f->out_fd) != 0 && errno != EINVAL)

@@ -61,9 +61,9 @@ struct file_result {
     double seconds;        /* from file_open to file_finish */
     bool is_known;         /* the work succeeded; if not, the fields below are not valid */
     enum gz_format format; /* of the compressed data; of its last member if there are several */
-    bool is_bgzf;          /* `format` is gzip's, as BGZF (a pipe that is read does not tell) */
+    bool is_bgzf;          /* the data is BGZF; always false if it was read from a pipe */
     uint64_t compressed,   /* bytes of all compressed data */
-        uncompressed;      /* bytes of all data that it was made of, or decompresses to */
+        uncompressed;      /* bytes of the data before compression, or after decompression */
     uint64_t members;
     bool has_crc;       /* there is one member, which is gzip's */
     uint32_t crc;       /* see has_crc */

@@ -197,8 +197,9 @@ static bool touches(const struct entry *e, const struct directory *d)
            directory_is_same(e->file.destination.directory, d);
 }
 
-/* Whether one of the two files may be the other's output, or have the same output: one directory is
- * theirs or their outputs', and their names have the same hash. */
+/* Whether one of the two files may be the other's output, or both may have the same output: their
+ * names have the same hash, and a directory of one (its own, or its output's) is also one of the
+ * other. */
 static bool is_related(const struct entry *a, const struct entry *b)
 {
     return a->hash == b->hash &&

@@ -24,7 +24,8 @@ struct list_entry {
 struct list {
     bool verbose;      /* -v: with method, CRC and time */
     bool quiet;        /* -q: without a heading */
-    bool exact;        /* --exact: the totals count no header and trailer at all in the ratio */
+    bool exact;        /* --exact: the totals' ratio leaves out the headers and trailers of all
+                        * files */
     bool has_heading;  /* the heading was printed, or -q left it out */
     uint64_t packed,   /* bytes of all compressed files so far */
         original;      /* bytes of their uncompressed data */

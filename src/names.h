@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define NAMES_SUFFIX_DEFAULT ".gz"
-#define NAMES_SUFFIX_ZLIB ".zz" /* as pigz has it */
+#define NAMES_SUFFIX_ZLIB ".zz" /* pigz's suffix */
 #define NAMES_SUFFIX_RAW ".deflate"
 #define NAMES_SUFFIX_ZIP ".zip"
 #define NAMES_SUFFIX_MAX 30 /* most bytes of a suffix given by the user, as in gzip */
@@ -20,7 +20,7 @@
  * only a suffix. */
 const char *names_suffix(const char *name, const char *own);
 
-/* The same for a file that is to be decompressed.  Also knows ".zz", which zlib's format has. */
+/* As names_suffix, for a file to decompress.  Also knows ".zz", the suffix of zlib's format. */
 const char *names_packed_suffix(const char *name, const char *own);
 
 /* Whether a name ends in ".zz", in any letter case. */

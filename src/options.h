@@ -48,7 +48,7 @@ struct options {
     bool no_time; /* do not store the time, or do not restore the stored time */
     bool recover; /* decompress what is left of a damaged file */
     int fill;     /* with `recover`: the byte that is written for unknown and lost ones */
-    bool exact;   /* -l decompresses all members, and prints their sizes in all */
+    bool exact;   /* -l decompresses all members, and prints the sums of their sizes */
     bool synchronous;
     bool atomic;             /* name each output only once it is complete */
     bool progress;           /* show the progress line even if standard error is no terminal */
@@ -61,21 +61,23 @@ struct options {
     enum sparse sparse;
     bool makes_index;       /* write an index of each compressed file */
     const char *index_file; /* the name of the index to read or write, or NULL */
-    struct range *ranges;   /* ranges[0..range_count): what to write of the data; all if none */
+    struct range *ranges;   /* ranges[0..range_count): the parts of the data to write; none: all */
     size_t range_count;
     const char *suffix;  /* 1 to NAMES_SUFFIX_MAX bytes */
     const char *matcher; /* the argument of --matcher (papers/papers.h), or NULL */
     const char *alias;   /* the name that the header has for standard input, or NULL */
     const char *comment; /* the comment in the header, or NULL */
-    /* The output's name; NULL: the name is made from the input's.  There is one input then. */
+    /* The output's name, if there is only one input; NULL: names of outputs are made from those of
+     * the inputs. */
     const char *output;
     const char *output_dir; /* a directory for all outputs; NULL: outputs are beside the inputs */
     bool mirror;            /* in output_dir, make directories like those of the inputs */
     /* A file with names of inputs, in addition to `names`; "-": standard input; NULL: none. */
     const char *files_from;
-    bool null_names; /* these names end with zero bytes, not with newlines */
-    uint64_t memory; /* bytes of memory that the user allows; 0: as many as the system does */
-    unsigned memory_percent; /* the same as a share of what the system allows; 0: see `memory` */
+    bool null_names; /* names in files_from end with zero bytes, not with newlines */
+    uint64_t memory; /* bytes of memory that the user allows; 0: as many as the system allows */
+    unsigned memory_percent; /* the percentage of the system's limit that the user allows; 0: see
+                              * `memory` */
     struct pipeline_config pipeline; /* the limits on memory are not set yet (run.h) */
     /* An option gave the number of threads; if not, it is the number of cores in the affinity
      * mask. */

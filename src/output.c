@@ -162,7 +162,7 @@ int output_finish(struct output *o)
 
 /* Gives an unnamed file a name.  Returns 0 or an errno.  If the file already has another owner
  * (copy_attributes), the system may let only that owner link it (fs.protected_hardlinks, see
- * proc(5)).  Then this makes the file its own, links it, and gives it back. */
+ * proc(5)).  Then the process makes itself the owner, links the file, and sets the owner back. */
 static int link_unnamed(const struct output *o, const char *name)
 {
     char link[LINK_SIZE];

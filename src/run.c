@@ -26,7 +26,7 @@
  * of the time for 2 MB at level 1. */
 #define LIMITS_MIN ((off_t)2 << 20)
 
-/* The same for the slow levels, which need more memory. */
+/* LIMITS_MIN at the slow levels, which need more memory. */
 #define LIMITS_MIN_SLOW ((off_t)128 << 10)
 
 #define MIB ((uint64_t)1 << 20)

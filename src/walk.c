@@ -183,7 +183,7 @@ long walk_enter(struct walk *w, struct directory *d, int fd, bool by_path)
     return -1;
 }
 
-/* --- On the way back ------------------------------------------------------------------------ */
+/* --- Returning to closed levels ------------------------------------------------------------- */
 
 /* Opens `name` in the directory fd; -1, with errno set, if that fails or it is not the level's
  * directory any more. */

@@ -9,9 +9,9 @@
 #include "base/hugepages.h"
 #include "pipeline/compress/ahead.h"
 
-/* A pushed segment begins with memory for 4 KiB.  When that is full, it gets 4 times as much, and
- * its bytes are copied.  With a growth of 4, fewer bytes are copied in all than the segment has;
- * with a growth of 2, more are. */
+/* A pushed segment begins with memory for 4 KiB.  When that is full, the segment gets 4 times as
+ * much, and its bytes are copied.  For a segment of 2 MiB, these copies together move at most two
+ * thirds of its bytes; with a growth of 2, they would move nearly all. */
 #define ROOM_FIRST ((size_t)4 << 10)
 #define ROOM_GROWTH 4
 
@@ -298,7 +298,7 @@ uint8_t *ahead_take_block(struct ahead_list *l)
     return block;
 }
 
-/* --- Both kinds ----------------------------------------------------------------------------- */
+/* --- Both kinds of segments ----------------------------------------------------------------- */
 
 void ahead_leave(struct ahead_list *l, struct ahead *a)
 {

@@ -103,13 +103,13 @@ void ahead_was_read(struct ahead_list *l, struct ahead *a);
 /* If the block holds no segment, takes its memory, for the caller to free.  NULL otherwise. */
 uint8_t *ahead_take_block(struct ahead_list *l);
 
-/* --- Both kinds --- */
+/* --- Both kinds of segments --- */
 
 /* Claims the first segment that is not claimed.  There must be one.  It stays in the list until
  * ahead_leave. */
 struct ahead *ahead_claim(struct ahead_list *l);
 
-/* Takes a segment that was copied off the list, and frees or keeps its memory.  May release the
+/* Takes a segment off the list after it was copied, and frees or keeps its memory.  May release the
  * lock meanwhile. */
 void ahead_leave(struct ahead_list *l, struct ahead *a);
 

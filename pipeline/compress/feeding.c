@@ -16,8 +16,8 @@
  * workers call it every few microseconds; if it is longer, a GPU starts later. */
 #define WEIGHING_PAUSE 0.001
 
-/* While other batches are in use, another batch is worth filling with an eighth of its bytes or
- * chunks. */
+/* While other batches are in use, a feeder fills one more only if it would get at least 1/8 of its
+ * bytes or chunks. */
 #define BATCH_SHARE 8
 
 /* A queue of slots, in order of their arrival. */
@@ -26,7 +26,8 @@ struct queue {
 };
 
 struct feeding {
-    bool is_on;             /* GPUs get part of the work left, if on_since is still jobs_emptied */
+    bool is_on;             /* GPUs get part of the work left; counts only while jobs_emptied is
+                             * on_since */
     uint64_t on_since;      /* jobs_emptied when feeding began */
     uint64_t weighed_left;  /* jobs_left at the last decision about GPUs */
     uint64_t weighed_since; /* jobs_emptied at the last decision about GPUs */

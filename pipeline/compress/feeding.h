@@ -36,7 +36,7 @@ void feeding_free(struct pipeline *p);
 /* Whether GPUs now get part of the work that is left. */
 bool feeding_is_on(const struct pipeline *p);
 
-/* From now on, GPUs get part of the work that is left, until nothing is left. */
+/* Lets GPUs get part of the work that is left, from now on until nothing is left. */
 void feeding_begin(struct pipeline *p);
 
 /* Whether it is time to decide again whether GPUs are worth using: since this last returned true,
@@ -52,8 +52,7 @@ int feeding_next_gpu(struct pipeline *p);
 
 /* --- Feeders --- */
 
-/* Makes the GPU's next feeder, for the caller to start its thread.  NULL if the GPU can have no
- * more. */
+/* Makes the GPU's next feeder; the caller starts its thread.  NULL if the GPU can have no more. */
 struct feeder *feeder_new(struct pipeline *p, int gpu);
 
 /* Counts a feeder whose thread was started. */
@@ -71,7 +70,7 @@ int feeders_at_work(const struct pipeline *p);
 /* Counts a feeder that begins to fill its batch and have it matched. */
 void feeder_is_busy(const struct feeder *f);
 
-/* Counts a feeder whose batch was filled and matched. */
+/* Stops counting a feeder as busy: its batch was filled and matched. */
 void feeder_is_done(const struct feeder *f);
 
 /* Call this when a segment of the feeder's batch was encoded or dropped.  After the last segment,

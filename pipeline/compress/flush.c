@@ -11,8 +11,8 @@
 
 /* The most tools that a pipeline keeps while no thread uses them.  With a larger number, more
  * streams find their tables as they left them; filling tables again takes some 0.1 ms.  But the
- * pipeline then keeps more memory.  With 256, it keeps half as much as zlib if 1000 streams are
- * flushed. */
+ * pipeline then keeps more memory.  With 256 tools and 1000 flushed streams, it takes half as much
+ * memory as zlib. */
 #define TOOLS_MOST 256
 
 /* If memory is limited, tools take at most 1 / MEMORY_SHARE of it. */

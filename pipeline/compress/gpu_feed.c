@@ -30,7 +30,7 @@
 
 /* --- Whether to use GPUs, and how many --- */
 
-/* Whether a job's pipe is worth GPUs, from the number of its bytes that were claimed lately. */
+/* Whether a job's pipe is worth GPUs, judged by how many of its bytes were claimed lately. */
 static bool pipe_wants_gpu(struct job *j, const struct policy_facts *f, uint64_t least)
 {
     const struct pipeline *p = j->pipeline;
@@ -147,8 +147,9 @@ static void add(struct feeder *f, struct slot *s)
     f->pending++;
 }
 
-/* Whether the job's input is in the memory of the feeder's own GPU.  (Do not let a GPU read
- * another's memory: it may not have the right to, and would then look as if it had failed.) */
+/* Whether the job's input is in the memory of the feeder's own GPU.  (A GPU must not read another
+ * GPU's memory.  It may lack the right to do so, and that error would look as if the GPU had
+ * failed.) */
 static bool is_near(const struct feeder *f, const struct job *j)
 {
     return j->request->is_on_gpu && j->request->device == gpus_device(f->pipeline->gpus, f->gpu);
@@ -216,9 +217,9 @@ static void wait_read(struct feeder *f)
         await(p, CAN_FREE);
 }
 
-/* Makes workers read the segments that the GPU should have copied from its own memory, because it
- * has failed.  Do this before any segment of the batch is encoded, as the encoder may look at the
- * bytes after a segment. */
+/* Makes workers read the segments that the GPU should have copied from its own memory.  Call this
+ * after the GPU has failed, and before any segment of the batch is encoded, as the encoder may look
+ * at the bytes after a segment. */
 static void read_away(struct feeder *f)
 {
     for (struct slot *s = f->first; s != NULL; s = s->next_in_batch)

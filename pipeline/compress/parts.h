@@ -25,8 +25,8 @@ struct match_split *parts_to_match(const struct pipeline *p);
 void offer_parts(struct worker *w, const struct slot *s);
 
 /* Takes some of the segment's chunks that no worker has taken (there must be at least one), and
- * matches them.  The owner takes the first ones, and goes on with its matcher's tables; a helper
- * takes the last ones.  Releases the lock meanwhile. */
+ * matches them.  The owner takes the first of these chunks, and continues with its matcher's
+ * tables; a helper takes the last.  Releases the lock meanwhile. */
 void match_some(struct worker *w, struct match_split *p);
 
 /* Matches the chunks of the worker's shared segment that no worker has taken, and waits for

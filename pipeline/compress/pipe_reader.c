@@ -27,8 +27,8 @@
 
 struct pipe_reader {
     int fd;
-    bool is_useless; /* whether it has failed, and read() is used from now on */
-    bool is_open;    /* whether the descriptors below are open */
+    bool is_useless; /* the reader has failed: use read() from now on */
+    bool is_open;    /* the descriptors below are open */
     int pipe[2];
     int null; /* /dev/null, to which bytes are dropped */
 };

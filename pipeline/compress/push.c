@@ -6,9 +6,9 @@
  * last.
  *
  * A flush waits until all segments are written.  Then the caller's thread compresses the bytes in
- * the segment that is being filled, and writes them (flush.h).  But more than FLUSH_PIECE_MAX bytes
- * become a segment first, which the crew compresses.  If flushes came before it, the input's end is
- * like a flush.
+ * the segment that is being filled, and writes them (flush.h).  If these are more than
+ * FLUSH_PIECE_MAX bytes, they become a segment instead, which the crew compresses.  Once a stream
+ * was flushed, the end of its input is handled like a flush.
  */
 #include "config.h"
 
@@ -168,7 +168,7 @@ static void push_empty(struct job *j, bool is_last)
     static const uint8_t stored[] = {DEFLATE_STORED << 1, 0, 0, 0xff, 0xff};
     static const uint8_t final[] = {1 | DEFLATE_FIXED << 1, 0};
     const enum container container = j->pipeline->config.container;
-    /* `out` is only read. */
+    /* The cast drops `const`, but `out` is only read. */
     struct slot s = {.job = j,
                      .index = j->any_order,
                      .out = (uint8_t *)(is_last ? final : stored),
@@ -182,9 +182,9 @@ static void push_empty(struct job *j, bool is_last)
     write_piece(j, &s);
 }
 
-/* Ends the input of a job whose last bytes are in the segment that is being filled.  If a flush
- * came right before these bytes, all bytes before them are written, and they may be the last
- * piece. */
+/* Ends the input of a job, whose last bytes are in the segment that is being filled.  If a flush
+ * came right before these bytes, and they fit into a piece, this thread compresses them as the last
+ * piece.  Otherwise they become the last segment. */
 static void end_input(struct job *j)
 {
     struct compression *c = j->compression;
@@ -335,8 +335,8 @@ size_t job_push(struct job *j, const uint8_t *bytes, size_t len, enum pipeline_p
     if (j->state != JOB_OPEN)
         return 0;
     j->pushing = true;
-    /* push_flush sets this again.  If the caller does not go on with its last flush, that flush
-     * ends here. */
+    /* push_flush sets `waits` again if the caller continues its last flush.  If the caller does
+     * not, that flush ends here. */
     j->compression->flush.waits = false;
     if (!j->failed && p->config.rsyncable)
         taken = push_pieces(j, bytes, len, ends);

@@ -203,7 +203,7 @@ void do_small(struct worker *w, struct job *j)
         error = errno;
         read += clock_seconds();
     }
-    /* It may also have grown while it was read.  Then this segment is not the last one. */
+    /* The file may also have grown while it was read.  Then this segment is not its last one. */
     if (was_read && s->last) {
         encode(w, s, &r);
         if (r.ok)

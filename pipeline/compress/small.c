@@ -51,7 +51,7 @@ static struct object_cache *cache_of(struct small *s, const struct lz_level *lev
     if (made == NULL)
         return NULL;
     object_cache_init(made);
-    /* Another thread may have made it meanwhile. */
+    /* Another thread may have made the cache meanwhile. */
     if (atomic_compare_exchange_strong(&s->caches[number], &cache, made))
         return made;
     object_cache_free(made, NULL);

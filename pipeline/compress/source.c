@@ -208,7 +208,7 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
 #define HASH_BYTES 64
 
 /* Bytes held at a time: the window, and many pieces.  If input is pushed, there is room for
- * HELD_FIRST bytes at first; when it is full, it is doubled. */
+ * HELD_FIRST bytes at first; when the room is full, it is doubled. */
 #define HELD_SIZE ((size_t)1 << 20)
 #define HELD_FIRST ((size_t)4 << 10)
 

@@ -62,8 +62,8 @@ struct source {
 };
 
 /* Prepares the source for the file or pipe fd, from its position on.  `fast`: if fd is a pipe, a
- * pipe_reader reads it (pipe_reader.h).  After this function and the next three, call source_finish
- * at the end. */
+ * pipe_reader reads it (pipe_reader.h).  After this or another source_init function, call
+ * source_finish at the end. */
 void source_init(struct source *s, int fd, size_t segment_size, bool fast);
 
 /* Prepares the source for the input in[0..len), which must not change until source_finish. */
@@ -102,8 +102,8 @@ void source_cancel(const struct source *s);
 
 /*
  * Switches the source to pieces, which are read by source_next_piece instead of source_read_next.
- * Call it after one of the functions above was called with segments of LZ_SEGMENT_MAX bytes.  False
- * if memory is short.
+ * Call it after a source_init function with a segment_size of LZ_SEGMENT_MAX.  False if memory is
+ * short.
  */
 bool source_begin_pieces(struct source *s);
 

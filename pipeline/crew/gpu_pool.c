@@ -146,8 +146,8 @@ static bool count_visible(struct gpu_pool *g)
 
 static void *open_next(void *argument);
 
-/* Makes device `number` the next to bring up.  False if it may not be used, or a thread has it
- * already. */
+/* Makes device `number` the next to bring up.  False if it may not be used, or if a thread brings
+ * it up already. */
 static bool put_next(struct gpu_pool *g, int number)
 {
     for (int i = g->taken; i < g->config.count; i++)

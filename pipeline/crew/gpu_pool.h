@@ -88,10 +88,12 @@ struct gpu_batch *gpus_batch(struct gpu_pool *g, int i, int b, char error[GPU_ER
 /* Marks GPU i as failed, for the reason `why`.  Only the first call for a GPU counts. */
 void gpus_fail(struct gpu_pool *g, int i, const char *why);
 
-/* Gives the latest reason why a GPU failed or could not be brought up; empty if there was none. */
+/* Gives the latest reason why a GPU failed or could not be brought up; an empty string if there was
+ * none. */
 void gpus_trouble(struct gpu_pool *g, char why[GPU_ERROR_SIZE]);
 
-/* The name of the first GPU that came up, and how many more did; empty if none did. */
+/* Gives the name of the first GPU that came up, and the number of others that came up; an empty
+ * string if none did. */
 void gpus_names(struct gpu_pool *g, char names[GPU_ERROR_SIZE]);
 
 #endif

@@ -80,7 +80,7 @@ const struct lz_level *job_level(const struct job *j)
     return j->request->level != NULL ? j->request->level : j->pipeline->level;
 }
 
-/* jobs_to_claim (for_gpu = false) and jobs_to_claim_for_gpu (for_gpu = true). */
+/* Does what jobs_to_claim does; if for_gpu is set, what jobs_to_claim_for_gpu does. */
 static struct job *to_claim(struct pipeline *p, bool for_gpu)
 {
     /* If no job is open, do not search the list with the lock held.  It may have many jobs that
@@ -222,7 +222,7 @@ struct job *job_submit(struct pipeline *p, struct pipeline_job *request)
     return j;
 }
 
-/* --- The end -------------------------------------------------------------------------------- */
+/* --- The end of a job ------------------------------------------------------------------------ */
 
 /* Removes a job from the list.  No thread may be working on it.  *j is gone afterwards. */
 static void job_remove(struct job *j)
@@ -281,7 +281,7 @@ bool job_settle(struct job *j)
     return true;
 }
 
-/* --- The beginning -------------------------------------------------------------------------- */
+/* --- The beginning of a job ------------------------------------------------------------------ */
 
 /* Counts a waiting job as begun, in state JOB_BEGINNING. */
 static void stop_waiting(struct job *j)

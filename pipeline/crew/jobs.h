@@ -37,7 +37,7 @@ void job_begin(struct job *j);
 
 /* The first step of job_begin, for a thread that does all of a small job itself.  Calls `begin` and
  * makes the state for compression.  Releases the lock, and returns without it.  Returns false if
- * either fails; the job has ended then. */
+ * `begin` returns false or memory is short; job_begin_prepared then removes the job. */
 bool job_prepare(struct job *j);
 
 /* The second step of job_begin, with the lock held again.  is_prepared is the result of

@@ -6,7 +6,7 @@
 
 #include "pipeline/crew/state.h"
 
-/* Counts a job: its input was opened. */
+/* Counts a job whose input was opened. */
 void measure_job(struct pipeline *p);
 
 /* Notes that GPUs are wanted for `bytes` bytes.  Only the first call counts. */

@@ -28,8 +28,8 @@
 #define SPLIT_SECONDS 0.005
 
 /* The most chunks that a worker takes at a time.  A helper first has to index the chunk before its
- * own.  That costs a tenth of matching a chunk at level 6, and half at level 1, so fewer chunks
- * waste more; more chunks make workers end less evenly. */
+ * own.  That costs a tenth of matching a chunk at level 6, and half at level 1, so a lower number
+ * wastes more.  With a higher number, workers finish at less equal times. */
 #define PART_MAX 8
 
 /* Rates are trusted once each worker, on average, has matched for 30 ms. */
@@ -157,7 +157,7 @@ bool policy_cpu_may_match(const struct policy_facts *f)
     if (f->feeding == 0)
         return !segments_take_long(f) &&
                f->matching + f->reads_ahead < f->threads - f->threads / OPENING_SHARE;
-    /* The rate is not known yet.  It will be soon, and is likely to be high. */
+    /* The GPUs' rate is not known yet.  It will be soon, and is likely to be high. */
     if (f->gpu_rate == 0)
         return false;
     if (policy_match_seconds(f, f->gpu_rate) > GPU_IS_FASTER * f->threads)

@@ -11,8 +11,8 @@
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
 
-/* In the library, the pipeline tries again to start a thread after this many seconds.  (The command
- * does not try again: it ends soon.) */
+/* Seconds that the library waits after a failed start of a thread before it tries again.  (The
+ * command does not try again: it ends soon.) */
 #define START_AGAIN 1.0
 
 /* --- The crew ------------------------------------------------------------------------------- */
@@ -181,7 +181,7 @@ void crew_tell(const struct pipeline *p, struct policy_facts *f)
     f->matching = p->crew.matching;
 }
 
-/* --- Their memory --------------------------------------------------------------------------- */
+/* --- The workers' memory -------------------------------------------------------------------- */
 
 void tools_free(struct worker_tools *t)
 {
@@ -267,8 +267,8 @@ enum equipped crew_equip(struct worker *w, const struct lz_level *level)
     struct crew *c = &p->crew;
 
     get_memory(w, level);
-    /* No other worker has memory now, so try once more: the memory that they have freed may be
-     * enough for the first worker. */
+    /* If no other worker has memory now, the first worker tries once more: the memory that the
+     * others have freed may be enough. */
     if (!crew_is_equipped(w, level) && w == c->workers && !others_have_memory(w))
         get_memory(w, level);
     w->lacks_memory = !crew_is_equipped(w, level);

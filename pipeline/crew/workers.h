@@ -55,12 +55,12 @@ bool crew_is_alone(const struct pipeline *p);
 /* Whether a worker was woken and does not run yet. */
 bool crew_is_called(const struct pipeline *p);
 
-/* Call this when there is something to do for one more worker.  Wakes one that waits, or starts
- * another if there may be one. */
+/* Wakes a waiting worker; if none waits, starts another, unless there are as many as allowed.  Call
+ * this when there is something to do for one more worker. */
 void crew_call(struct pipeline *p);
 
-/* Call this when there may be segments that only some of the workers may claim.  Wakes all waiting
- * workers if there are workers that may not claim. */
+/* Wakes all waiting workers if some workers may not claim segments: waking a single one might wake
+ * one of these.  Call this when there may be segments to claim. */
 void crew_call_claimers(struct pipeline *p);
 
 /* Waits until this worker may find something to do.  Releases the lock meanwhile. */
@@ -72,7 +72,7 @@ bool crew_is_claimer(const struct worker *w);
 /* Counts a worker that begins to match a segment of its own. */
 void crew_begin_matching(struct pipeline *p);
 
-/* Counts a worker that has finished matching its own segment. */
+/* Stops counting a worker that has finished matching its own segment. */
 void crew_end_matching(struct pipeline *p);
 
 /* Sets the policy's facts about the crew: threads and matching. */

@@ -121,7 +121,7 @@ struct gz_ahead consumer_ahead(struct expansion *e)
     return (struct gz_ahead){has_ahead, run_ahead, seek_ahead, e};
 }
 
-/* --- Help ----------------------------------------------------------------------------------- */
+/* --- Whether workers help ------------------------------------------------------------------- */
 
 /* Whether the input is large.  While its size is unknown, the bytes read so far decide. */
 static bool is_large(const struct expansion *e)

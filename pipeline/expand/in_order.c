@@ -259,7 +259,7 @@ const struct decoded_run *in_order_written(const struct expansion *e)
     return e->in_order.written;
 }
 
-/* --- A shorter line ------------------------------------------------------------------------- */
+/* --- Shortening the line -------------------------------------------------------------------- */
 
 /* Returns the last run that must stay in the line.  The runs up to it make up a window.  Returns
  * NULL if such a run is not all bytes yet, or a thread is resolving any run. */

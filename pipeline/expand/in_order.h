@@ -19,11 +19,11 @@
 #include "pipeline/expand/expansion.h"
 
 /* Starts at the consumer's place: until in_order_end, in_order_step accepts runs from there on.
- * The window is before place->end. */
+ * The bytes before place->end are the window. */
 void in_order_begin(struct expansion *e, struct gz_place *place);
 
 /* Ends what in_order_begin has started: from now on, the consumer decodes by itself.  Copies the
- * window at the place to before place->end. */
+ * window at the place to the bytes before place->end. */
 void in_order_end(struct expansion *e, struct gz_place *place);
 
 /* Does one of these: accepts all runs that can be accepted now, writes one run, or resolves one.
