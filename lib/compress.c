@@ -211,7 +211,7 @@ void compress_call_to(struct compress_call *c, void *out, size_t room)
     c->job.put = put_parts;
 }
 
-/* Does the job.  This thread does it alone if that is faster. */
+/* Does the job: this thread alone, if that is faster, or the object's threads. */
 static void do_job(struct compress_call *c)
 {
     struct pipeline *p = c->operation.z->pipeline;

@@ -21,7 +21,8 @@ gzlzss_status cuda_wait(struct operation *o, struct CUstream_st *stream,
 
 /* --- Calls ------------------------------------------------------------------------------------ */
 
-/* operation_goes_on, for functions that take a goes_on(ctx); ctx is the struct operation. */
+/* Does what operation_goes_on does, for functions that take a goes_on(ctx).  ctx is the struct
+ * operation. */
 bool cuda_goes_on(void *ctx);
 
 /* --- Decompression ---------------------------------------------------------------------------- */

@@ -39,8 +39,7 @@ struct batch {
 /* Memory is in pages of this many bytes, or of a multiple. */
 #define PAGE ((uintptr_t)4096)
 
-/* The answer about the memory that was located last.  It is true for all addresses from `start` up
- * to `end`. */
+/* Where the memory is that was located last.  Valid for all addresses from `start` up to `end`. */
 struct located {
     bool is_on_gpu;
     int device;

@@ -72,7 +72,7 @@ static gzlzss_status wait_for(const struct ends *e, int fd, short events, int ms
 }
 
 /* Writes some of the bytes, like write(2), to a descriptor that is ready.  A pipe that is ready
- * takes PIPE_BUF bytes without a wait, so this writes no more than that to a pipe. */
+ * takes PIPE_BUF bytes without a wait, so this function writes no more than that to a pipe. */
 static ssize_t write_some(const struct ends *e, const uint8_t *bytes, size_t len)
 {
     if (S_ISSOCK(e->out_mode))

@@ -37,7 +37,7 @@ struct gzlzss_file {
     /* Reading: bytes[begin..end) comes next.  Writing: bytes[0..end) is not in the stream yet. */
     size_t begin, end;
     gzlzss_in in; /* reading: compressed bytes, in `packed` */
-    bool in_ends; /* reading: no bytes come after these */
+    bool in_ends; /* reading: no bytes come after those in `in` */
     uint8_t *bytes, *packed;
 };
 

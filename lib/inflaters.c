@@ -28,7 +28,7 @@ struct inflater {
     /* NULL: not open.  Only the call that has the inflater uses this field. */
     struct gpu_inflate *engine;
 
-    /* Under the lock: */
+    /* Protected by the lock: */
 
     /* A call has the inflater. */
     bool is_taken;

@@ -8,14 +8,14 @@
  *     the main thread  waits for the run, meets the other ranks, adds up where the runs go in the
  *                      output (ranks_add_up), and writes this rank's run.
  *
- * Each rank has some buffers for output.  It may be ahead of the others by as many waves, so no
- * thread waits for the slowest rank of each wave.  If a rank fails, it tells the others when the
- * ranks meet next, and all give up.
+ * Each rank has some buffers for output.  A rank may be ahead of the others by as many waves as it
+ * has buffers, so no thread waits for the slowest rank of each wave.  If a rank fails, it tells the
+ * others when the ranks meet next, and all give up.
  *
  * The ranks can compute the CRC-32 of the input in any order.  A rank takes a run's CRC and appends
  * zeros for all the bytes that follow the run (by combining it with a CRC of 0).  The whole input's
- * CRC is the exclusive or of these.  So each rank combines the CRCs of its own runs, and MPI_Reduce
- * combines the results of all ranks.
+ * CRC is the exclusive or of these CRCs.  So each rank combines the CRCs of its own runs, and
+ * MPI_Reduce combines the results of all ranks.
  */
 #include "config.h"
 

@@ -205,8 +205,7 @@ static void wait_for(struct wave_expansion *x, struct lane *lanes)
     }
 }
 
-/* Returns the result for the file that an interval's result leads to.  Prints a message about an
- * error. */
+/* Returns what an interval's result means for the whole file.  Prints a message about an error. */
 static enum expand_result judge(struct wave_expansion *x, enum interval_result result, int error)
 {
     struct file *f = x->e->f;
@@ -406,8 +405,8 @@ static enum expand_result run(struct wave_expansion *x, struct interval_tools *t
     return all;
 }
 
-/* Numbers the lanes of all ranks, and chooses how much output each keeps.  On a rank with more
- * threads, each lane could keep less; all ranks use the least number of all. */
+/* Numbers the lanes of all ranks, and chooses how much output each keeps.  The more threads a rank
+ * has, the less each of its lanes can keep; all ranks use the least of these numbers. */
 static void number_lanes(struct wave_expansion *x)
 {
     const struct ranks *r = x->e->r;

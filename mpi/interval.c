@@ -100,8 +100,8 @@ static bool read_around(struct interval_tools *t, struct interval *p)
     const size_t back = at < BACK ? (size_t)at : BACK;
     const uint64_t left = p->size > at ? p->size - at : 0;
     const size_t expected = back + (left < IN_SIZE ? (size_t)left : IN_SIZE);
-    /* Near the start of the file, there are fewer bytes before the position.  Decoders load the
-     * missing ones all the same, so they are set to 0. */
+    /* Near the start of the file, there are fewer than BACK bytes before the position.  Decoders
+     * load the missing bytes, too, so they are set to 0. */
     const size_t missing = BACK - back;
     ssize_t n;
 

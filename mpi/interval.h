@@ -68,7 +68,7 @@ struct interval_tools;
 struct interval_tools *interval_tools_new(void);
 void interval_tools_free(struct interval_tools *t);
 
-/* Decodes the interval, and sets the fields above. */
+/* Decodes the interval, and sets the fields of *p for the results. */
 enum interval_result interval_decode(struct interval_tools *t, struct interval *p);
 
 /* Whether there is a mark in bytes [from, to) of the file. */

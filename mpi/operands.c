@@ -43,7 +43,8 @@
 #define WAVE_MIN ((size_t)12 << 20)
 #define WAVE_MAX ((size_t)48 << 20)
 
-/* As WAVE_MAX, if a GPU may be used: it is fast only with much input at a time. */
+/* Takes the place of WAVE_MAX if a GPU may be used: a GPU is fast only with much input at a
+ * time. */
 #define WAVE_GPU ((size_t)192 << 20)
 
 /* With fewer bytes of input for each rank, --backend=auto looks for no GPU. */
@@ -247,8 +248,8 @@ static void compress(struct mpi_run *w, const struct ranks *r, const char *opera
 
 /* --- Decompression -------------------------------------------------------------------------- */
 
-/* Makes the pipeline for decompression by one rank's threads.  If that fails, or the rank has one
- * thread, decompression works without. */
+/* Makes the pipeline for decompression by the threads of one rank.  If that fails, or the rank has
+ * one thread, decompression does without a pipeline. */
 static void need_pipeline(struct mpi_run *w)
 {
     struct pipeline_config config = w->o->pipeline;

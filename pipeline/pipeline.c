@@ -120,8 +120,8 @@ static bool do_without_gpus(struct pipeline *p)
     return true;
 }
 
-/* The encoder's blocks take at most 5 bytes more than their data, and each has HUFF_SPLIT_MIN bytes
- * of data unless it is its chunk's last one (huff_bound). */
+/* A block of the encoder takes at most 5 bytes more than its data.  Each block but a chunk's last
+ * has at least HUFF_SPLIT_MIN bytes of data (huff_bound). */
 _Static_assert(BGZF_DATA_MAX +
                        5 * (BGZF_DATA_MAX / HUFF_SPLIT_MIN + BGZF_DATA_MAX / LZ_CHUNK_SIZE + 1) +
                        BGZF_AROUND <=
@@ -172,7 +172,8 @@ uint64_t pipeline_least_memory(const struct pipeline_config *config)
     return 2 * size + (pipeline_level(config)->finder->is_slow ? slow : WORKER_SIZE);
 }
 
-/* The most bytes that a matcher usually allocates while it works. */
+/* The bytes that a matcher may allocate while it works, but at most WORKER_SIZE_SLOW: it seldom
+ * takes more. */
 static uint64_t usual_more(const struct lz_level *level, size_t size)
 {
     const uint64_t more = lz_matcher_more(level, size);

@@ -31,8 +31,8 @@ void pipeline_limit(struct pipeline_config *config);
  * memory or address space is limited. */
 int pipeline_threads(const struct pipeline_config *config);
 
-/* The bytes of memory that compression with this configuration needs at least, with one thread.  If
- * less is available, do not start: under a control group's memory limit, the system would kill the
+/* The fewest bytes of memory with which one thread can compress in this configuration.  If less is
+ * available, do not start: under a control group's memory limit, the system would kill the
  * process. */
 uint64_t pipeline_least_memory(const struct pipeline_config *config);
 

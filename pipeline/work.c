@@ -2,8 +2,8 @@
  * work.c - decides what a worker does next (work.h)
  *
  * work_once tries the kinds of work in order of urgency; the opening comment of
- * pipeline/crew/state.h gives the reasons.  To give workers a new kind of work, add it there, at
- * its place, and wake workers (crew_call) where it becomes possible.
+ * pipeline/crew/state.h gives the reasons.  To give workers a new kind of work, add it to
+ * work_once, at its place, and wake workers (crew_call) where the work becomes possible.
  */
 #include "config.h"
 

@@ -36,8 +36,8 @@ void cleanup_init(void);
 bool cleanup_is_foreground(void);
 
 /* Keeps signals from removing outputs until cleanup_release.  *before becomes the signals that were
- * blocked before the call.  Do not nest.  If a signal is about to end the program, this does not
- * return. */
+ * blocked before the call.  Do not nest.  If a signal is about to end the program, this function
+ * does not return. */
 void cleanup_hold(sigset_t *before);
 
 /* Ends what cleanup_hold began; `before` is what cleanup_hold set. */

@@ -101,7 +101,7 @@ static void note_result(struct file *f, const struct pipeline_job *job)
     const enum container container = f->o->pipeline.container;
     const struct pipeline_stats *stats = &job->stats;
     const bool is_bgzf = container == CONTAINER_BGZF;
-    /* In BGZF, each segment is a member, if it has data, and a member without data follows. */
+    /* In BGZF, each segment with data is a member, and a member without data follows the last. */
     const uint64_t members =
         is_bgzf && stats->in_bytes > 0 ? stats->cpu_segments + stats->gpu_segments + 1 : 1;
 
@@ -152,7 +152,7 @@ static bool write_index(struct file *f, const struct pipeline_stats *stats)
 {
     const struct access_source output = {.fd = f->out_fd, .size = stats->out_bytes};
 
-    /* The index of BGZF lists all members. */
+    /* An index of BGZF lists all members, so the builder reads the output. */
     if (f->o->pipeline.container == CONTAINER_BGZF)
         f->builder = access_builder_new(&output);
     if (f->builder == NULL) {

@@ -31,7 +31,7 @@ struct file_reader {
     bool has_jumped;
     struct gz_ahead ahead;        /* the functions of the index's builder, or of the jump */
     const struct gz_ahead *inner; /* the expansion's, or NULL */
-    /* If not NULL, takes the output in place of the file's. */
+    /* If not NULL, takes the output in place of the output file. */
     int (*take)(void *ctx, const void *buf, size_t len);
     void *take_ctx;
     struct expansion *expansion; /* NULL if one thread does all the work */
@@ -312,7 +312,7 @@ static void jump_seek(void *ctx, uint64_t byte)
     if (r->inner != NULL)
         r->inner->seek(r->inner->ctx, byte);
     else
-        lseek(r->f->in_fd, (off_t)byte, SEEK_SET); /* a regular file: this cannot fail */
+        lseek(r->f->in_fd, (off_t)byte, SEEK_SET); /* a regular file, so lseek cannot fail */
 }
 
 /* Returns the functions for gz_io.ahead: those of the expansion, which may be NULL.  If there is a

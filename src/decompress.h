@@ -13,15 +13,15 @@
 void decompress_file(struct file *f, struct pipeline *p);
 
 /* A place at which decompression goes on after the first member's header: bit `bit` of the input,
- * where a block starts, and byte `out` of the output.  The INF_WINDOW bytes before it are in
- * `window`. */
+ * where a block starts, and byte `out` of the output.  The INF_WINDOW bytes of output before that
+ * byte are in `window`. */
 struct decompress_jump {
     uint64_t bit, out;
     uint8_t window[INF_WINDOW];
 };
 
 /* Decompresses the input from its current position on, and gives the output to `take`.  Any thread
- * may call `take`, one at a time.  It returns 0, or -1 to end the decompression with the status
+ * may call `take`, one at a time.  `take` returns 0, or -1 to end the decompression with the status
  * GZ_WRITE_ERROR.  jump: where decompression goes on after the header; NULL: at the first block.
  * Prints nothing.  Sets *info. */
 enum gz_status decompress_through(struct file *f, struct pipeline *p,

@@ -416,8 +416,9 @@ static bool may_be_removed(struct file *f)
  * output_commit replace it.  False, with a message, if the file must stay. */
 static bool replace_old_output(struct file *f)
 {
-    /* gzip asks the user before it looks at the old file.  If the user has named the output, look
-     * first: if it is the input, no answer could allow to overwrite it. */
+    /* As in gzip, ask the user before looking at the old file.  But if the user has named the
+     * output, look at the old file first: if it is the input, no answer could allow to overwrite
+     * it. */
     if (is_redirected(f) ? !may_be_removed(f) || !may_overwrite(f)
                          : !may_overwrite(f) || !may_be_removed(f))
         return false;

@@ -117,8 +117,8 @@ struct file {
 };
 
 /* Opens the input.  False if there is nothing to do: a message says why, or f->is_directory is
- * true, and the caller may go through the directory.  Like all functions below, this leaves
- * messages and status in f->m. */
+ * true, and the caller may go through the directory.  Like all functions below, leaves messages and
+ * status in f->m. */
 bool file_open(struct file *f);
 
 /* Makes the output final and removes the input; if that fails, a message says so.  Frees everything
@@ -129,9 +129,9 @@ void file_commit(struct file *f);
 /* Removes the output, keeps the input, and frees what file_commit frees, and f->report. */
 void file_discard(struct file *f);
 
-/* Like file_commit; but if the input has changed since it was read, does nothing and returns false.
- * Then errno is 0, or says why the input could not be examined.  The caller may call file_discard
- * and work on the file again. */
+/* Does what file_commit does, unless the input has changed since it was read.  In that case, does
+ * nothing and returns false, with errno 0, or the reason why the input could not be examined.  The
+ * caller may call file_discard and work on the file again. */
 bool file_try_commit(struct file *f);
 
 /* The input's size in bytes, as file_open saw it; 0 if it is not a regular file. */
@@ -154,18 +154,19 @@ void file_announce(struct file *f);
  * as it is. */
 void file_announce_again(struct file *f);
 
-/* Call this when the whole input was read.  False, with a message, if the input changed meanwhile:
- * the output may then be a mixture of old and new data.  If the file waits for others, returns
- * true; file_try_commit checks the input when the file's turn comes. */
+/* Whether the input is still what was read; call this when the whole input was read.  False, with a
+ * message, if the input changed meanwhile: the output may then be a mixture of old and new data.
+ * If the file waits for others, returns true; file_try_commit checks the input when the file's turn
+ * comes. */
 bool file_is_unchanged(struct file *f);
 
 /* Prints the rest of the -v line about the file.  `deflated`: bytes of DEFLATE data; `original`:
  * bytes of the data itself. */
 void file_report(struct file *f, uint64_t deflated, uint64_t original);
 
-/* Ends the work.  If ok (the work succeeded), sets the output's attributes and closes it; if not
- * ok, or if that fails, removes the output.  Until file_commit, the input may stay open; with
- * --atomic, the output may, too. */
+/* Ends the work.  If ok (the work succeeded), sets the output's attributes and closes the output.
+ * If not ok, or if closing fails, removes the output.  Until file_commit, the input may stay open;
+ * with --atomic, the output may, too. */
 void file_finish(struct file *f, bool ok);
 
 /* The output's name in messages. */

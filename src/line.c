@@ -161,8 +161,9 @@ static void do_again(struct line *l, const struct entry *e)
 }
 
 /* Works again on the files in l->again, one after the other; no file may be under way.  The first
- * of them is the one that failed.  Its `retry` says how many later files may be under way: with
- * RETRY_ROOM, one; with RETRY_MEMORY, half as many as before; with RETRY_CHANGED, as many. */
+ * file in the list is the one that failed.  Its `retry` says how many later files may be under way:
+ * with RETRY_ROOM, one; with RETRY_MEMORY, half as many as before; with RETRY_CHANGED, as many as
+ * before. */
 static void again(struct line *l)
 {
     struct entry *e = l->again;

@@ -26,8 +26,8 @@
 #include "src/version.h"
 
 /* Makes sure that descriptors 0 to 2 are open.  If one were closed, the next file that is opened
- * would get its number, and messages could be written into that file.  So this opens a closed one
- * on the root directory, which always exists; reading or writing it fails, as with a closed
+ * would get its number, and messages could be written into that file.  So a closed one is opened on
+ * the root directory, which always exists; reading or writing it fails, as with a closed
  * descriptor.  False if that fails. */
 static bool take_standard_descriptors(bool *stdin_is_closed)
 {

@@ -22,7 +22,7 @@ enum status { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_WARNING = 2 };
  * first. */
 struct messages {
     const char *program; /* the name by which the command was called, without directories */
-    /* The environment variable whose options are being read, printed before the message; NULL:
+    /* The environment variable whose options are being read, printed before each message; NULL:
      * none. */
     const char *source;
     bool quiet;         /* print no warnings; they still change the status */

@@ -79,7 +79,7 @@ static bool has_output(struct operands *w, const char *name, struct directory *d
 
     if (o->action == ACTION_TEST)
         return false;
-    /* The output's name is too long.  It will be shortened, and may then be equal to another
+    /* If the output's name is too long, it will be shortened, and may then be equal to another
      * output's. */
     if (strlen(base) + strlen(o->suffix) > NAME_MAX)
         return true;
@@ -114,7 +114,8 @@ static bool is_by_path(const char *operand, const struct directory *directory)
            (fstatat(directory->fd, base, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode));
 }
 
-/* Enters the directory whose path is w->walk.path.  fd is a descriptor of it, which this closes. */
+/* Enters the directory whose path is w->walk.path.  fd is a descriptor of the directory; this
+ * function closes it. */
 static void enter(struct operands *w, int fd, bool by_path)
 {
     int copy = by_path ? -1 : dup(fd), error = 0;
@@ -128,7 +129,7 @@ static void enter(struct operands *w, int fd, bool by_path)
     }
     d = directory_new(copy);
     /* The user may name a directory twice.  If files in it are still under way, the walk would take
-     * their partial outputs for inputs. */
+     * their partial outputs for inputs, so finish these files first. */
     if (d != NULL && line_is_busy(&w->line, d))
         line_drain(&w->line);
     if (d == NULL || error != 0) {
@@ -161,8 +162,8 @@ static void do_file(struct operands *w, const char *name, struct directory *dire
     if (w->run.m->stop)
         return;
     if (is_known && fstatat(directory->fd, names_base(name), &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        /* Each entry of the line has a copy of the name.  The limit keeps them from taking too much
-         * memory. */
+        /* Each entry of the line has a copy of the name.  The limit on the name's length keeps the
+         * entries from taking too much memory. */
         if (is_plain(w, &st) && strlen(name) < PATH_MAX && !has_output(w, name, directory) &&
             line_submit(&w->line, name, directory, (uint64_t)st.st_size, w->to_come))
             return;
@@ -281,7 +282,8 @@ static void do_list(struct operands *w)
     int error = errno;
 
     if (o->name_count == 0)
-        progress_found(&w->run.progress, -1); /* standard input, which is no input here */
+        progress_found(&w->run.progress, -1); /* standard input was counted as a file, but is
+                                               * none here */
     while (step == FILELIST_NAME && !m->stop) {
         /* The program that writes the names may wait until the files named so far are done. */
         if (filelist_waits(&list))

@@ -126,7 +126,7 @@ static bool parse_limit(const char *text, uint64_t *bytes, unsigned *percent)
     return *end == '\0';
 }
 
-/* Checks the argument of gzip's own -b; false, with gzip's message, if gzip would refuse it. */
+/* Checks the argument of -b as gzip does; false, with gzip's message, if gzip would refuse it. */
 static bool want_digits(const char *argument, struct messages *m)
 {
     if (argument[strspn(argument, "0123456789")] == '\0')
@@ -317,8 +317,8 @@ static int argument_of(const struct option_row *row)
 #define LONG_OPTIONS (OPTION_ROWS_MAX + PEER_OPTIONS_MAX)
 #define LETTERS (3 * OPTION_ROWS_MAX + 2 * PEER_OPTIONS_MAX + 32)
 
-/* Whether getopt_long should demand the option's argument.  It should not for an option that is
- * refused anyway. */
+/* Whether getopt_long should demand the option's argument.  An option that is refused needs
+ * none. */
 static bool needs_argument(const struct peer_option *p)
 {
     return p->argument != NULL && p->kind != PEER_REFUSED;

@@ -90,9 +90,9 @@ struct effect {
     const char *const *words; /* WORD: the words, ended by NULL */
 };
 
-/* Whether the environment variable GZIP may hold the option.  As in gzip, it may hold only options
- * that do not change what happens to files.  IN_GZIP_BY_NAME: only by the long name; gzip has no
- * option with this letter. */
+/* Whether the environment variable GZIP may hold the option.  As in gzip, the variable may hold
+ * only options that do not change what happens to files.  IN_GZIP_BY_NAME: only by the long name;
+ * gzip has no option with this letter. */
 enum in_gzip { NOT_IN_GZIP, IN_GZIP, IN_GZIP_BY_NAME };
 
 struct option_row {

@@ -94,9 +94,9 @@ struct options {
  * program was called (m->program) counts, too: if it is another program's, options mean what they
  * mean to that program, and that program's variable is read (peers.h).
  *
- * -q and -v set m->quiet.  False, with a message printed, if an option is wrong or memory is short.
- * This may reorder argv; argv must stay valid as long as *o.  Call options_free afterwards,
- * whatever this returns.
+ * -q and -v set m->quiet.  False, with a message printed, if an option is wrong or memory is
+ * short.  The order of argv may change; argv must stay valid as long as *o.  Call options_free
+ * afterwards, also after a failure.
  */
 bool options_parse(struct options *o, int argc, char **argv, struct messages *m);
 

@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "src/progress.h"
 
-/* Times in seconds.  INTERVAL: between two drawings of the line.  INTERVAL_AFTER_MESSAGE: the same,
- * if a message has replaced the line.  PATIENCE: before the first drawing with -v; with --progress,
- * it comes after INTERVAL. */
+/* Times in seconds.  INTERVAL: between two drawings of the line.  INTERVAL_AFTER_MESSAGE: between
+ * two drawings if a message has replaced the line.  PATIENCE: before the first drawing with -v;
+ * with --progress, the first drawing comes after INTERVAL. */
 #define INTERVAL 0.2
 #define INTERVAL_AFTER_MESSAGE 0.05
 #define PATIENCE 2.0

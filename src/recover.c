@@ -51,8 +51,8 @@ static void tell_verified(struct recovering *r)
     r->verified = r->verified_end;
 }
 
-/* Notes a member's verified output.  If it does not directly follow the output noted before, first
- * prints that. */
+/* Notes a member's verified output.  If it does not directly follow the output noted before, prints
+ * that earlier output first. */
 static void add_verified(struct recovering *r, const struct gz_finding *found)
 {
     if (found->out != r->verified_end) {

@@ -58,9 +58,9 @@ static void save_addresses(void)
 #endif
 }
 
-/* Decompressing a file takes 0.7 MB of memory.  By default, malloc returns it to the system after
- * each file, and gets it again, page by page, for the next.  For a small file, that takes a quarter
- * of the time. */
+/* Decompressing a file takes 0.7 MB of memory.  By default, malloc returns this memory to the
+ * system after each file, and gets it again, page by page, for the next.  For a small file, that
+ * takes a quarter of the time. */
 void run_keep_memory(void)
 {
 #ifdef __GLIBC__

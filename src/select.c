@@ -3,8 +3,8 @@
  *
  * An access reader (access/reader.h) decodes only what holds the range, if it finds an index,
  * BGZF's members or marks.  The reader itself decodes a short range.  For a long range, it only
- * checks the point before the range; all threads then decompress from that point.  Without hints,
- * and if they are wrong, all threads decompress from the start, and what comes before the range is
+ * checks the point before the range; all threads then decompress from that point.  If there are no
+ * hints, or wrong ones, all threads decompress from the start, and what comes before the range is
  * thrown away.
  */
 #include "config.h"
@@ -299,8 +299,8 @@ static const char *const hints_names[] = {
     [ACCESS_MARKS] = "read by the marks between its segments",
 };
 
-/* One thread reads a range of at most this many bytes; without hints, only if the range also starts
- * at most this many bytes after the start.  Starting other threads takes longer. */
+/* One thread reads a range of at most this many bytes; without hints, only if the range also begins
+ * within this distance from the start of the data.  Starting other threads would take longer. */
 #define NEAR ((uint64_t)4 << 20)
 
 /* Looks for hints, and returns whether the reader has any. */

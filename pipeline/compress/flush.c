@@ -10,9 +10,9 @@
 #include "pipeline/compress/store.h"
 
 /* The most tools that a pipeline keeps while no thread uses them.  With a larger number, more
- * streams find their tables as they left them; filling tables again takes some 0.1 ms.  But the
- * pipeline then keeps more memory.  With 256 tools and 1000 flushed streams, it takes half as much
- * memory as zlib. */
+ * streams find their tables unchanged at their next flush; filling tables again takes some 0.1 ms.
+ * But the pipeline then keeps more memory.  With 256 tools and 1000 flushed streams, the pipeline
+ * takes half as much memory as zlib. */
 #define TOOLS_MOST 256
 
 /* If memory is limited, tools take at most 1 / MEMORY_SHARE of it. */
@@ -25,7 +25,7 @@
  * and a piece. */
 #define HELD_MOST (2 * (size_t)LZ_CHUNK_SIZE + FLUSH_PIECE_MAX)
 
-/* Bytes of memory that `held` gets first.  Whenever they are too few, they are doubled. */
+/* Bytes of memory that `held` gets first.  When the memory is too small, it is doubled. */
 #define HELD_FIRST ((size_t)4 << 10)
 
 /* The tables and the memory with which a thread compresses a piece. */

@@ -30,8 +30,8 @@
 #define FLUSH_PIECE_MAX ((size_t)128 << 10)
 
 /* A job's state; all zeros before the first flush.  Only the thread that pushes uses it, with one
- * exception: except between flush_begin and flush_end, any thread that holds the lock may take
- * `tools` away. */
+ * exception: any thread that holds the lock may take `tools` away, except between flush_begin and
+ * flush_end. */
 struct flush {
     struct flush_tools *tools; /* NULL: there are none yet, or another stream has got them */
     bool goes_on;              /* the tools' tables have the bytes in `held` */

@@ -1,8 +1,8 @@
 /*
  * gpu_feed.c - fills batches for GPUs, has them matched, and hands on the segments (gpu_feed.h)
  *
- * A GPU has several feeders, so that reading, copying and matching go on at the same time.  Its
- * first feeder starts the second, and so on, each when it has filled a batch.
+ * A GPU has several feeders, so that reading, copying and matching go on at the same time.  When a
+ * feeder has filled a batch, it starts the GPU's next feeder.
  *
  * A segment gets into a batch in one of three ways:
  *
@@ -99,7 +99,7 @@ void consider_gpus(struct pipeline *p)
         j->stats.wanted_gpus = is_worth;
         if (is_worth)
             measure_wanted(p, bytes);
-        /* A GPU that is up already is worth using for a batch's bytes. */
+        /* A GPU that is up already is worth using for at least a batch's bytes. */
         if (!feeding_is_on(p) && (is_worth || (bytes >= p->batch_size && gpus_count(p->gpus) > 0)))
             feeding_begin(p);
     }
@@ -273,7 +273,8 @@ static void hand_over(struct feeder *f, bool matched)
     wake_all(p, CAN_WORK);
 }
 
-/* Fills the feeder's batch, has it matched, and hands it over.  False if the GPU failed. */
+/* Fills the feeder's batch, has it matched, and hands its segments to the workers.  False if the
+ * GPU failed. */
 static bool feed(struct feeder *f, struct gpu_engine *engine, char error[GPU_ERROR_SIZE])
 {
     struct pipeline *p = f->pipeline;

@@ -20,9 +20,9 @@
 #define PIPE_READER_WORTH (64 << 10)
 #endif
 
-/* Bytes that the reader's own pipe holds, and so the most that is read at a time.  Four times as
- * many (the most that Linux allows every user by default) are no faster; half as many are
- * slower. */
+/* Bytes that the reader's own pipe holds, and so the most bytes that are read at a time.  With four
+ * times as many (the most that Linux allows every user by default), reading is no faster; with half
+ * as many, it is slower. */
 #define PIPE_SIZE (256 << 10)
 
 struct pipe_reader {
@@ -145,7 +145,7 @@ ssize_t pipe_reader_read(struct pipe_reader *r, uint8_t *buf, size_t len)
         n = tee(r->fd, r->pipe[1], len, SPLICE_F_NONBLOCK);
     while (n < 0 && errno == EINTR);
     if (n <= 0 || !copy(r->pipe[0], buf, (size_t)n)) {
-        /* The bytes are still in the pipe. */
+        /* The bytes are still in the pipe, so read() gets them. */
         r->is_useless = true;
         return io_read(r->fd, buf, len);
     }

@@ -18,7 +18,8 @@
 #include "pipeline/compress/write.h"
 #include "pipeline/crew/workers.h"
 
-/* Larger inputs go to the crew, where several threads share a segment. */
+/* The most bytes of an input that the calling thread compresses.  Larger inputs go to the crew,
+ * where several threads share a segment. */
 #define SMALL_MAX ((size_t)128 << 10)
 
 bool small_fits(const struct pipeline *p, const struct pipeline_job *request)

@@ -53,7 +53,7 @@ struct source {
     /* For reading in pieces: */
     /* The window before the next piece, and the bytes after that window.  NULL: no pieces. */
     uint8_t *held;
-    size_t held_room; /* bytes of memory of `held`; this grows if input is pushed */
+    size_t held_room; /* bytes of memory of `held`; grows if input is pushed */
     size_t next;      /* where the next piece starts in `held` */
     size_t filled;    /* bytes of input in `held`, with the window */
     uint64_t read;    /* bytes read so far, in all */
@@ -82,8 +82,8 @@ const uint8_t *source_on_gpu(const struct source *s, uint64_t index);
  * source_push. */
 void source_init_pushed(struct source *s, size_t segment_size);
 
-/* Whether the input is a regular file or memory.  Then it has random_access + 1 segments, unless it
- * is a file that grows. */
+/* Whether the input is a regular file or memory.  Such an input has random_access + 1 segments,
+ * unless it is a file that grows. */
 bool source_is_file(const struct source *s);
 
 /* Reads the whole segment `index`, which is below random_access, to buf.  Any thread may call this.
@@ -117,10 +117,11 @@ bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *l
  * number.  `ends`: the input ends with these bytes, if all are taken.  False: memory is short. */
 bool source_push(struct source *s, const uint8_t *bytes, size_t len, bool ends, size_t *taken);
 
-/* Lets a piece end after the bytes pushed so far. */
+/* Makes a piece end after the bytes pushed so far. */
 void source_flush(struct source *s);
 
-/* Lets the next piece refer to nothing before it.  Call this only if all bytes are in pieces. */
+/* Keeps the next piece from referring to anything before it.  Call this only if all bytes are in
+ * pieces. */
 void source_forget(struct source *s);
 
 /* Whether source_push would take at least one byte, or the end. */

@@ -74,7 +74,7 @@ enum gpus_state gpus_state(struct gpu_pool *g);
 /* The number of GPUs that have come up, including those that have failed since. */
 int gpus_count(struct gpu_pool *g);
 
-/* GPU i, below gpus_count; NULL if it has failed. */
+/* GPU i; NULL if it has failed.  i is below gpus_count. */
 struct gpu_engine *gpus_engine(struct gpu_pool *g, int i);
 
 /* The CUDA device number of GPU i. */

@@ -31,8 +31,8 @@ void jobs_free(struct pipeline *p);
 /* Puts a job at the end of the list.  NULL if memory is short. */
 struct job *job_submit(struct pipeline *p, struct pipeline_job *request);
 
-/* Begins a waiting job: calls its `begin` and opens it.  If either fails, removes the job.
- * Releases the lock meanwhile; *j may be gone afterwards. */
+/* Begins a waiting job: calls its `begin` and opens it.  If `begin` returns false or opening fails,
+ * removes the job.  Releases the lock meanwhile; *j may be gone afterwards. */
 void job_begin(struct job *j);
 
 /* The first step of job_begin, for a thread that does all of a small job itself.  Calls `begin` and
@@ -48,7 +48,7 @@ void job_begin_prepared(struct job *j, bool is_prepared);
  * must call job_settle later. */
 void job_open(struct job *j);
 
-/* Makes the job fail for this reason, unless it has failed before. */
+/* Makes the job fail with this status and error_number, unless it has failed before. */
 void job_fail(struct job *j, enum pipeline_status status, int error_number);
 
 /* Ends the job if all of it is claimed and no thread works on it.  In that case, returns true: the
@@ -120,8 +120,9 @@ bool jobs_leave_work(struct pipeline *p);
 /* Whether no job waits, and the caller has announced no more jobs. */
 bool jobs_are_last(const struct pipeline *p);
 
-/* A count that goes up whenever nothing is left to claim.  If it has changed since a decision was
- * made, the decision is out of date: judge the jobs that came since then anew. */
+/* A count that goes up whenever nothing is left to claim.  If the count has changed since a
+ * decision was made, the decision is out of date: decide again, for the jobs that came since
+ * then. */
 uint64_t jobs_emptied(const struct pipeline *p);
 
 /* Sets the policy's facts about jobs: left, expected and longest. */

@@ -138,11 +138,11 @@ static bool segments_take_long(const struct policy_facts *f)
  *
  * - if the GPUs are at least twice as fast as all workers together;
  * - if the segments that the GPUs match already keep all cores busy with encoding, reading and
- *   writing. (Some of that time may be spent waiting; then more matching would only mean more
+ *   writing.  (Some of that time may be spent waiting; then more matching would only mean more
  *   waiting);
  * - if the GPUs would be done with all that is left before the worker is done with one segment: in
- *   the end everyone would wait for that segment.  At the slow levels this holds for most inputs of
- *   more than one segment, even while a GPU is brought up;
+ *   the end everyone would wait for that segment.  At the slow levels, most inputs of more than one
+ *   segment are such cases, even while a GPU is brought up;
  * - if all cores would then be busy while a GPU is brought up: bringing it up takes a core, and
  *   takes longer if no core is free.  Reading ahead takes a core, too.
  */

@@ -57,8 +57,8 @@ struct policy_facts {
     bool reads_ahead;   /* a worker reads ahead of a pipe */
 };
 
-/* Seconds that one thread takes to match `bytes` bytes.  Until a segment's bytes were matched, this
- * uses core_guess, then the measured rate. */
+/* Seconds that one thread takes to match `bytes` bytes.  Uses core_guess until a whole segment's
+ * bytes were matched, then the measured rate. */
 double policy_match_seconds(const struct policy_facts *f, double bytes);
 
 /* The least bytes of input that are worth bringing up a GPU.  `longest` is as in policy_facts. */

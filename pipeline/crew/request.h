@@ -164,8 +164,8 @@ struct pipeline_job {
     bool has_ended;    /* pipeline_push has given all input; set by the pipeline */
     bool is_flushed;   /* the last pipeline_push has completed a flush; set by the pipeline */
     int in_fd, out_fd;
-    /* If not NULL, the pipeline calls this instead of writing to out_fd.  It must write all parts,
-     * or return false with errno set.  Any thread may call it, but only one at a time. */
+    /* If not NULL, the pipeline calls `put` instead of writing to out_fd.  `put` must write all
+     * parts, or return false with errno set.  Any thread may call it, but only one at a time. */
     bool (*put)(struct pipeline_job *job, struct iovec *parts, int count);
     enum pipeline_extent extent; /* PIPELINE_WHOLE if is_pushed */
     const uint8_t *header;       /* bytes written before the data, made by gz_write_start */
@@ -192,8 +192,8 @@ struct pipeline_job {
 size_t pipeline_segment_default(const struct pipeline_config *config);
 
 /* Returns the row of a level in a format.  In BGZF, levels 1 to 11 have the rows of higher levels:
- * segments are short, so a level finds fewer matches than in other formats.  With its usual row,
- * its output would be larger than that of bgzip at the same level. */
+ * segments are short, so a level finds fewer matches than in other formats.  With the usual rows,
+ * the output would be larger than that of bgzip at the same level. */
 const struct lz_level *pipeline_row(enum container container, int level);
 
 /* The level of a configuration: own_level if that has a finder, else the row of `level`. */

@@ -20,8 +20,8 @@ void slots_grow(struct pipeline *p, uint64_t bytes);
 /* Frees all slots and spare output buffers.  No job may be left. */
 void slots_free(struct pipeline *p);
 
-/* Makes a slot for the job's next claimed segment.  It counts as `weight` bytes until slot_weigh.
- * NULL if memory is short. */
+/* Makes a slot for the job's next claimed segment.  The slot counts as `weight` bytes until
+ * slot_weigh.  NULL if memory is short. */
 struct slot *slot_new(struct job *j, size_t weight);
 
 /* Makes the slot count as `weight` bytes from now on. */
@@ -34,7 +34,7 @@ void slot_done(struct slot *s);
 void slot_free_first(struct job *j);
 
 /* Frees the slots of a failed job that are done, and wakes the crew.  While a thread writes the
- * job's output, does nothing; that thread calls this when it ends. */
+ * job's output, does nothing: that thread calls this function when it ends. */
 void slots_drop_done(struct job *j);
 
 /* Whether a thread may claim `bytes` more bytes: at least `reserve` bytes must stay free for

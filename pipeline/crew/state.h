@@ -202,9 +202,9 @@ struct match_split {
     struct lz_matcher *matcher;     /* the owner's matcher; NULL: this worker shares no segment */
     unsigned next,                  /* the first chunk that no worker has taken */
         end;                        /* the chunk after the last one that no worker has taken */
-    unsigned busy;                  /* workers that match chunks of it now */
-    double seconds;                 /* matching time of all its workers, summed */
-    uint64_t counters[LZ_COUNTERS]; /* the match finder's counts of all its workers, summed */
+    unsigned busy;                  /* workers that match chunks of the segment now */
+    double seconds;                 /* matching time of all workers, summed */
+    uint64_t counters[LZ_COUNTERS]; /* the match finder's counts of all workers, summed */
     struct match_split *link;       /* the next split segment in parts.c's list */
 };
 
@@ -213,8 +213,8 @@ struct worker {
     pthread_t thread; /* unset for the first worker if that is the caller */
     struct worker_tools *tools;
     bool lacks_memory;           /* the worker's last attempt to get memory failed */
-    struct match_split split;    /* the segment that it shares; owned by parts.c */
-    struct expand_tools *expand; /* its memory for decompression; owned by expand/ */
+    struct match_split split;    /* the segment that the worker shares; owned by parts.c */
+    struct expand_tools *expand; /* memory for decompression; owned by expand/ */
 };
 
 /* The crew (workers.c). */
@@ -300,7 +300,7 @@ struct jobs {
     uint64_t left_segments;   /* segments of open jobs that are known and not claimed */
     uint64_t longest;   /* bytes of the largest input submitted since `emptied` last changed */
     uint64_t submitted, /* jobs submitted so far */
-        submitted_size; /* the sum of their sizes, in bytes, as far as known */
+        submitted_size; /* the sum of these jobs' sizes, in bytes, as far as known */
     uint64_t expected;  /* jobs that the caller has announced but not submitted */
     uint64_t emptied;   /* goes up whenever nothing is left to claim */
 };

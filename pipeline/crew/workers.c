@@ -106,7 +106,7 @@ bool crew_is_called(const struct pipeline *p)
     return p->crew.called > 0;
 }
 
-/* Starts one more worker, unless there are as many as there may be. */
+/* Starts one more worker, unless the crew has its most workers already. */
 static void start(struct pipeline *p)
 {
     struct crew *c = &p->crew;
@@ -279,7 +279,7 @@ enum equipped crew_equip(struct worker *w, const struct lz_level *level)
         return CREW_GO_AWAY;
     if (!others_have_memory(w))
         return CREW_NOBODY;
-    /* Workers that have memory may be asleep.  They have to do the work, so wake them. */
+    /* Workers that have memory may be asleep.  They must do the work now, so wake them. */
     wake_all(p, CAN_WORK);
     return CREW_GO_AWAY;
 }

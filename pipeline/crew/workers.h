@@ -13,8 +13,8 @@ struct worker_tools *tools_new(const struct lz_level *level, size_t size);
 /* Frees a worker's memory, with its output buffer.  t may be NULL. */
 void tools_free(struct worker_tools *t);
 
-/* Makes p->crew.  There may be `threads` workers; the first `claimers` of them claim segments.
- * Their threads run `main`.  With config.caller_works, the caller is the first worker.  False if
+/* Makes p->crew.  There may be `threads` workers, whose threads run `main`; the first `claimers`
+ * workers claim segments.  With config.caller_works, the caller is the first worker.  False if
  * memory is short. */
 bool crew_init(struct pipeline *p, int threads, int claimers, void *(*main)(void *worker));
 

@@ -81,7 +81,8 @@ static bool run_ahead(void *ctx, struct gz_place *place)
         enum coming coming;
 
         if (in_order_is_idle(e) && !in_order_has_failed(e, &error)) {
-            /* After a member's last block, the next bit is not a block's. */
+            /* After a member's last block, no block starts at the next bit, so do not hand over
+             * there. */
             if (!place->ended && decoder_is_ready(e, place->bit))
                 decoder_start(e, place, in_order_window(e));
             if (decoder_is_at_work(e)) {

@@ -85,11 +85,12 @@ struct decode_task {
     uint64_t start;       /* bit of the input where the first block starts */
     enum start_kind kind; /* what precedes `start` */
     uint64_t until;       /* bit of the input: pause before a block that starts here or later */
-    uint64_t to;          /* byte of the input: only a mark before it can end the task early */
+    uint64_t to;          /* byte of the input: only a mark before this byte can end the task
+                           * early */
     uint8_t *buffer;      /* BUFFER_BEFORE bytes, then `size` bytes for output */
     size_t size;          /* bytes for output; a symbol takes two */
     size_t bytes_limit;   /* most bytes of output; a symbol counts as one */
-    size_t enough;        /* once this many bytes of `size` are used, the next mark ends it */
+    size_t enough;        /* once this many bytes of `size` are used, the next mark ends the task */
     enum gz_check check;  /* the kind of check value that is computed */
     bool takes_all;       /* for tests: decode even many members with little output */
     _Atomic bool is_cancelled; /* any thread may set it; the engine then stops at the next block */

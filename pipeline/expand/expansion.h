@@ -100,7 +100,7 @@ struct run_line {
     bool has_failed;             /* writing has failed */
     int error;                   /* the errno of that failure */
     uint8_t window[INF_WINDOW];  /* the last INF_WINDOW bytes of output before the place */
-    uint8_t next_window[INF_WINDOW]; /* the same at the end of the run that is being accepted */
+    uint8_t next_window[INF_WINDOW]; /* the window at the end of the run that is being accepted */
 };
 
 /* An input that is pushed (pushing.c). */

@@ -43,13 +43,13 @@
 #define RETRY_MAX ((uint64_t)1 << 30)
 #define RETRY_GOOD ((uint64_t)32 << 20)
 
-/* The most output of a group in tests with small batches. */
+/* The most bytes of output of a group (gpu/inflate.h) in tests with small batches. */
 #define TEST_SYMBOLS ((size_t)16 << 20)
 
 enum decoder_state {
     DECODER_OPENING,
     DECODER_IDLE,
-    DECODER_BUSY, /* it works for decompression `e` */
+    DECODER_BUSY, /* the decoder works for decompression `e` */
     DECODER_FAILED
 };
 
@@ -77,7 +77,7 @@ struct gpu_decoder {
     struct gpu_inflate_output outputs[GPU_INFLATE_OUTPUTS];
 
     /* Where the consumer is in the output buffer that it writes: */
-    size_t run;                      /* the run that it writes next */
+    size_t run;                      /* the run that the consumer writes next */
     uint64_t at;                     /* where that run's output starts in the buffer, in bytes */
     const uint8_t *slice;            /* a copy of bytes [slice_start, slice_end) on the host */
     uint64_t slice_start, slice_end; /* slice_end is 0 if there is no copy */
