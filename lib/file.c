@@ -268,8 +268,8 @@ static size_t read_bytes(gzlzss_file *f, uint8_t *out, size_t len)
             f->begin += n;
             done += n;
         } else if (out != NULL && left >= BUFFER_SIZE) {
-            /* These bytes do not go through the buffer, so its old bytes are no longer those before
-             * the position: drop them. */
+            /* These bytes bypass the buffer.  The buffer's bytes are then no longer those before
+             * the position: empty the buffer. */
             f->begin = f->end = 0;
             done += decompress(f, out + done, left, left);
         } else {

@@ -92,8 +92,8 @@ struct input_identity {
     uint64_t inode;
 };
 
-/* Copies of rank 0's names, and the registration of its temporary file for removal, on another
- * rank. */
+/* On a rank other than 0: copies of rank 0's names, and the registration of the temporary file,
+ * which a signal then removes. */
 struct borrowed {
     char *name, *output_name, *temporary;
     struct cleanup_output armed;

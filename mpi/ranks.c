@@ -31,9 +31,9 @@
 
 static const char *program_name;
 
-/* Ends the process, and with it all ranks: a rank without memory for a few bytes cannot go on.  The
- * signal's handler removes the temporary file.  If the rank was started with the signal ignored,
- * MPI ends it. */
+/* Ends the process by SIGTERM, and with it all ranks: a rank without memory for a few bytes cannot
+ * go on.  The handler of SIGTERM removes the temporary file.  If the rank was started with SIGTERM
+ * ignored, MPI ends it. */
 static _Noreturn void end_all(void)
 {
     kill(getpid(), SIGTERM);

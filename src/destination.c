@@ -50,7 +50,7 @@ static bool take_as_stdout(struct options *o, struct messages *m)
     return true;
 }
 
-/* Makes sure that the directory of --output-dir or --output-dir-mirror is there. */
+/* Makes sure that the directory of --output-dir or --output-dir-mirror exists. */
 static bool need_directory(const struct options *o, struct messages *m)
 {
     struct stat st;

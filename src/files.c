@@ -695,8 +695,8 @@ void file_finish(struct file *f, bool ok)
     f->result.has_ended = true;
     f->result.seconds = clock_seconds() - f->began;
     /* An input that will be removed stays open, so that no other file gets its inode number.  If
-     * its id is known, that is not needed, and closing it saves time: removing files that are open
-     * made a run a quarter longer (16 cores, tmpfs, 20,000 files of 4 KiB). */
+     * the input's id is known (in_id), it need not stay open.  Closing it then saves time: removing
+     * files that were open made a run a quarter longer (16 cores, tmpfs, 20,000 files of 4 KiB). */
     if (!removes_input(f) || f->in_id.is_known)
         close_input(f);
 }

@@ -35,7 +35,7 @@ struct entry {
     struct file file; /* this entry counts as a user of the file's two directories */
     struct pipeline_job job;
     struct line *line;
-    struct entry *next; /* the next in its list: files under way, or files to work on again */
+    struct entry *next; /* the next entry in the line's list `first` or `again` */
     uint64_t hash;      /* names_hash of the name */
     char name[];        /* the file's operand */
 };

@@ -79,8 +79,8 @@ struct options {
     unsigned memory_percent; /* the percentage of the system's limit that the user allows; 0: see
                               * `memory` */
     struct pipeline_config pipeline; /* the limits on memory are not set yet (run.h) */
-    /* An option gave the number of threads; if not, it is the number of cores in the affinity
-     * mask. */
+    /* An option gave the number of threads.  Without one, the number is that of the cores in the
+     * affinity mask. */
     bool threads_given;
     char **names; /* the operands; "-", or an empty list, means standard input */
     int name_count;

@@ -206,8 +206,8 @@ static int keep_tail(void *ctx, const void *buf, size_t len)
     return 0;
 }
 
-/* Decompresses all, and writes the first r->length of the last r->from bytes, which are BUFFER_SIZE
- * at most. */
+/* Decompresses all, and writes the first r->length of the last r->from bytes.  r->from is
+ * BUFFER_SIZE at most. */
 static bool select_last(struct ranges *w, const struct range *r)
 {
     struct tail t = {.bytes = w->buffer, .size = (size_t)r->from};

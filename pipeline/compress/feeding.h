@@ -58,7 +58,7 @@ struct feeder *feeder_new(struct pipeline *p, int gpu);
 /* Counts a feeder whose thread was started. */
 void feeder_began(const struct feeder *f);
 
-/* Counts a feeder that ends. */
+/* Stops counting a feeder, which ends. */
 void feeder_ended(const struct feeder *f);
 
 /* Feeders that have not ended. */

@@ -134,7 +134,7 @@ struct expansion {
     enum gz_check check; /* the kind of check value that the input's format has */
     bool discards;       /* `write` ignores the bytes; a GPU's output is not copied to the host */
 
-    /* Called where a run was accepted; may be NULL (expansion_watch). */
+    /* Called for each accepted run (expansion_watch); may be NULL. */
     void (*at)(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end, size_t len);
     void *at_ctx;
 

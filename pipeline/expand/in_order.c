@@ -296,7 +296,7 @@ static void move_over(struct run_line *l, const struct decoded_run *run)
 }
 
 /* Sets the line's window to the window at the end of run `last`.  The runs from the one that is
- * being written to `last` must have INF_WINDOW bytes or more. */
+ * being written up to `last` must have INF_WINDOW bytes or more in all. */
 static void move_window_to(struct run_line *l, const struct decoded_run *last)
 {
     move_over(l, l->written);

@@ -44,8 +44,8 @@ enum coming {
 /* Returns whether a run starts at the consumer's place; RUN_COMES while a thread accepts runs. */
 enum coming in_order_coming(struct expansion *e);
 
-/* Whether no thread is accepting or writing, and all accepted runs are written or writing has
- * failed. */
+/* Whether no thread is accepting or writing, and nothing is left to write: all accepted runs are
+ * written, or writing has failed. */
 bool in_order_is_idle(const struct expansion *e);
 
 /* Whether writing has failed.  If so, sets *error to the errno of the failure. */
