@@ -128,8 +128,8 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len)
     /* No buffer can be larger than SIZE_MAX / 2. */
     if (z == NULL || in_len > SIZE_MAX / 2)
         return SIZE_MAX;
-    /* Each segment may end with as many bytes as an empty one takes.  Pieces of --rsyncable have
-     * HUFF_SPLIT_MIN bytes or more. */
+    /* At the end of each segment, there may be as many more bytes as an empty segment takes.
+     * Pieces of --rsyncable have HUFF_SPLIT_MIN bytes or more. */
     least = z->is_rsyncable ? HUFF_SPLIT_MIN : z->segment_size;
     ends = in_len / least * huff_bound(0) + gz_start_room(z->container, NULL) +
            gz_end_room(z->container, gz_start_room(z->container, NULL));

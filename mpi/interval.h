@@ -54,8 +54,8 @@ struct interval {
     /* If the member in which the interval begins also ends in it: the CRC-32 and the length in its
      * trailer. */
     uint32_t stored_crc, stored_len;
-    /* If a member ends in the interval: the CRC-32 and the number of the interval's bytes of data
-     * after the last such end. */
+    /* If a member ends in the interval: the CRC-32 and the number of the bytes of data that the
+     * interval has after the last end of a member. */
     uint32_t tail_crc;
     uint64_t tail_len;
     /* If several members end in the interval: bytes of data of the last of them. */

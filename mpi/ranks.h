@@ -67,8 +67,8 @@ void ranks_share_variable(const struct ranks *r, const char *name);
 bool ranks_have_same(const struct ranks *r, char *const *texts, int count);
 
 /* Moves messages to rank 0, so that only rank 0 has any.  If the status of some ranks is not
- * STATUS_OK, rank 0 gets the messages of the first such rank, after its own (unless it is that rank
- * itself), and all ranks get that rank's status. */
+ * STATUS_OK, the first of these ranks counts.  All ranks get its status, and its messages go to
+ * rank 0, after rank 0's own.  The messages of the other ranks are dropped. */
 void ranks_tell(const struct ranks *r, struct messages *m);
 
 /* Moves the messages of rank `from` to rank 0, after its own.  Other ranks do nothing. */

@@ -338,8 +338,8 @@ static const struct gz_ahead *watch(struct file_reader *r, struct expansion *e)
 }
 
 /* Opens a stream.  If several threads can help, also opens an expansion, which lets them help.  If
- * memory is short, does without the expansion, then also frees the memory that the pipeline keeps
- * for later.  NULL if memory is still short. */
+ * memory is short, tries again without the expansion, and once more after freeing the memory that
+ * the pipeline keeps for later.  NULL if memory is still short. */
 static struct gz_stream *open_stream(struct file_reader *r, struct gz_io *io, struct gz_info *info,
                                      struct pipeline *p)
 {

@@ -339,8 +339,8 @@ bool file_open(struct file *f)
 
 /* --- The output --- */
 
-/* Whether an existing output may be overwritten: true with -f; otherwise asks the user, if there is
- * a terminal, and prints that the file stays if the answer is not yes. */
+/* Whether an existing output may be overwritten.  With -f, it may.  Otherwise asks the user, if
+ * there is a terminal.  If the answer is not yes, prints that the file stays. */
 static bool may_overwrite(struct file *f)
 {
     const bool asks = cleanup_is_foreground() && (f->o->presume_input_tty || isatty(STDIN_FILENO));

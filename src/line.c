@@ -198,9 +198,9 @@ static bool touches(const struct entry *e, const struct directory *d)
            directory_is_same(e->file.destination.directory, d);
 }
 
-/* Whether one of the two files may be the other's output, or both may have the same output: their
- * names have the same hash, and a directory of one (its own, or its output's) is also one of the
- * other. */
+/* Whether one of the two files may be the other's output, or both may have the same output.  Both
+ * conditions must hold: their names have the same hash; and a file's own directory, or its
+ * output's, is also one of the other file's two directories. */
 static bool is_related(const struct entry *a, const struct entry *b)
 {
     return a->hash == b->hash &&

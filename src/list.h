@@ -29,7 +29,7 @@ struct list {
     bool has_heading;  /* the heading was printed, or -q left it out */
     uint64_t packed,   /* bytes of all compressed files so far */
         original;      /* bytes of their uncompressed data */
-    uint64_t overhead; /* bytes of the last file's header and trailer; of all with `exact` */
+    uint64_t overhead; /* bytes of header and trailer: of the last file, or with `exact`, of all */
 };
 
 /* Prints a file's line on standard output; before the first line, prints the heading. */

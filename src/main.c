@@ -128,7 +128,7 @@ static int run(int argc, char **argv)
  * (The loader and ISA-L alone take about 8 KiB each.) */
 #define STACK_MIN ((rlim_t)128 << 10)
 
-/* The arguments and the result of that thread. */
+/* The arguments and the result of the thread that does the work. */
 struct call {
     int argc;
     char **argv;

@@ -235,8 +235,8 @@ static bool may_be_side_by_side(const struct options *o)
                           (o->to_stdout && o->action != ACTION_TEST);
     /* A header may store any name, so names do not tell whether one file is another's output. */
     const bool restores_names = o->action == ACTION_DECOMPRESS && !o->no_name;
-    /* names_hash needs a suffix that starts with a dot and has no other: with -S z, a.g becomes
-     * a.gz. */
+    /* names_hash needs a suffix that starts with a dot and has no other dot.  With -S z, a.g
+     * becomes a.gz, and the two names have different hashes. */
     const bool plain_suffix = o->suffix[0] == '.' && strpbrk(o->suffix + 1, "./") == NULL;
 
     return o->pipeline.threads > 1 && !one_file && !o->makes_index && !in_order &&

@@ -138,8 +138,8 @@ static bool conclude_files(struct options *o, const struct wishes *w, struct mes
         msg_error(m, "--output takes one input; for several, give --output-dir");
         return false;
     }
-    /* Inputs in different directories may have the same name.  The last one's output would then
-     * replace the others', whose inputs would be gone. */
+    /* Inputs in different directories may have the same name.  Their outputs would then have the
+     * same name, too: only the last output would be left, but all these inputs would be removed. */
     if (o->output_dir != NULL && !o->mirror && o->force && w->remove && !options_name_one(o)) {
         msg_error(m, "--output-dir with -f and --rm takes one input; for several, give "
                      "--output-dir-mirror");

@@ -62,8 +62,8 @@ struct wishes {
     enum strategy strategy;
 };
 
-/* The structs whose members options can set.  Each name is HOLDER_ and the struct's name: the macro
- * MEMBER makes the one from the other. */
+/* The structs whose members options can set.  Each name is HOLDER_ and the struct's name, so that
+ * the macro MEMBER can make it from the struct's name. */
 enum holder { HOLDER_options, HOLDER_wishes, HOLDER_messages, HOLDERS };
 
 enum effect_kind {

@@ -47,7 +47,7 @@ struct options {
     bool no_name; /* do not store the name, or do not restore the stored name */
     bool no_time; /* do not store the time, or do not restore the stored time */
     bool recover; /* decompress what is left of a damaged file */
-    int fill;     /* with `recover`: the byte that is written for unknown and lost ones */
+    int fill;     /* with `recover`: the byte that takes the place of each unknown or lost byte */
     bool exact;   /* -l decompresses all members, and prints the sums of their sizes */
     bool synchronous;
     bool atomic;             /* name each output only once it is complete */

@@ -157,9 +157,9 @@ static unsigned tools_most(const struct pipeline *p)
     return p->config.memory == 0 || share > TOOLS_MOST ? TOOLS_MOST : (unsigned)share;
 }
 
-/* Takes tools without an owner.  If there are none, makes some; but if the pipeline keeps enough
- * already, or memory is short, takes another owner's.  If the tools taken are for another level,
- * frees them and makes some for this one.  Returns NULL if memory is short.  May release the lock
+/* Takes tools without an owner, or makes some if there are none.  If the pipeline keeps enough
+ * tools already, or if memory is short, takes another owner's.  If the tools are for another level,
+ * frees them and makes some for this level.  Returns NULL if memory is short.  May release the lock
  * meanwhile. */
 static struct flush_tools *take_tools(struct pipeline *p, const struct lz_level *level)
 {

@@ -196,8 +196,8 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
 
 /*
  * A piece ends after the first byte at which a hash of the last 64 bytes begins with PIECE_BITS
- * zero bits, but has at least PIPELINE_PIECE_MIN bytes.  With smaller pieces, rsync sends less
- * again after a change, but more bytes go into the pieces' headers and ends.  With these numbers,
+ * zero bits, but has at least PIPELINE_PIECE_MIN bytes.  With smaller pieces, rsync sends fewer
+ * bytes after a change, but the pieces' headers and ends take more bytes.  With these numbers,
  * pieces have 8 KiB on average, and the output of level 6 for 12 MB of C headers is 2.4 % larger
  * than without pieces.  With 13 bits, pieces have 12 KiB on average, and the output is 1.6 %
  * larger.  If you change the bits, the output changes: make tests/data/rsyncable.sha256 again.

@@ -42,7 +42,7 @@ struct policy_facts {
     double gpu_rate; /* rate of all GPUs together, lately; 0: not known yet */
 
     /* The work to do: */
-    uint64_t left; /* bytes that are certain to come and not claimed */
+    uint64_t left; /* bytes that are certain to come and are not claimed yet */
     /* `left`, plus an estimate for announced files whose sizes are not known yet. */
     uint64_t expected;
     uint64_t longest; /* bytes of the largest input to do; 0: not known */
@@ -70,9 +70,13 @@ uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest);
 bool policy_files_want_gpu(const struct policy_facts *f, uint64_t least);
 
 /* Whether a pipe, which may go on for ever or end now, is worth bringing up a GPU.  Two conditions
- * must hold.  The pipe must be likely to give `least` bytes in all.  And the cores must have been
- * busy for `share` of the last `seconds` with the `bytes` bytes of it that were claimed in that
- * time.  If only the second condition fails, the other end of the pipe is slower than the CPU, and
+ * must hold:
+ *
+ * - The pipe is likely to give `least` bytes in all.
+ * - For `share` of the last `seconds`, the cores were busy with the pipe's bytes.  `bytes` bytes of
+ *   the pipe were claimed in that time.
+ *
+ * If only the second condition fails, the other end of the pipe is slower than the CPU, and
  * *keeps_up becomes true. */
 bool policy_pipe_wants_gpu(const struct policy_facts *f, uint64_t least, double bytes,
                            double seconds, double share, bool *keeps_up);

@@ -144,8 +144,9 @@ struct pipeline_job {
      * worked: "cpu", "gpu" or "cpu+gpu".  Any thread may call it, but only one at a time for each
      * job.  May be NULL. */
     void (*wrote)(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine);
-    /* Called after each segment but the last was written, in order, with the bytes of input and
-     * output so far.  Any thread may call it, but only one at a time for each job.  May be NULL. */
+    /* Called in order, each time a segment was written that is not the last.  The arguments are the
+     * bytes of input and output so far.  Any thread may call it, but only one at a time for each
+     * job.  May be NULL. */
     void (*segment)(struct pipeline_job *job, uint64_t in, uint64_t out);
     void *ctx; /* for the caller's use in these functions */
 

@@ -223,7 +223,7 @@ struct crew {
     struct worker *workers;      /* an array of `threads` workers */
     int threads,                 /* the most workers; goes down if threads or memory are short */
         started; /* workers started; with caller_works, the caller counts from the start */
-    /* The first `claimers` workers may claim segments; all workers may once have_left is set. */
+    /* The first `claimers` workers may claim segments.  Once have_left is set, all workers may. */
     int claimers;
     int equipped;   /* workers that have tools */
     int getting;    /* workers that are getting tools now, without the lock */
@@ -295,7 +295,7 @@ struct jobs {
     unsigned begun;           /* jobs that have begun and are not over */
     unsigned begun_max;       /* the most jobs that may have begun; 0: no limit */
     uint64_t waiting;         /* jobs in state JOB_WAITING */
-    uint64_t left;            /* bytes that are certain to come and not claimed */
+    uint64_t left;            /* bytes that are certain to come and are not claimed yet */
     uint64_t left_begun;      /* the part of `left` that belongs to open jobs */
     uint64_t left_segments;   /* segments of open jobs that are known and not claimed */
     uint64_t longest;   /* bytes of the largest input submitted since `emptied` last changed */

@@ -1,5 +1,5 @@
 /*
- * expansion.h - what the files of decompression by many threads share (api.h tells the story)
+ * expansion.h - what the files of decompression by many threads share (api.h says how it works)
  *
  *   input       reads the input: a file, a pipe, memory, or pushed bytes
  *   engine      the interface to the engine that decodes tasks
@@ -146,7 +146,7 @@ struct expansion {
     struct gz_ahead ahead;
     struct expand_tools *tools;
     uint64_t cursor;        /* byte of the input that the consumer reads next */
-    uint64_t decoded;       /* byte up to which the consumer had decoded at its last has_ahead */
+    uint64_t decoded;       /* byte that the consumer had reached when has_ahead was last called */
     uint64_t read_to;       /* value of `cursor` when run_ahead was last called */
     uint64_t line_from;     /* byte where the first accepted run that is not yet written starts;
                                UINT64_MAX: there is none (in_order.c sets it) */

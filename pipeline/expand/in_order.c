@@ -55,7 +55,8 @@ static enum coming what_comes(struct expansion *e, struct decoded_run **run)
 
     if (place->ended || r == NULL)
         return NO_RUN_COMES;
-    /* Symbols may name any byte of a whole window, so fewer bytes are not enough before them. */
+    /* A run's symbols may refer to any byte of a whole window.  If fewer bytes come before the run,
+     * do not accept it. */
     if (*run != NULL)
         return (*run)->symbols > 0 && place->len < INF_WINDOW ? NO_RUN_COMES : RUN_IS_THERE;
     if (r->state == REGION_DECODING || r->state == REGION_ABANDONED ||
