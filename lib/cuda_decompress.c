@@ -296,7 +296,7 @@ static gzlzss_status count_memory(gzlzss *z, const struct gpu_expansion *e, size
 
 /* --- By a GPU or the CPU -------------------------------------------------------------------- */
 
-/* Whether the object reads a .gz.  (For zlib's format and raw DEFLATE, there is only
+/* Whether the object reads a .gz.  (A GPU decompresses zlib's format and raw DEFLATE only by
  * gpu_inflate_many.) */
 static bool is_gzip(const gzlzss *z)
 {

@@ -130,8 +130,8 @@ void ranks_meet(const struct ranks *r)
 void ranks_add_up(const struct ranks *r, const uint64_t *mine, int count, uint64_t *before,
                   uint64_t *all)
 {
-    /* Do not use MPI_Iexscan in place of these: in Open MPI, its sum goes from rank to rank, and
-     * each of them may be asleep. */
+    /* Do not use MPI_Iexscan in place of ranks_meet and MPI_Exscan: in Open MPI, its sum goes from
+     * rank to rank, and each of them may be asleep. */
     ranks_meet(r);
     MPI_Exscan(mine, before, 1, MPI_UINT64_T, MPI_SUM, r->comm);
     if (r->rank == 0)

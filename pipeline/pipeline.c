@@ -422,8 +422,8 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *request)
     }
     if (request->begin == NULL)
         job_begin(j);
-    /* If a called worker does not run yet, call no other: that worker calls another one if there is
-     * more work.  Calling one here would take longer than submitting a small job. */
+    /* If a worker was called and does not run yet, call no other: that worker calls another one if
+     * there is more work.  Calling one here would take longer than submitting a small job. */
     if (request->begin == NULL ? !p->config.caller_works : !crew_is_called(p))
         crew_call(p);
     if (request->is_cancelled)

@@ -316,8 +316,8 @@ static void jump_seek(void *ctx, uint64_t byte)
 }
 
 /* Returns the functions for gz_io.ahead: those of the expansion, which may be NULL.  If there is a
- * jump, they first do the jump.  If an index is made, its builder sees all places that they
- * reach. */
+ * jump, the functions first do the jump.  If an index is made, its builder sees all places that the
+ * functions reach. */
 static const struct gz_ahead *watch(struct file_reader *r, struct expansion *e)
 {
     const struct gz_ahead *ahead = e != NULL ? expansion_ahead(e) : NULL;

@@ -96,8 +96,8 @@ static const char *output_within(const struct file *f)
     return f->destination.directory->is_open ? f->output_name + f->output_base : f->output_name;
 }
 
-/* Whether the input may be of any kind and have any name: it stays, and the output's name does not
- * depend on its name. */
+/* Whether the input may be of any kind and have any name: the input stays, and the output's name
+ * does not depend on the input's. */
 static bool is_only_read(const struct file *f)
 {
     return f->to_stdout || (f->o->output != NULL && f->o->keep);

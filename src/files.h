@@ -60,7 +60,8 @@ struct file_result {
     bool has_ended;        /* file_finish was called; if not, the other fields are not valid */
     double seconds;        /* from file_open to file_finish */
     bool is_known;         /* the work succeeded; if not, the fields below are not valid */
-    enum gz_format format; /* of the compressed data; of its last member if there are several */
+    enum gz_format format; /* the compressed data's format; the last member's if there are
+                            * several */
     bool is_bgzf;          /* the data is BGZF; always false if it was read from a pipe */
     uint64_t compressed,   /* bytes of all compressed data */
         uncompressed;      /* bytes of the data before compression, or after decompression */

@@ -306,7 +306,8 @@ bool line_submit(struct line *l, const char *name, struct directory *directory, 
         finish_first(l);
     if (l->again != NULL)
         line_drain(l);
-    /* Meanwhile the run may have ended, or files may no longer be worked on side by side. */
+    /* While this function finished other files, the run may have ended, or working side by side may
+     * have been given up. */
     if (l->run->m->stop || !l->run->side_by_side || !pipeline_submit(l->run->pipeline, &e->job)) {
         free(e);
         return false;

@@ -15,8 +15,8 @@
 #define NAMES_SUFFIX_MAX 30 /* most bytes of a suffix given by the user, as in gzip */
 
 /* Returns where the suffix of a compressed file starts in `name`.  The suffix is the user's, `own`,
- * or one that gzip knows, in upper or lower case.  Tries `own` first, unless it is the end of a
- * known suffix, as "gz" is: then tries the known ones first.  NULL if the name has no suffix, or is
+ * or one that gzip knows, in upper or lower case.  Tries `own` first.  But if `own` is the end of a
+ * known suffix, as "gz" is, tries the known suffixes first.  NULL if the name has no suffix, or is
  * only a suffix. */
 const char *names_suffix(const char *name, const char *own);
 

@@ -29,7 +29,7 @@
 #define WIDTH_DEFAULT 80
 #define WIDTH_MAX 200
 
-/* The longest time left that is shown: a thousand hours. */
+/* The longest remaining time that the line shows: a thousand hours. */
 #define SECONDS_MAX 3600000u
 
 /* A name gets at least this many columns.  If the line is then too long, its end is cut. */

@@ -27,8 +27,8 @@
 #define PIPE_READER_FROM 8
 #endif
 
-/* The most segments that may wait.  Pushed: as many as keep all workers and GPUs busy.  Read ahead:
- * AHEAD_SIZE bytes of them. */
+/* The most segments that may wait.  For pushed input, as many as keep all workers and GPUs busy.
+ * For a pipe that is read ahead, AHEAD_SIZE bytes of segments. */
 static uint64_t most_ahead(const struct job *j)
 {
     const struct pipeline *p = j->pipeline;

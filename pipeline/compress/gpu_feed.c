@@ -326,7 +326,7 @@ void *feeder_main(void *argument)
     if (!ok)
         gpus_fail(p->gpus, f->gpu, error);
     feeder_ended(f);
-    /* Workers may have to match without GPUs from now on. */
+    /* From now on, workers may have to match without GPUs, so wake them. */
     crew_call(p);
     wake_crew(p);
     unlock(p);

@@ -30,7 +30,7 @@ struct pipe_reader {
     bool is_useless; /* the reader has failed: use read() from now on */
     bool is_open;    /* the descriptors below are open */
     int pipe[2];
-    int null; /* /dev/null, to which bytes are dropped */
+    int null; /* /dev/null, which discards the bytes that are dropped */
 };
 
 struct pipe_reader *pipe_reader_new(int fd)

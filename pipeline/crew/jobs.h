@@ -61,8 +61,8 @@ void job_cancel(struct pipeline_job *request);
 /* Cancels all jobs that are neither over nor ending.  Releases the lock meanwhile. */
 void jobs_cancel(struct pipeline *p);
 
-/* Halves the limit of jobs that may have begun and not ended, down to 1.  If there is no limit, or
- * a higher one, starts from `threads`.  Returns the new limit. */
+/* Halves the number of jobs that may have begun and not ended, down to 1.  If there is no limit, or
+ * if the limit is above `threads`, halves `threads` instead.  Returns the new limit. */
 unsigned jobs_limit(struct pipeline *p, unsigned threads);
 
 /* --- What is left to claim --- */

@@ -252,7 +252,7 @@ struct job {
     struct pipeline_job *request; /* what the caller asked for */
     struct job *previous, *next;
     enum job_state state;
-    bool failed;  /* nobody claims more of it; request->status and ->error_number say why */
+    bool failed;  /* no thread claims more of the job; request->status and ->error_number say why */
     bool reading; /* a thread reads its input in order */
     bool writing; /* a thread writes its output */
     bool pushing; /* a thread pushes input; the job cannot end meanwhile */

@@ -81,8 +81,9 @@ struct region {
 struct region_list {
     struct region *first, *last;
     uint64_t next_from; /* byte of the input where the next region begins */
-    unsigned misses;    /* regions added since a run was last accepted, or input last left out */
-    uint64_t skip;      /* bytes of input left out last, after too many misses; 0: none */
+    unsigned misses;    /* regions added since the last accepted run, or since input was last
+                         * left out */
+    uint64_t skip;      /* bytes of input that were last left out, after too many misses; 0: none */
     uint64_t last_mark; /* byte of the input after the last mark that was found */
     bool has_marks;     /* a run of a region that starts at a mark was accepted */
     uint64_t in, out;   /* bytes of input and of output of all accepted runs */

@@ -89,7 +89,8 @@ struct input *input_open(int fd)
         in->size = st.st_size > base ? (uint64_t)(st.st_size - base) : 0;
         return in;
     }
-    /* Allocate this much now: then a pipe can be read to its end even if memory is short later. */
+    /* Allocate the array and one block now.  Then a pipe can be read to its end even if memory is
+     * short later. */
     in->room = BLOCKS_FIRST;
     in->blocks = malloc(in->room * sizeof(*in->blocks));
     in->spare = malloc(sizeof(*in->spare));
