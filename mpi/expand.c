@@ -71,8 +71,8 @@ struct chain {
     uint64_t out;  /* bytes of output */
     uint64_t end;  /* where the last interval ends, in bytes of input; 0: there is no interval */
     uint64_t ends; /* members that end in these intervals */
-    /* Set if a member ends in these intervals.  head_len: bytes of data up to the first such end.
-     * last_len: bytes of data in the last member that ends here. */
+    /* Set if a member ends in these intervals.  head_len: bytes of data up to the first end of a
+     * member.  last_len: bytes of data in the last member that ends here. */
     uint64_t head_len, last_len;
     /* The data after the last end of a member, or all data if no member ends: its bytes and its
      * CRC-32. */

@@ -378,10 +378,9 @@ static bool is_redirected(const struct file *f)
     return f->o->output != NULL || f->o->output_dir != NULL;
 }
 
-/* Whether the existing file `old`, which has the output's name, is the input itself.  That is so if
- * both names are equal (a header may store any name), or if the input's name is a symbolic link to
- * it.  If the output is elsewhere, the names do not tell, so another name of the input counts,
- * too. */
+/* Whether the existing file `old`, which has the output's name, is the input itself.  It is if both
+ * names are equal (a header may store any name), or if the input's name is a symbolic link to
+ * `old`.  If the user has said where the output goes, any other name of the input counts, too. */
 static bool is_input(const struct file *f, const struct stat *old)
 {
     struct stat operand;

@@ -47,8 +47,8 @@ void leave_prepare(void)
 
 #ifdef LEAVE_HAS_CHILD
 
-/* Reads /proc/PID/stat, which is "PID (NAME) STATE PARENT ...".  *rest becomes a pointer to ")
- * STATE PARENT ...". */
+/* Reads /proc/PID/stat, which is "PID (NAME) STATE PARENT ...".  Makes *rest point to the
+ * parenthesis after NAME. */
 static bool read_stat(pid_t pid, char line[256], const char **rest)
 {
     char path[32];

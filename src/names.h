@@ -46,10 +46,10 @@ const char *names_base(const char *name);
  * name cannot be made shorter.
  *
  * With `own`, the name is a compressed file's, and its suffix stays.  If ".tar" comes before the
- * suffix, both become ".tgz".  Otherwise, dots divide the name into parts.  The last part with more
- * than three bytes loses one byte; if there is no such part, the last with more than two bytes
- * does, or else the last with more than one.  If all parts have one byte, the last part and its dot
- * are removed.
+ * suffix, both become ".tgz".  Otherwise, dots divide the name into parts, and one part loses one
+ * byte: the last part of more than three bytes.  If no part is that long, it is the last of more
+ * than two bytes.  If no part is that long either, it is the last of more than one byte.  If all
+ * parts have one byte, the last part and its dot are removed.
  *
  * With `own` NULL, the last byte is removed.
  */

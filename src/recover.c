@@ -20,8 +20,8 @@ struct recovering {
     off_t start;      /* where the input starts in the file */
     uint64_t size;    /* bytes of the input */
     uint64_t in, out; /* bytes of the input that are done, and bytes written */
-    /* [verified, verified_end): verified output of members in a row that tell_verified has not
-     * printed yet. */
+    /* Verified output of consecutive members: bytes [verified, verified_end).  tell_verified has
+     * not printed this range yet. */
     uint64_t verified, verified_end;
     char replaced[32]; /* for messages: what was written in place of lost bytes */
 };

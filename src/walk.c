@@ -21,7 +21,8 @@
 /* A directory on the path from the first one to the deepest one. */
 struct level {
     struct directory *directory; /* NULL while it is closed */
-    bool by_path;                /* files in it are opened by whole paths, and it is never closed */
+    bool by_path;                /* the directory's files are opened by whole paths; it is never
+                                  * closed */
     /* device and inode identify the directory, to check it when it is opened again. */
     dev_t device;
     ino_t inode;      /* see `device` */

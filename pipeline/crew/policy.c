@@ -15,8 +15,8 @@
 /* While a GPU is brought up, 1 of 8 cores does not match, since bringing up a GPU takes a core. */
 #define OPENING_SHARE 8
 
-/* If the GPUs are at least twice as fast as all workers, they match alone.  (At first, they seem
- * half as fast as they are, because their batches wait until workers have finished their own
+/* If the GPUs are at least twice as fast as all workers, the GPUs match alone.  (At first, the GPUs
+ * seem half as fast as they are, because their batches wait until workers have finished their own
  * segments.) */
 #define GPU_IS_FASTER 2
 

@@ -107,7 +107,8 @@ struct run_line {
 /* An input that is pushed (pushing.c). */
 struct pushing {
     uint64_t pushed;   /* bytes pushed so far */
-    uint64_t lead;     /* most bytes of input between the written place and the pushed end */
+    uint64_t lead;     /* most bytes of input from the place that is written to the end of the
+                        * pushed bytes */
     uint64_t borrowed; /* bytes that this input has borrowed from the shared lead */
     bool is_slow;      /* the caller was away for a long time: few regions are decoded ahead */
     uint64_t taken;    /* bytes of output that the caller has taken since it was last away */
