@@ -628,8 +628,8 @@ enum gz_status decompress_through(struct file *f, struct pipeline *p,
     if (s != NULL)
         status = gz_read_header(s);
     if (status == GZ_OK && reader.expansion != NULL && gz_is_deflate(info->format)) {
-        /* A GPU's output is trusted only once its CRC was compared, and this decompression may end
-         * before. */
+        /* A GPU's output is trusted only once its member's CRC was compared.  This decompression
+         * may end before that. */
         expansion_avoid_gpu(reader.expansion);
         begin_expansion(&reader, &io);
     }

@@ -111,7 +111,7 @@ struct file {
     struct stat in_stat;  /* the input's attributes before anything was read */
     /* The input's id; known only if the file waits for its commit and may be removed. */
     struct file_id in_id;
-    struct access_builder *builder; /* the index of the output that is made; or NULL */
+    struct access_builder *builder; /* makes an index of the output; NULL: no index */
     uint8_t *header; /* header[0..header_len): the gzip header to write; to be freed */
     size_t header_len;
     struct output output; /* unused if the output is standard output, or there is no output */
@@ -123,7 +123,7 @@ struct file {
 bool file_open(struct file *f);
 
 /* Makes the output final and removes the input; if that fails, a message says so.  Frees everything
- * that f holds, except the messages in f->m, and f->report.  Call this or file_discard once for
+ * that f holds, except f->report and the messages in f->m.  Call this or file_discard once for
  * every file, even if an earlier step failed. */
 void file_commit(struct file *f);
 

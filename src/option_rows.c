@@ -41,7 +41,7 @@ _Static_assert(sizeof(enum sparse) == sizeof(int), "the same size");
 #define IS_IGNORED {.kind = NOTHING}
 #define IS_ODD {.kind = ODD}
 
-/* Effects of several rows: */
+/* Effects that several rows have: */
 #define ACTS(as) {.kind = SET_INT, MEMBER(enum action, options, action), .value = (as)}
 #define CONTAINS(as) \
     {.kind = SET_INT, MEMBER(enum container, options, pipeline.container), .value = (as)}

@@ -78,8 +78,8 @@ const uint8_t *ahead_begin(const struct ahead_list *l);
 /* Counts `len` bytes that the caller has put at ahead_end. */
 void ahead_fill(struct ahead_list *l, size_t len);
 
-/* Empties the segment that is being filled, after its bytes were compressed elsewhere.  Frees its
- * memory unless it is small. */
+/* Empties the segment that is being filled, after its bytes were compressed elsewhere.  Keeps the
+ * segment's memory if it is small, else frees it. */
 void ahead_empty(struct ahead_list *l);
 
 /* Puts the segment that was filled into the list, so that it can be claimed. */

@@ -39,8 +39,8 @@ enum gpus_state {
  * about `batch_size` bytes, in segments of up to segment_size bytes, to be matched at `level`.
  * *config is copied.
  *
- * Each time a GPU has come up or has failed to, a thread that holds no lock calls `changed` with
- * `ctx`.  Returns NULL if memory is short.
+ * Each time a GPU has come up or could not be brought up, a thread that holds no lock calls
+ * `changed` with `ctx`.  Returns NULL if memory is short.
  */
 struct gpu_pool *gpus_new(const struct gpus_config *config, const struct lz_level *level,
                           size_t segment_size, size_t batch_size, int batches,
