@@ -243,8 +243,9 @@ static bool use_cpu(struct batch *b)
     return true;
 }
 
-/* Waits for the stream.  If it is a default stream and the calling thread has no context, waits for
- * the default stream of the GPU that has the first input or output in a GPU's memory. */
+/* Waits for the stream.  If this is a default stream, the calling thread's context tells to which
+ * GPU it belongs.  Without a context, it is the GPU that has the first input or output in a GPU's
+ * memory. */
 static gzlzss_status wait_for(struct batch *b, struct CUstream_st *stream)
 {
     struct located in = {0}, out = {0};

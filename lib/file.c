@@ -220,8 +220,8 @@ static void read_in(gzlzss_file *f)
 }
 
 /* Decompresses up to `room` bytes to `to`, and returns their number.  The number is less than
- * `room` only at the data's end, after an error, or if there are at least `least` bytes and more
- * would have to wait for the descriptor. */
+ * `room` only at the data's end and after an error, with one exception: if there are at least
+ * `least` bytes, this function does not read more input from the descriptor. */
 static size_t decompress(gzlzss_file *f, void *to, size_t room, size_t least)
 {
     /* Before this function waits for more input from a pipe, it must give out the data of all input

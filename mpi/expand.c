@@ -349,9 +349,9 @@ static enum expand_result write_wave(struct wave_expansion *x, struct lane *lane
     return result;
 }
 
-/* Chooses the size of the next wave's regions from the ratio so far, such that the output of a
- * region fills three quarters of the memory that keeps it; REGION_MIN to REGION_MAX.  All ranks
- * choose the same size. */
+/* Chooses the size of the next wave's regions, REGION_MIN to REGION_MAX.  By the ratio so far, the
+ * output of a region should fill three quarters of the memory that keeps it.  All ranks choose the
+ * same size. */
 static void choose_region(struct wave_expansion *x, const struct chain *total)
 {
     uint64_t region = REGION_FIRST;

@@ -1,10 +1,10 @@
 /*
  * source.h - cuts the input of a compression into segments and reads them
  *
- * Segments of memory and of regular files can be read in any order, by several threads at a time,
- * if they certainly have another byte after them.  All other segments, up to and including the
- * last, are read one after another, since a segment is known to be the last only when reading has
- * reached the end.  If a file grows meanwhile, it is read up to its new end.
+ * In memory and in a regular file, a segment that certainly has another byte after it can be read
+ * at any time: several threads read such segments, in any order.  All other segments, up to and
+ * including the last, are read one after another.  For these, only reading to the end of the input
+ * tells which segment is the last.  If a file grows meanwhile, it is read up to its new end.
  *
  * The memory may be a GPU's.  Then reading copies it to the host.
  *

@@ -65,7 +65,7 @@
  *                         buffers (slots.c).
  *
  * If the input is in the memory of the feeder's own GPU, the feeder only passes the segments'
- * addresses to the GPU, which copies them from there to its working memory and to the batch's
+ * addresses to the GPU.  The GPU copies the segments to its working memory, and to the batch's
  * memory on the host.  If that fails, workers read these segments (`is_away`) before any segment of
  * the batch is encoded.  If the input is in another GPU's memory, workers copy it (copiers.c).
  *

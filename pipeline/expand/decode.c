@@ -362,8 +362,8 @@ static enum decode_end decode_bytes(const struct decoder *d)
 /* --- Members of BGZF ------------------------------------------------------------------------ */
 
 /* Whether the run has no output yet, and starts right after a header of BGZF.  If so, reads the
- * rest of the member into the view, as far as the input has it, and sets *at to the index of the
- * member's data in the view. */
+ * rest of the member into the view, as far as the input has it.  *at becomes the index in the view
+ * of the member's first byte after the header. */
 static bool begins_member(const struct decoder *d, size_t *at)
 {
     struct view *v = &d->t->view;
