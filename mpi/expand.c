@@ -35,13 +35,13 @@
 /* The number of sets of intervals.  There are two: one is decoded while the other is written. */
 #define SETS 2
 
-/* All threads of a rank together keep as many bytes of output as KEPT_WAVES waves of compression
- * have of input, but at most KEPT_MAX.  That takes about as much memory as compression. */
+/* All threads of a rank together keep this much output: KEPT_WAVES times the input of a wave of
+ * compression, but at most KEPT_MAX bytes.  That takes about as much memory as compression. */
 #define KEPT_WAVES 8
 #define KEPT_MAX ((uint64_t)192 << 20)
 
-/* A thread keeps at least this many bytes of an interval's output, if it has as many.  With less,
- * more is decoded twice. */
+/* A thread keeps at least this many bytes of an interval's output, or all of it if it is shorter.
+ * With less, more is decoded twice. */
 #define KEEP_MIN ((size_t)8 << 20)
 
 /* Bytes of input in a region: REGION_FIRST while the ratio is not known yet; REGION_MIN and

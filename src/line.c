@@ -97,8 +97,8 @@ static void undo(struct entry *e)
 /* Undoes the work on the file, and adds the file to those that will be worked on again. */
 static void put_in_line(struct line *l, struct entry *e)
 {
-    /* Later files must not be made final before this one, so their work would be wasted: cancel the
-     * jobs that are not done yet. */
+    /* Later files must not be made final before this one, so the work on them would be wasted:
+     * cancel the jobs that are not done yet. */
     if (l->again == NULL)
         pipeline_cancel(l->run->pipeline);
     undo(e);

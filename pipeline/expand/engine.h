@@ -2,9 +2,9 @@
  * engine.h - the interface between the choice of tasks to decode ahead and their decoding
  *
  * A task says where decoding begins, where it pauses, and which memory its output may fill.  An
- * engine decodes a batch of tasks, and adds decoded runs to each task.  An engine knows no lock, no
- * list and no consumer: it reads the input and writes to its tasks.  regions.c makes the tasks, and
- * decides whether a paused task continues.  helpers.c passes the tasks to the engine.
+ * engine decodes a batch of tasks, and adds decoded runs to each task.  An engine uses no lock, no
+ * list of regions and no consumer: it reads the input and writes to its tasks.  regions.c makes the
+ * tasks, and decides whether a paused task continues.  helpers.c passes the tasks to the engine.
  *
  * decode.c has the only engine now, the CPU engine.  It takes one task at a time.  A GPU does not
  * decode regions: it decodes from the consumer's place on (gpu_decoder.h).
