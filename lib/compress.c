@@ -128,8 +128,8 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len)
     /* No buffer can be larger than SIZE_MAX / 2. */
     if (z == NULL || in_len > SIZE_MAX / 2)
         return SIZE_MAX;
-    /* Each segment may end with as many bytes as an empty one takes.  Pieces of --rsyncable have
-     * HUFF_SPLIT_MIN bytes or more. */
+    /* At the end of each segment, there may be as many more bytes as an empty segment takes.
+     * Pieces of --rsyncable have HUFF_SPLIT_MIN bytes or more. */
     least = z->is_rsyncable ? HUFF_SPLIT_MIN : z->segment_size;
     ends = in_len / least * huff_bound(0) + gz_start_room(z->container, NULL) +
            gz_end_room(z->container, gz_start_room(z->container, NULL));
@@ -198,7 +198,7 @@ void compress_call_init(struct compress_call *c)
 
 void compress_call_from(struct compress_call *c, const void *in, size_t in_len)
 {
-    /* `in` must not be NULL: that would mean that the job's input is not memory. */
+    /* job.in must not be NULL: that would mean that the job's input is not memory. */
     c->job.in = in_len > 0 ? in : "";
     c->job.in_len = in_len;
     c->job.size = in_len;
@@ -211,13 +211,14 @@ void compress_call_to(struct compress_call *c, void *out, size_t room)
     c->job.put = put_parts;
 }
 
-/* Does the job.  This thread does it alone if that is faster. */
+/* Does the job: this thread alone, if that is faster, or the object's threads. */
 static void do_job(struct compress_call *c)
 {
     struct pipeline *p = c->operation.z->pipeline;
     struct pipeline_job *job = &c->job;
 
-    /* This thread makes no calls to CUDA. */
+    /* If the output is in a GPU's memory, the object's threads do the job: this thread makes no
+     * calls to CUDA. */
     if (c->is_on_gpu || !pipeline_is_for_here(p, job) || !pipeline_compress_here(p, job)) {
         job->status = pipeline_run(p, job);
         return;

@@ -44,7 +44,8 @@ struct compress_call {
  * and compress_call_to, and begins the operation. */
 void compress_call_init(struct compress_call *c);
 
-/* Sets the input and the output: memory. */
+/* compress_call_from makes memory the job's input.  compress_call_to makes memory the job's
+ * output. */
 void compress_call_from(struct compress_call *c, const void *in, size_t in_len);
 void compress_call_to(struct compress_call *c, void *out, size_t room);
 

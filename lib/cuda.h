@@ -21,7 +21,8 @@ gzlzss_status cuda_wait(struct operation *o, struct CUstream_st *stream,
 
 /* --- Calls ------------------------------------------------------------------------------------ */
 
-/* operation_goes_on, for functions that take a goes_on(ctx); ctx is the struct operation. */
+/* Does what operation_goes_on does, for functions that take a goes_on(ctx).  ctx is the struct
+ * operation. */
 bool cuda_goes_on(void *ctx);
 
 /* --- Decompression ---------------------------------------------------------------------------- */
@@ -39,7 +40,7 @@ struct cuda_attempt {
     bool is_silent;
 };
 
-/* Work for an engine. */
+/* Work that cuda_use_engine lets a GPU's engine do. */
 typedef enum gpu_inflate_result cuda_work(void *ctx, struct gpu_inflate *g,
                                           char error[GPU_ERROR_SIZE]);
 

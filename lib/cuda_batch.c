@@ -39,8 +39,7 @@ struct batch {
 /* Memory is in pages of this many bytes, or of a multiple. */
 #define PAGE ((uintptr_t)4096)
 
-/* The answer about the memory that was located last.  It is true for all addresses from `start` up
- * to `end`. */
+/* Where the memory is that was located last.  Valid for all addresses from `start` up to `end`. */
 struct located {
     bool is_on_gpu;
     int device;
@@ -244,8 +243,9 @@ static bool use_cpu(struct batch *b)
     return true;
 }
 
-/* Waits for the stream.  A default stream is that of the GPU that has the first input or output in
- * a GPU's memory, if the calling thread has no context. */
+/* Waits for the stream.  If this is a default stream, the calling thread's context tells to which
+ * GPU it belongs.  Without a context, it is the GPU that has the first input or output in a GPU's
+ * memory. */
 static gzlzss_status wait_for(struct batch *b, struct CUstream_st *stream)
 {
     struct located in = {0}, out = {0};

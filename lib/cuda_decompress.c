@@ -19,8 +19,8 @@
 
 /* --- By a GPU --------------------------------------------------------------------------------- */
 
-/* The CPU does inputs with fewer compressed bytes than this: they have few blocks, so most of the
- * GPU would have nothing to do. */
+/* The CPU decompresses inputs with fewer bytes than this: they have few blocks, so most of the GPU
+ * would have nothing to do. */
 #define GPU_INFLATE_MIN ((size_t)64 << 10)
 
 void cuda_wake_up(struct operation *o)
@@ -294,9 +294,9 @@ static gzlzss_status count_memory(gzlzss *z, const struct gpu_expansion *e, size
     return status;
 }
 
-/* --- By either -------------------------------------------------------------------------------- */
+/* --- By a GPU or the CPU -------------------------------------------------------------------- */
 
-/* Whether the object reads a .gz.  (For zlib's format and raw DEFLATE, there is only
+/* Whether the object reads a .gz.  (A GPU decompresses zlib's format and raw DEFLATE only by
  * gpu_inflate_many.) */
 static bool is_gzip(const gzlzss *z)
 {
@@ -309,7 +309,8 @@ static bool may_use_gpu(const gzlzss *z, const struct gpu_expansion *e, int devi
     return e->left >= GPU_INFLATE_MIN && object_may_use(z, device);
 }
 
-/* Decompresses by the GPU that has the output, if it may and can, else by the CPU. */
+/* Decompresses by the GPU that has the output; by the CPU, if that GPU may not be used or cannot do
+ * it. */
 static gzlzss_status expand_by_any(gzlzss *z, struct gpu_expansion *e, struct operation *o,
                                    gzlzss_call *call)
 {
@@ -450,12 +451,13 @@ static gzlzss_status expand_to_new(gzlzss *z, struct gpu_expansion *e, struct al
     e->out = e->to.is_on_gpu ? a->out : e->to.host;
     e->room = a->room;
     status = expand_memory(z, e, told, call);
-    /* After damaged data, `verdict` is the error.  The second pass may end before it gets there,
+    /* If the data is damaged, `verdict` is the error.  The second pass may end before the damage,
      * because there is no room for more output. */
     return status == GZLZSS_ERROR_ROOM ? verdict : status;
 }
 
-/* Decompresses to memory that the program allocates, by a GPU if it may and can. */
+/* Decompresses to memory that the program allocates: by a GPU, or by the CPU, if no GPU may be used
+ * or the GPU cannot do it. */
 static gzlzss_status expand_new_by_any(gzlzss *z, struct gpu_expansion *e, struct operation *o,
                                        struct allocation *a, gzlzss_call *call)
 {

@@ -209,8 +209,8 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
         status = gz_run(d->stream);
     *error = errno;
     *used = d->info.in_bytes;
-    /* If bytes that are no header follow the last member, gzip calls two or more of them garbage,
-     * but a single byte a truncated member.  The library calls both garbage. */
+    /* Bytes that are no header may follow the last member.  gzip reports two or more of them as
+     * garbage, but a single one as a truncated member.  The library reports garbage for both. */
     if (status == GZ_TRUNCATED && d->info.lone_byte)
         status = GZ_TRAILING_GARBAGE;
     object_cache_put(&z->idle, &d->kept);
@@ -234,7 +234,7 @@ static gzlzss_status run(struct decompress_call *w, struct gz_io *io)
 }
 
 /* An input is decompressed in one go if it has at most WHOLE_IN_MAX bytes, and there is room for at
- * most WHOLE_OUT_MAX bytes of output.  Decompression in one go does not look whether the call was
+ * most WHOLE_OUT_MAX bytes of output.  Decompression in one go does not check whether the call was
  * cancelled, so it must not take long. */
 #define WHOLE_IN_MAX ((size_t)512 << 10)
 #define WHOLE_OUT_MAX ((size_t)4 << 20)
@@ -303,9 +303,9 @@ gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const voi
                              call);
 }
 
-/* Guesses the output's size.  The last four bytes of a .gz of one member are the size, modulo 2^32.
- * In other inputs, they may be any number, so this uses them only if they are between half of the
- * input's size and GUESS_MOST times that size. */
+/* Guesses the output's size.  The last four bytes of a .gz of one member are the size, modulo
+ * 2^32.  In other inputs, they may be any number.  So they are used only if they are between half
+ * of the input's size and GUESS_MOST times that size. */
 static size_t guess_size(const uint8_t *in, size_t in_len)
 {
     const size_t most = in_len < SIZE_MAX / (2 * GUESS_MOST) ? in_len * GUESS_MOST : in_len;

@@ -72,7 +72,7 @@ static gzlzss_status wait_for(const struct ends *e, int fd, short events, int ms
 }
 
 /* Writes some of the bytes, like write(2), to a descriptor that is ready.  A pipe that is ready
- * takes PIPE_BUF bytes without a wait, so this writes no more than that to a pipe. */
+ * takes PIPE_BUF bytes without a wait, so this function writes no more than that to a pipe. */
 static ssize_t write_some(const struct ends *e, const uint8_t *bytes, size_t len)
 {
     if (S_ISSOCK(e->out_mode))
@@ -106,8 +106,8 @@ static gzlzss_status write_all(struct ends *e, const uint8_t *bytes, size_t len)
     return GZLZSS_OK;
 }
 
-/* Like read_more, but for input in memory: passes on at most BUFFER_SIZE bytes.  Copies bytes in a
- * GPU's memory to the buffer first. */
+/* Does what read_more does, for input in memory: passes on at most BUFFER_SIZE bytes.  Copies bytes
+ * in a GPU's memory to the buffer first. */
 static gzlzss_status read_memory(struct ends *e, gzlzss_in *in, bool *ends)
 {
     const size_t n = e->left < BUFFER_SIZE ? e->left : BUFFER_SIZE;

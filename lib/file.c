@@ -37,7 +37,7 @@ struct gzlzss_file {
     /* Reading: bytes[begin..end) comes next.  Writing: bytes[0..end) is not in the stream yet. */
     size_t begin, end;
     gzlzss_in in; /* reading: compressed bytes, in `packed` */
-    bool in_ends; /* reading: no bytes come after these */
+    bool in_ends; /* reading: no bytes come after those in `in` */
     uint8_t *bytes, *packed;
 };
 
@@ -219,13 +219,14 @@ static void read_in(gzlzss_file *f)
     f->in_ends = n == 0;
 }
 
-/* Decompresses up to `room` bytes to `to`, and returns their number.  It is less than `room` only
- * at the data's end, after an error, or if there are at least `least` bytes, and more bytes would
- * have to wait for the descriptor. */
+/* Decompresses up to `room` bytes to `to`, and returns their number.  The number is less than
+ * `room` only at the data's end and after an error, with one exception: if there are at least
+ * `least` bytes, this function does not read more input from the descriptor. */
 static size_t decompress(gzlzss_file *f, void *to, size_t room, size_t least)
 {
-    /* The data of all input that a pipe has given so far must come out before this waits for more.
-     * Reading a file does not wait, so the object's threads may still work on earlier input. */
+    /* Before this function waits for more input from a pipe, it must give out the data of all input
+     * so far.  Reading a file does not wait, so the object's threads may still work on earlier
+     * input. */
     const gzlzss_directive more = f->is_regular ? GZLZSS_CONTINUE : GZLZSS_FLUSH;
     gzlzss_out out = {to, room, 0};
 
@@ -246,8 +247,8 @@ static bool is_over(const gzlzss_file *f)
     return f->status != GZLZSS_OK && f->begin == f->end;
 }
 
-/* Returns the status for a caller that wanted `wanted` bytes and got `done`.  After all bytes, it
- * is GZLZSS_OK: an error that comes after them is for the next call. */
+/* Returns the status for a caller that wanted `wanted` bytes and got `done`.  A caller that got all
+ * bytes gets GZLZSS_OK; the next call reports an error that comes after these bytes. */
 static gzlzss_status judge(const gzlzss_file *f, uint64_t done, uint64_t wanted)
 {
     return done == wanted || f->status == GZLZSS_STREAM_END ? GZLZSS_OK : f->status;
@@ -267,7 +268,8 @@ static size_t read_bytes(gzlzss_file *f, uint8_t *out, size_t len)
             f->begin += n;
             done += n;
         } else if (out != NULL && left >= BUFFER_SIZE) {
-            /* These bytes pass the buffer by, so the buffer does not end at the position. */
+            /* These bytes bypass the buffer.  The buffer's bytes are then no longer those before
+             * the position: empty the buffer. */
             f->begin = f->end = 0;
             done += decompress(f, out + done, left, left);
         } else {

@@ -16,7 +16,8 @@ static void *resize(struct grow *g, size_t size)
 }
 
 /* Makes room for `size` bytes in all.  The memory grows by at least half, so that each byte is
- * copied at most three times on average.  If there is not that much, it grows only to `size`. */
+ * copied at most three times on average.  If the system does not give that much, the memory grows
+ * only to `size`. */
 static bool make_room(struct grow *g, size_t size)
 {
     size_t more = g->room == 0 ? g->first : g->room + g->room / 2;

@@ -17,7 +17,7 @@
 #define INFLATERS_PAUSE 1.0
 #endif
 
-/* A call that waits, on its thread's stack. */
+/* A call that waits.  The struct is on the stack of the call's thread. */
 struct turn {
     struct turn *next;
 };
@@ -28,7 +28,7 @@ struct inflater {
     /* NULL: not open.  Only the call that has the inflater uses this field. */
     struct gpu_inflate *engine;
 
-    /* Under the lock: */
+    /* Protected by the lock: */
 
     /* A call has the inflater. */
     bool is_taken;

@@ -29,7 +29,8 @@ struct inflaters {
     pthread_cond_t changed;
     /* The inflaters of all devices that calls have asked for so far. */
     struct inflater *first;
-    /* Why a device failed or its engine could not be opened, the last time; empty if none did. */
+    /* The latest reason why a device failed or its engine could not be opened; empty if there was
+     * none. */
     char trouble[GPU_ERROR_SIZE];
 };
 

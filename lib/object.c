@@ -28,7 +28,7 @@ _Static_assert(CONTAINER_GZIP == (int)GZLZSS_GZIP && CONTAINER_ZLIB == (int)GZLZ
                "the formats");
 _Static_assert(GZLZSS_LEVEL_MIN == LZ_LEVEL_MIN && GZLZSS_LEVEL_MAX == LZ_LEVEL_MAX, "the levels");
 
-/* --- Words ---------------------------------------------------------------------------------- */
+/* --- Version and texts of statuses ---------------------------------------------------------- */
 
 const char *gzlzss_version(void)
 {

@@ -30,8 +30,8 @@ struct operation {
     /* Called when the call is cancelled, to end its waits; or NULL. */
     void (*wake_up)(struct operation *o);
     atomic_bool is_cancelled;
-    /* Numbers of bytes that an abandoned attempt has told the program.  `progress` gets no smaller
-     * numbers. */
+    /* Numbers of bytes that an abandoned attempt has reported to the program.  `progress` gets no
+     * smaller numbers. */
     uint64_t told_in, told_out;
     /* The list that has this operation, and the neighbours in it.  The list's lock protects
      * `previous` and `next`. */
@@ -39,8 +39,8 @@ struct operation {
     struct operation *previous, *next;
 };
 
-/* The calls that began on one processor (object_cache_shard) and are under way.  There is a list
- * for each, so that threads on different processors do not wait for each other. */
+/* The calls that began on one processor (object_cache_shard) and are under way.  Each processor has
+ * a list, so that threads on different processors do not wait for each other. */
 struct calls {
     pthread_mutex_t lock;
     struct operation *first;
@@ -96,7 +96,7 @@ bool call_is_valid(const gzlzss_call *call);
 void call_set_results(gzlzss_call *call, uint64_t in, uint64_t out);
 
 /* Returns the level that a valid call asks for: its own, or else the object's.  The number may be
- * out of range, which call_takes_level finds. */
+ * out of range; call_takes_level checks it. */
 int call_level(const gzlzss *z, const gzlzss_call *call);
 
 /* Sets *level to the row of the level that a valid call asks for, or to NULL if that is the

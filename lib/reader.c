@@ -1,8 +1,8 @@
 /*
  * reader.c - readers: the decompressed data at any place (include/gzlzss.h)
  *
- * access/reader.h does the work.  This file adds the library's ways: its statuses, cancelling, and
- * objects that belong to a process.
+ * access/reader.h does the work.  This file turns its results into the library's statuses, lets
+ * calls be cancelled, and refuses objects of another process.
  */
 #include "config.h"
 
@@ -44,7 +44,7 @@ static gzlzss_status open_reader(gzlzss_reader **r, gzlzss *z, const struct acce
     return status;
 }
 
-/* Sets *source to the regular file.  False if it is none. */
+/* Sets *source to the file fd.  False if fd is not a regular file. */
 static bool file_source(int fd, struct access_source *source)
 {
     struct stat st;
@@ -78,7 +78,8 @@ gzlzss_status gzlzss_reader_memory(gzlzss_reader **r, gzlzss *z, const void *in,
 
 void gzlzss_reader_free(gzlzss_reader *r)
 {
-    /* In a child process, a thread of the parent may hold the lock of the copy: leave it. */
+    /* In a child process, a lock in the reader may belong to a thread that exists only in the
+     * parent.  So leave the reader as it is. */
     if (r == NULL || object_is_foreign(r->z))
         return;
     access_close(r->access);
@@ -188,7 +189,8 @@ gzlzss_status gzlzss_reader_size(gzlzss_reader *r, uint64_t *size, gzlzss_call *
 
 /* --- Export --------------------------------------------------------------------------------- */
 
-/* Memory that an index is written to: as much of it as there is room for. */
+/* The memory to which an index is written.  If the index is longer than `room`, its end is left
+ * out, but `len` counts all of it. */
 struct memory {
     uint8_t *bytes;
     size_t room, len;

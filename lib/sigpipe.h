@@ -13,9 +13,9 @@
 #include <stdbool.h>
 
 struct sigpipe {
-    /* The thread's mask before. */
+    /* The thread's signal mask before sigpipe_block. */
     sigset_t mask;
-    /* Signals that were pending before.  These stay. */
+    /* Signals that were pending before sigpipe_block.  These stay pending. */
     sigset_t pending;
 };
 

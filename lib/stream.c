@@ -55,7 +55,7 @@ struct gzlzss_stream {
     bool is_decompression;
     pthread_mutex_t lock;
 
-    /* Under the lock: */
+    /* Protected by the lock: */
 
     /* Ends fd.c's waits; NULL if fd.c does not use the stream. */
     const struct wake *wake;
@@ -69,9 +69,9 @@ struct gzlzss_stream {
     struct pipeline_job job;
     /* The header: `small`, or allocated memory. */
     uint8_t small[SMALL_HEADER], *header;
-    /* The output that waits.  Under the lock. */
+    /* The output that waits.  Protected by the lock. */
     struct waiting *first, *last;
-    /* Bytes of output that wait.  Changed under the lock. */
+    /* Bytes of output that wait.  Changed only with the lock held. */
     atomic_size_t waiting;
 
     /* Decompression: */
@@ -81,7 +81,7 @@ struct gzlzss_stream {
     /* Used by the consumer and the caller; once is_over is set, by the caller alone. */
     struct expansion *expansion;
 
-    /* Decompression, under the lock: */
+    /* Decompression; protected by the lock: */
 
     /* The consumer waits for can_go, and the caller for caller_can_go. */
     pthread_cond_t can_go, caller_can_go;
@@ -90,7 +90,7 @@ struct gzlzss_stream {
     size_t room;
     /* Whether the consumer waits for input, and whether it waits for room. */
     bool starves, wants_room;
-    /* The consumer has done something since the caller last reset this. */
+    /* The consumer has done something since the caller last reset went_on. */
     bool went_on;
     /* The consumer has ended, with this status. */
     bool is_over;
@@ -209,8 +209,8 @@ static gzlzss_status judge(const struct gzlzss_stream *s)
     return compress_judge(&s->operation, &s->job);
 }
 
-/* Returns the address of the first unused byte.  The address of an empty input may be NULL, to
- * which C allows nothing to be added. */
+/* Returns the address of the first unused byte.  For an empty input, adds nothing to the address:
+ * it may be NULL, and C does not define additions to NULL. */
 static const uint8_t *unused_input(const gzlzss_in *in)
 {
     return in->size == 0 ? in->bytes : (const uint8_t *)in->bytes + in->used;
@@ -241,7 +241,8 @@ static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, g
     for (;;) {
         size_t pushed = 0;
 
-        /* Ask first, then take output: all output was written before the job was over. */
+        /* Ask whether the job is over before taking output: all output is written before the job is
+         * over, so none can be missed. */
         const bool is_over = pipeline_is_over(&s->job);
 
         take_output(s, out);
@@ -376,7 +377,7 @@ static bool starves_now(void *ctx)
 }
 
 /* Makes the consumer wait for the caller.  After STREAM_PATIENCE ms, the consumer gives up the
- * output that was decoded ahead, and sets *has_given_up; once that is set, it does not do so again.
+ * output that was decoded ahead, and sets *has_given_up.  If that is set already, only waits.
  * rest[0..len) is the output that the consumer is about to write. */
 static void wait_for_caller(struct gzlzss_stream *s, bool *has_given_up, const void *rest,
                             size_t len)
@@ -567,7 +568,7 @@ static void end_decompression(struct gzlzss_stream *s)
     close_expansion(s);
 }
 
-/* --- Both ----------------------------------------------------------------------------------- */
+/* --- Compression and decompression ---------------------------------------------------------- */
 
 gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in,
                                 gzlzss_directive directive)
@@ -592,7 +593,8 @@ void gzlzss_stream_free(gzlzss_stream *s)
     if (s == NULL)
         return;
     if (object_is_foreign(s->operation.z)) {
-        /* In the parent, a thread may have been changing the list of output: leave it alone. */
+        /* In the parent, a thread may have been changing the list of output: do not free the
+         * list. */
         free_header(s);
         free(s);
         return;

@@ -8,14 +8,14 @@
  *     the main thread  waits for the run, meets the other ranks, adds up where the runs go in the
  *                      output (ranks_add_up), and writes this rank's run.
  *
- * Each rank has some buffers for output.  It may be ahead of the others by as many waves, so no
- * thread waits for the slowest rank of each wave.  If a rank fails, it tells the others when the
- * ranks meet next, and all give up.
+ * Each rank has some buffers for output.  A rank may be ahead of the others by as many waves as it
+ * has buffers, so no thread waits for the slowest rank of each wave.  If a rank fails, it tells the
+ * others when the ranks meet next, and all give up.
  *
  * The ranks can compute the CRC-32 of the input in any order.  A rank takes a run's CRC and appends
  * zeros for all the bytes that follow the run (by combining it with a CRC of 0).  The whole input's
- * CRC is the exclusive or of these.  So each rank combines the CRCs of its own runs, and MPI_Reduce
- * combines the results of all ranks.
+ * CRC is the exclusive or of these CRCs.  So each rank combines the CRCs of its own runs, and
+ * MPI_Reduce combines the results of all ranks.
  */
 #include "config.h"
 
@@ -31,8 +31,8 @@
 #include "compat/gzip.h"
 #include "mpi/compress.h"
 
-/* With more producers, more of the input is in memory.  With one, the library's threads wait while
- * it reads, and for each other at the end of every run. */
+/* The number of producers.  With more, more of the input is in memory.  With one, the library's
+ * threads wait while it reads, and for each other at the end of every run. */
 #define PRODUCERS 2
 
 /* The number of buffers for output, which is also the number of waves by which a rank may be ahead
@@ -93,8 +93,8 @@ static uint64_t numbers_below(uint64_t end, uint64_t from, uint64_t count)
  * the wave.
  *
  * In a wave, some ranks may have one segment more than the others.  In the next wave, the ranks
- * after these have one more (after the last rank comes the first).  So at the end, no rank has more
- * than one segment more than another.
+ * after these have one more (after the last rank comes the first).  So over all waves, the ranks'
+ * numbers of segments differ by at most one.
  */
 static uint64_t first_of_run(const struct wave_compression *k, uint64_t wave, int rank)
 {
@@ -102,13 +102,13 @@ static uint64_t first_of_run(const struct wave_compression *k, uint64_t wave, in
     const uint64_t larger = wave < larger_waves(k) ? wave : larger_waves(k);
     const uint64_t segments = least + (wave < larger_waves(k));
     const uint64_t more = segments % ranks;
-    /* The first rank that has one more in this wave, after those that had one more in earlier
-     * waves. */
+    /* The first rank that has one segment more in this wave.  It comes after the last rank that had
+     * one more in the wave before. */
     const uint64_t turn =
         (larger * ((least + 1) % ranks) + (wave - larger) * (least % ranks)) % ranks;
     const uint64_t before = (uint64_t)rank;
-    /* Ranks from `turn` on have one more; if that goes beyond the last rank, ranks from 0 on do,
-     * too. */
+    /* Ranks from `turn` on have one segment more; if that goes beyond the last rank, ranks from 0
+     * on have one more, too. */
     const uint64_t wrapped = turn + more > ranks ? turn + more - ranks : 0;
 
     return least * wave + larger + segments / ranks * before +
@@ -175,8 +175,8 @@ static int read_run(const struct wave_compression *k, uint8_t *bytes, uint64_t o
     return n < 0 ? errno : (size_t)n < len ? SHORTER : 0;
 }
 
-/* The bytes before this rank's data in this wave: those of the header before the file's first run,
- * else 0. */
+/* The number of bytes that this rank writes before its run of this wave: those of the header before
+ * the file's first run, else 0. */
 static size_t header_before(const struct wave_compression *k, uint64_t wave)
 {
     return wave == 0 && k->c->r->rank == 0 ? k->c->f->header_len : 0;

@@ -35,13 +35,13 @@
 /* The number of sets of intervals.  There are two: one is decoded while the other is written. */
 #define SETS 2
 
-/* The threads of a rank keep, in all, as many bytes of output as KEPT_WAVES waves of compression
- * have of input, but at most KEPT_MAX.  That takes about as much memory as compression. */
+/* All threads of a rank together keep this much output: KEPT_WAVES times the input of a wave of
+ * compression, but at most KEPT_MAX bytes.  That takes about as much memory as compression. */
 #define KEPT_WAVES 8
 #define KEPT_MAX ((uint64_t)192 << 20)
 
-/* A thread keeps at least this many bytes of an interval's output, if it has as many.  With less,
- * more is decoded twice. */
+/* A thread keeps at least this many bytes of an interval's output, or all of it if it is shorter.
+ * With less, more is decoded twice. */
 #define KEEP_MIN ((size_t)8 << 20)
 
 /* Bytes of input in a region: REGION_FIRST while the ratio is not known yet; REGION_MIN and
@@ -71,8 +71,8 @@ struct chain {
     uint64_t out;  /* bytes of output */
     uint64_t end;  /* where the last interval ends, in bytes of input; 0: there is no interval */
     uint64_t ends; /* members that end in these intervals */
-    /* If a member ends in these intervals.  head_len: bytes of data up to the first such end.
-     * last_len: bytes of data in the last member that ends here. */
+    /* Set if a member ends in these intervals.  head_len: bytes of data up to the first end of a
+     * member.  last_len: bytes of data in the last member that ends here. */
     uint64_t head_len, last_len;
     /* The data after the last end of a member, or all data if no member ends: its bytes and its
      * CRC-32. */
@@ -118,7 +118,7 @@ static void join(const struct chain *a, struct chain *b)
     *b = c;
 }
 
-/* The same for MPI: b[i] becomes the sum of a[i] and b[i], for 0 <= i < *count. */
+/* Does for MPI what `join` does: b[i] becomes the sum of a[i] and b[i], for 0 <= i < *count. */
 static void join_all(void *a, void *b, int *count, MPI_Datatype *type)
 {
     (void)type;
@@ -205,7 +205,7 @@ static void wait_for(struct wave_expansion *x, struct lane *lanes)
     }
 }
 
-/* Returns the file's result, which follows from an interval's.  Prints a message about an error. */
+/* Returns what an interval's result means for the whole file.  Prints a message about an error. */
 static enum expand_result judge(struct wave_expansion *x, enum interval_result result, int error)
 {
     struct file *f = x->e->f;
@@ -349,9 +349,9 @@ static enum expand_result write_wave(struct wave_expansion *x, struct lane *lane
     return result;
 }
 
-/* Chooses the size of the next wave's regions from the ratio so far, such that the output of a
- * region fills three quarters of the memory that keeps it; REGION_MIN to REGION_MAX.  All ranks
- * choose the same size. */
+/* Chooses the size of the next wave's regions, REGION_MIN to REGION_MAX.  By the ratio so far, the
+ * output of a region should fill three quarters of the memory that keeps it.  All ranks choose the
+ * same size. */
 static void choose_region(struct wave_expansion *x, const struct chain *total)
 {
     uint64_t region = REGION_FIRST;
@@ -405,8 +405,8 @@ static enum expand_result run(struct wave_expansion *x, struct interval_tools *t
     return all;
 }
 
-/* Numbers the lanes of all ranks, and chooses how much output each keeps.  On a rank with more
- * threads, each lane could keep less; all ranks use the least number of all. */
+/* Numbers the lanes of all ranks, and chooses how much output each keeps.  The more threads a rank
+ * has, the less each of its lanes can keep; all ranks use the least of these numbers. */
 static void number_lanes(struct wave_expansion *x)
 {
     const struct ranks *r = x->e->r;

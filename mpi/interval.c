@@ -15,8 +15,8 @@
 #include "inflate/find.h"
 #include "mpi/interval.h"
 
-/* Bytes of input, and of output, that are decoded at a time.  As in compat/stream.h: larger ones
- * leave the second-level cache, smaller ones cost more system calls. */
+/* Bytes of input, and of output, that are decoded at a time.  As in compat/stream.h: larger buffers
+ * do not fit into the second-level cache, smaller ones cost more system calls. */
 #define IN_SIZE ((size_t)256 << 10)
 #define OUT_SIZE ((size_t)256 << 10)
 
@@ -27,7 +27,7 @@
 /* Bytes after the input and the output that a decoder may load or overwrite. */
 #define SLACK ((size_t)64)
 
-/* The longest header that is accepted, names and all. */
+/* The longest header that is accepted, in bytes, with name and comment. */
 #define HEADER_MAX ((size_t)4096)
 
 /* No compressed segment has more bytes than this (-b goes up to 32 MiB).  So if an interval goes on
@@ -100,8 +100,8 @@ static bool read_around(struct interval_tools *t, struct interval *p)
     const size_t back = at < BACK ? (size_t)at : BACK;
     const uint64_t left = p->size > at ? p->size - at : 0;
     const size_t expected = back + (left < IN_SIZE ? (size_t)left : IN_SIZE);
-    /* Near the start of the file, there are fewer bytes before the position.  Decoders look at the
-     * missing ones all the same. */
+    /* Near the start of the file, there are fewer than BACK bytes before the position.  Decoders
+     * load the missing bytes, too, so they are set to 0. */
     const size_t missing = BACK - back;
     ssize_t n;
 

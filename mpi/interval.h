@@ -47,17 +47,18 @@ struct interval {
     uint64_t start, end; /* bytes of the file: where the interval begins and ends */
     uint64_t out;        /* bytes of output */
     uint64_t ends;       /* members that end in the interval */
-    /* About the member in which the interval begins: the CRC-32 and the number of its bytes of data
-     * in the interval. */
+    /* The CRC-32 and the number of the interval's bytes of data that belong to the member in which
+     * the interval begins. */
     uint32_t head_crc;
     uint64_t head_len;
-    /* If that member ends in the interval: the CRC-32 and the length in its trailer. */
+    /* If the member in which the interval begins also ends in it: the CRC-32 and the length in its
+     * trailer. */
     uint32_t stored_crc, stored_len;
-    /* About the member that goes on after the interval, if it is not the first one: the CRC-32 and
-     * the number of its bytes of data in the interval. */
+    /* If a member ends in the interval: the CRC-32 and the number of the bytes of data that the
+     * interval has after the last end of a member. */
     uint32_t tail_crc;
     uint64_t tail_len;
-    /* Bytes of the last member that ends in the interval, if it is not the first one. */
+    /* If several members end in the interval: bytes of data of the last of them. */
     uint64_t last_len;
 };
 
@@ -67,7 +68,7 @@ struct interval_tools;
 struct interval_tools *interval_tools_new(void);
 void interval_tools_free(struct interval_tools *t);
 
-/* Decodes the interval, and sets the fields above. */
+/* Decodes the interval, and sets the fields of *p for the results. */
 enum interval_result interval_decode(struct interval_tools *t, struct interval *p);
 
 /* Whether there is a mark in bytes [from, to) of the file. */

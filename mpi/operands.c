@@ -43,7 +43,8 @@
 #define WAVE_MIN ((size_t)12 << 20)
 #define WAVE_MAX ((size_t)48 << 20)
 
-/* As WAVE_MAX, if a GPU may be used: it is fast only with much input at a time. */
+/* Takes the place of WAVE_MAX if a GPU may be used: a GPU is fast only with much input at a
+ * time. */
 #define WAVE_GPU ((size_t)192 << 20)
 
 /* With fewer bytes of input for each rank, --backend=auto looks for no GPU. */
@@ -82,7 +83,7 @@ static struct file new_file(const struct mpi_run *w, const char *operand)
     };
 }
 
-/* --- A file of several ranks ---------------------------------------------------------------- */
+/* --- A file that several ranks share -------------------------------------------------------- */
 
 /* The data by which other ranks recognize the input that rank 0 has opened. */
 struct input_identity {
@@ -91,8 +92,8 @@ struct input_identity {
     uint64_t inode;
 };
 
-/* Copies of rank 0's names, and the registration of its temporary file for removal, on another
- * rank. */
+/* On a rank other than 0: copies of rank 0's names, and the registration of the temporary file,
+ * which a signal then removes. */
 struct borrowed {
     char *name, *output_name, *temporary;
     struct cleanup_output armed;
@@ -199,8 +200,8 @@ static void end_sharing(struct together *c, struct borrowed *b)
     free(b->temporary);
 }
 
-/* Ends the file on rank 0, after file_finish: makes the output final if all is well, else removes
- * it. */
+/* Ends the work on a file on rank 0, after file_finish: makes the output final if `ok`, else
+ * removes it. */
 static void end_file(struct file *f, bool ok)
 {
     if (ok && file_try_commit(f))
@@ -247,8 +248,8 @@ static void compress(struct mpi_run *w, const struct ranks *r, const char *opera
 
 /* --- Decompression -------------------------------------------------------------------------- */
 
-/* Makes the pipeline for decompression by one rank's threads.  If that fails, or the rank has one
- * thread, decompression works without. */
+/* Makes the pipeline for decompression by the threads of one rank.  If that fails, or the rank has
+ * one thread, decompression does without a pipeline. */
 static void need_pipeline(struct mpi_run *w)
 {
     struct pipeline_config config = w->o->pipeline;

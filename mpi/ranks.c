@@ -31,9 +31,9 @@
 
 static const char *program_name;
 
-/* Ends the process, and with it all ranks: a rank without memory for a few bytes cannot go on.  The
- * signal's handler removes the temporary file.  If the rank was started with the signal ignored,
- * MPI ends it. */
+/* Ends the process by SIGTERM, and with it all ranks: a rank without memory for a few bytes cannot
+ * go on.  The handler of SIGTERM removes the temporary file.  If the rank was started with SIGTERM
+ * ignored, MPI ends it. */
 static _Noreturn void end_all(void)
 {
     kill(getpid(), SIGTERM);
@@ -130,8 +130,8 @@ void ranks_meet(const struct ranks *r)
 void ranks_add_up(const struct ranks *r, const uint64_t *mine, int count, uint64_t *before,
                   uint64_t *all)
 {
-    /* Do not use MPI_Iexscan in place of these: in Open MPI, it is a chain of all ranks, each of
-     * which may be asleep. */
+    /* Do not use MPI_Iexscan in place of ranks_meet and MPI_Exscan: in Open MPI, its sum goes from
+     * rank to rank, and each of them may be asleep. */
     ranks_meet(r);
     MPI_Exscan(mine, before, 1, MPI_UINT64_T, MPI_SUM, r->comm);
     if (r->rank == 0)
@@ -284,7 +284,7 @@ int ranks_threads(void)
     struct limits l;
     int sharing = 0;
 
-    /* If this fails on all ranks, all have the same mask, and share all processors. */
+    /* If limits_affinity fails on all ranks, all have the same mask, and share all processors. */
     (void)limits_affinity(&mine);
     MPI_Allgather(&mine, (int)sizeof(mine), MPI_BYTE, all, (int)sizeof(mine), MPI_BYTE, local.comm);
     for (int i = 0; i < local.count; i++)

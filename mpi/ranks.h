@@ -1,15 +1,14 @@
 /*
  * ranks.h - the ranks: how they wait for each other, agree, and share a machine
  *
- * MPI waits by asking again and again, which takes a processor from the threads that compress.  So
- * the ranks meet first, by ranks_meet, which sleeps between two checks.  They exchange data only
- * when all have arrived, which then takes microseconds.  So put ranks_meet before each new call of
- * MPI in which ranks wait for each other.
+ * MPI waits by polling, which takes a processor from the threads that compress.  So the ranks meet
+ * first, by ranks_meet, which sleeps between two checks.  They exchange data only when all have
+ * arrived, which then takes microseconds.  So put ranks_meet before each new call of MPI in which
+ * ranks wait for each other.
  *
- * No rank can report an error in the communication itself to the others.  So the rank prints a
- * message and ends by SIGTERM, whose handler removes outputs that are not final; mpirun then ends
- * the other ranks.  (A rank that was started with SIGTERM ignored removes nothing: it ends by
- * MPI_Abort.)
+ * If the communication itself fails, a rank cannot tell the others.  So it prints a message and
+ * ends by SIGTERM, whose handler removes outputs that are not final; mpirun then ends the other
+ * ranks.  (A rank that was started with SIGTERM ignored removes nothing: it ends by MPI_Abort.)
  */
 #ifndef GZLZSS_MPI_RANKS_H
 #define GZLZSS_MPI_RANKS_H
@@ -68,8 +67,8 @@ void ranks_share_variable(const struct ranks *r, const char *name);
 bool ranks_have_same(const struct ranks *r, char *const *texts, int count);
 
 /* Moves messages to rank 0, so that only rank 0 has any.  If the status of some ranks is not
- * STATUS_OK, rank 0 gets the messages of the first such rank, after its own (unless it is that rank
- * itself), and all ranks get that rank's status. */
+ * STATUS_OK, the first of these ranks counts.  All ranks get its status, and its messages go to
+ * rank 0, after rank 0's own.  The messages of the other ranks are dropped. */
 void ranks_tell(const struct ranks *r, struct messages *m);
 
 /* Moves the messages of rank `from` to rank 0, after its own.  Other ranks do nothing. */

@@ -6,12 +6,13 @@
  * writes megabytes in one run.  Collective writes would first collect them on some ranks, which
  * only moves them once more.
  *
- * Writing waits.  Do not use MPI_File_iwrite_at, which does not: if a disk is full, Open MPI 4.1
- * ends by a segmentation fault, and MPICH 4.0 never says that the write is done (both as in Debian
- * 12).  The threads that compress or decode go on meanwhile in any case.
+ * sharedfile_write returns once the bytes are written.  Do not use MPI_File_iwrite_at, which
+ * returns earlier: if a disk is full, Open MPI 4.1 ends by a segmentation fault, and MPICH 4.0
+ * never says that the write is done (both as in Debian 12).  The threads that compress or decode go
+ * on meanwhile in any case.
  *
  * Errors are returned as errnos.  MPI has only classes of errors.  If the class is a general one,
- * this asks the file system whether it is full.
+ * sharedfile.c asks the file system whether it is full.
  */
 #ifndef GZLZSS_MPI_SHAREDFILE_H
 #define GZLZSS_MPI_SHAREDFILE_H

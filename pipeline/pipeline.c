@@ -29,9 +29,9 @@
  * BATCH_SIZE is the bytes of segments in a GPU batch, BATCH_SIZE_SLOW the same at the slow levels,
  * and BATCHES_SIZE the bytes in all batches of a GPU.  Larger batches fill a large GPU better,
  * which the slow levels need (level 12 on an H100: 0.60 GB/s with 8 batches of 16 MiB, 0.78 GB/s
- * with 4 of 32 MiB).  More batches let reading, copies, kernels and encoding overlap.  Both cost
- * pinned memory: 2.5 bytes for each byte of a batch, and 0.25 s to get a GB.  If you raise
- * BATCHES_SIZE / BATCH_SIZE, raise GPUS_BATCHES.
+ * with 4 of 32 MiB).  More batches let reading, copies, kernels and encoding overlap.  Both take
+ * more pinned memory: 2.5 bytes for each byte of a batch.  Allocating 1 GB of it takes 0.25 s.  If
+ * you raise BATCHES_SIZE / BATCH_SIZE, raise GPUS_BATCHES.
  */
 #define BATCH_SIZE ((size_t)16 << 20)
 #define BATCH_SIZE_SLOW ((size_t)32 << 20)
@@ -39,16 +39,16 @@
 
 _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 
-/* The most workers that claim segments, if other workers can match parts of these segments.  Each
- * of them takes 5 to 7 MiB of memory.  Further workers only match parts, for which they need 1
- * MiB. */
+/* The most workers that claim segments, if other workers can match parts of these segments.  A
+ * worker that claims takes 5 to 7 MiB of memory; one that only matches parts takes 1 MiB. */
 #define CLAIMERS 32
 
 /* The most encoded segments that may wait for an earlier segment.  Each takes up to 2 MiB. */
 #define WAITING_MAX 16
 
-/* Workers take at most half of the memory and of the addresses that the process may have.  The rest
- * is for the page cache, without which writing is slow, for libraries, and for GPU drivers. */
+/* Workers take at most half of the memory, and of the address space, that the process may have.
+ * The rest is for the page cache, without which writing is slow, for libraries, and for GPU
+ * drivers. */
 #define MEMORY_SHARE 2
 #define ADDRESSES_SHARE 2
 
@@ -61,8 +61,8 @@ _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 #define WORKER_LEAST_SLOW ((size_t)24 << 20)
 #define WORKER_LEAST_SMALL ((size_t)8 << 20)
 
-/* If memory is limited, workers plan with three quarters of it.  The rest is for other memory that
- * the system counts, too. */
+/* If memory is limited, workers use at most three quarters of it, since the system also counts
+ * other memory of the process. */
 #define MEMORY_NEEDED(memory) ((memory) / 4 * 3)
 
 /* With less memory than this, only BACKEND_GPU brings up a GPU: its driver takes some 300 MB, the
@@ -71,7 +71,8 @@ _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 
 /* --- A pipeline --- */
 
-/* The GPU pool calls this when a GPU has come up or failed to.  Workers then decide anew. */
+/* Wakes the workers, which then decide again what to match.  The GPU pool calls this when a GPU has
+ * come up or could not be brought up. */
 static void gpus_changed(void *ctx)
 {
     struct pipeline *p = ctx;
@@ -119,8 +120,8 @@ static bool do_without_gpus(struct pipeline *p)
     return true;
 }
 
-/* The encoder's blocks take at most 5 bytes more than their data, and each has HUFF_SPLIT_MIN bytes
- * of data unless it is its chunk's last one (huff_bound). */
+/* A block of the encoder takes at most 5 bytes more than its data.  Each block but a chunk's last
+ * has at least HUFF_SPLIT_MIN bytes of data (huff_bound). */
 _Static_assert(BGZF_DATA_MAX +
                        5 * (BGZF_DATA_MAX / HUFF_SPLIT_MIN + BGZF_DATA_MAX / LZ_CHUNK_SIZE + 1) +
                        BGZF_AROUND <=
@@ -171,7 +172,8 @@ uint64_t pipeline_least_memory(const struct pipeline_config *config)
     return 2 * size + (pipeline_level(config)->finder->is_slow ? slow : WORKER_SIZE);
 }
 
-/* The most bytes that a matcher usually allocates while it works. */
+/* The bytes that a matcher may allocate while it works, but at most WORKER_SIZE_SLOW: it seldom
+ * takes more. */
 static uint64_t usual_more(const struct lz_level *level, size_t size)
 {
     const uint64_t more = lz_matcher_more(level, size);
@@ -209,7 +211,7 @@ static size_t most_more(const struct pipeline *p)
     return share > least ? (size_t)(share - least) : 0;
 }
 
-/* Whether memory or addresses are too short for BACKEND_AUTO to bring up a GPU. */
+/* Whether memory or address space is too short for BACKEND_AUTO to bring up a GPU. */
 static bool is_little_for_gpu(const struct pipeline_config *config)
 {
     return (config->memory > 0 && config->memory < GPU_HOST_MEMORY) ||
@@ -420,8 +422,8 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *request)
     }
     if (request->begin == NULL)
         job_begin(j);
-    /* A worker that was called and does not run yet will itself call another if there is more work.
-     * Waking one here would take longer than submitting a small job. */
+    /* If a worker was called and does not run yet, call no other: that worker calls another one if
+     * there is more work.  Calling one here would take longer than submitting a small job. */
     if (request->begin == NULL ? !p->config.caller_works : !crew_is_called(p))
         crew_call(p);
     if (request->is_cancelled)

@@ -21,18 +21,19 @@
 struct pipeline;
 
 /*
- * Completes a configuration by the limits that the system sets for this process (base/limits.h):
- * sets the limits of memory and addresses.  If the number of threads is 0, sets it to the number
- * that can run at the same time, PIPELINE_THREADS_MAX at most.  Reads files in /proc and /sys.
+ * Sets config->memory and config->address_space to the limits that the system sets for this process
+ * (base/limits.h).  If config->threads is 0, sets it to the number of threads that can run at the
+ * same time, PIPELINE_THREADS_MAX at most.  Reads files in /proc and /sys.
  */
 void pipeline_limit(struct pipeline_config *config);
 
 /* The number of threads that a pipeline has with this configuration: config->threads, or fewer if
- * memory or addresses are limited. */
+ * memory or address space is limited. */
 int pipeline_threads(const struct pipeline_config *config);
 
-/* The least bytes of memory that compression with this configuration takes, with one thread.  With
- * less memory, do not try: if a control group limits memory, the system would kill the process. */
+/* The fewest bytes of memory with which one thread can compress in this configuration.  If less is
+ * available, do not start: under a control group's memory limit, the system would kill the
+ * process. */
 uint64_t pipeline_least_memory(const struct pipeline_config *config);
 
 /* Makes a pipeline.  *config is copied.  With BACKEND_GPU, brings up GPUs now.  NULL, with the
@@ -43,10 +44,10 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
  * All jobs must be over. */
 void pipeline_free(struct pipeline *p);
 
-/* For a program that ends now, in place of pipeline_free: leaves threads asleep, and lets the
- * system free everything.  (If 16 threads had to wake up, free their memory and end, that would
- * take 1 to 2 ms, a tenth of the time for 1 MB.)  Returns false if a GPU was used or is being
- * brought up.  Then the program must end in a way that waits for no thread and runs no exit
+/* Replaces pipeline_free in a program that is about to end: leaves threads asleep, and leaves all
+ * memory to the system.  (If 16 threads had to wake up, free their memory and end, that would take
+ * 1 to 2 ms, a tenth of the time for 1 MB.)  Returns false if a GPU was used or is being brought
+ * up.  After false, the program must end in a way that waits for no thread and runs no exit
  * handlers, as _exit does. */
 bool pipeline_leave(struct pipeline *p);
 
@@ -64,8 +65,8 @@ bool pipeline_is_over(const struct pipeline_job *job);
 /* Makes all jobs that are neither over nor ending fail with PIPELINE_CANCELLED. */
 void pipeline_cancel(struct pipeline *p);
 
-/* Makes one job fail with PIPELINE_CANCELLED, unless it is over or ending.  If it is not submitted
- * yet, it fails when it is. */
+/* Makes one job fail with PIPELINE_CANCELLED, unless it is over or ending.  A job that is not
+ * submitted yet fails when it is submitted. */
 void pipeline_cancel_job(struct pipeline *p, struct pipeline_job *job);
 
 /* Halves the number of jobs that may have begun and not ended, down to 1, and returns the new
@@ -99,14 +100,15 @@ enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job);
 size_t pipeline_push(struct pipeline *p, struct pipeline_job *job, const uint8_t *bytes, size_t len,
                      enum pipeline_push then);
 
-/* Waits until pipeline_push has room or can go on with a flush, or the job is over, or enough(ctx)
- * is true.  `enough` is called with a lock held, so it must not call the pipeline; it is called
- * again after each of the job's writes.  Only one thread at a time may wait for a job. */
+/* Waits until pipeline_push can do something (take bytes, or go on with a flush), the job is over,
+ * or enough(ctx) is true.  `enough` is called with a lock held, so it must not call the pipeline;
+ * it is called again after each of the job's writes.  Only one thread at a time may wait for a
+ * job. */
 void pipeline_wait_to_push(struct pipeline *p, struct pipeline_job *job, bool (*enough)(void *ctx),
                            void *ctx);
 
-/* Whether pipeline_compress_here can do all of a job that was not submitted; never with
- * caller_works. */
+/* Whether pipeline_compress_here can do all of this job, which must not be submitted.  Always false
+ * with caller_works. */
 bool pipeline_is_for_here(const struct pipeline *p, const struct pipeline_job *job);
 
 /* Does all of a job in the calling thread, with memory that the pipeline keeps for the next such

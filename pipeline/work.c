@@ -2,8 +2,8 @@
  * work.c - decides what a worker does next (work.h)
  *
  * work_once tries the kinds of work in order of urgency; the opening comment of
- * pipeline/crew/state.h gives the reasons.  To give workers a new kind of work, add it there, at
- * its place, and wake workers (crew_call) where it becomes possible.
+ * pipeline/crew/state.h gives the reasons.  To give workers a new kind of work, add it to
+ * work_once, at its place, and wake workers (crew_call) where the work becomes possible.
  */
 #include "config.h"
 
@@ -20,8 +20,8 @@
 
 /* --- Memory --- */
 
-/* Makes a job that has something to do fail, because there is no memory, and no other worker that
- * could do it.  False if there is no such job. */
+/* Makes a job that has work left fail for lack of memory.  Call this if no worker has memory to do
+ * the work.  False if no job has work left. */
 static bool fail_for_memory(struct pipeline *p)
 {
     struct job *j = ready_first(p) == NULL ? jobs_to_claim(p) : ready_first(p)->job;
@@ -33,8 +33,8 @@ static bool fail_for_memory(struct pipeline *p)
     return true;
 }
 
-/* Gets the worker its memory for a level.  Releases the lock meanwhile.  If memory is short, and
- * there is no other worker to wait for, a job fails.  False: this worker can do nothing now. */
+/* Gets the worker its memory for a level.  Releases the lock meanwhile.  False if memory is short:
+ * then this worker can do nothing now.  If no other worker has memory either, a job fails. */
 static bool equip(struct worker *w, const struct lz_level *level)
 {
     switch (crew_equip(w, level)) {
@@ -47,11 +47,11 @@ static bool equip(struct worker *w, const struct lz_level *level)
     }
 }
 
-/* --- What comes first --- */
+/* --- The order of work --- */
 
-/* The bytes that workers must leave free.  With feeders, that is a whole batch: if workers took all
- * bytes that become free, a feeder would never get that many.  Without feeders, it is all bytes but
- * those that keep the workers busy. */
+/* The bytes of the slots' limit that workers must leave free.  With feeders, that is a whole batch:
+ * if workers took all bytes that become free, a feeder would never get that many.  Without feeders,
+ * it is all bytes except those that keep the workers busy. */
 static uint64_t reserve(const struct pipeline *p)
 {
     return feeders_at_work(p) > 0 ? p->batch_size : slots_beyond_workers(p);
@@ -89,7 +89,7 @@ static void claim_and_finish(struct worker *w, struct job *j)
 }
 
 /* Whether it is time to begin another job: open jobs have nothing to claim, or, with feeders, less
- * than two batches.  (Each segment takes a chunk or more of a batch.) */
+ * than two batches.  (Each segment takes at least one chunk of a batch.) */
 static bool may_begin(const struct pipeline *p, const struct job *to_claim)
 {
     return to_claim == NULL || (feeders_at_work(p) > 0 && jobs_left_begun(p) < 2 * p->batch_size &&
@@ -163,7 +163,8 @@ void *worker_main(void *argument)
     while (!crew_ends(p)) {
         if (work_once(w))
             continue;
-        /* The first worker waits until there is memory, or others have done its work. */
+        /* A worker that lacks memory ends.  The first worker does not: it waits until there is
+         * memory, or until others have done its work. */
         if (crew_ends(p) || (crew_lacks_memory(w) && w != crew_first(p)))
             break;
         crew_wait(w);

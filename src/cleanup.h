@@ -35,17 +35,17 @@ void cleanup_init(void);
  * SIGINT.)  Call cleanup_init first. */
 bool cleanup_is_foreground(void);
 
-/* From here to cleanup_release, no signal removes anything.  *before becomes the signals that were
- * blocked before the call.  Do not nest.  If a signal is about to end the program, this does not
- * return. */
+/* Keeps signals from removing outputs until cleanup_release.  *before becomes the signals that were
+ * blocked before the call.  Do not nest.  If a signal is about to end the program, this function
+ * does not return. */
 void cleanup_hold(sigset_t *before);
 
 /* Ends what cleanup_hold began; `before` is what cleanup_hold set. */
 void cleanup_release(const sigset_t *before);
 
-/* From here to cleanup_disarm, a signal removes this file before it ends the program.  Call this
- * only between cleanup_hold and cleanup_release.  *output and its name must stay until
- * cleanup_disarm. */
+/* Registers an output: until cleanup_disarm, a signal that ends the program first removes this
+ * file.  Call this only between cleanup_hold and cleanup_release.  *output and its name must stay
+ * until cleanup_disarm. */
 void cleanup_arm(struct cleanup_output *output);
 
 /* Ends what cleanup_arm began.  Call this only between cleanup_hold and cleanup_release. */

@@ -82,8 +82,8 @@ static uint32_t time_to_store(struct file *f)
     return 0;
 }
 
-/* Returns the bytes of the output that count for the ratio.  As in gzip, those around the data do
- * not count in its format. */
+/* Returns the bytes of the output that count for the ratio.  As in gzip, the header and the trailer
+ * of its format do not count. */
 static uint64_t packed_bytes(const struct file *f, uint64_t out_bytes)
 {
     return f->o->pipeline.container == CONTAINER_GZIP ? out_bytes - f->header_len - GZ_TRAILER_SIZE
@@ -101,7 +101,7 @@ static void note_result(struct file *f, const struct pipeline_job *job)
     const enum container container = f->o->pipeline.container;
     const struct pipeline_stats *stats = &job->stats;
     const bool is_bgzf = container == CONTAINER_BGZF;
-    /* In BGZF, each segment is a member, if it has data, and a member without data follows. */
+    /* In BGZF, each segment with data is a member, and a member without data follows the last. */
     const uint64_t members =
         is_bgzf && stats->in_bytes > 0 ? stats->cpu_segments + stats->gpu_segments + 1 : 1;
 
@@ -119,7 +119,7 @@ static void note_result(struct file *f, const struct pipeline_job *job)
                                                                   : "cpu+gpu"};
 }
 
-/* Notes that a segment ends, and the next one starts: see `segment` in struct pipeline_job. */
+/* The job's `segment` callback: notes the start of the next segment for the index. */
 static void note_segment(struct pipeline_job *job, uint64_t in, uint64_t out)
 {
     const struct file *f = job->ctx;
@@ -152,7 +152,7 @@ static bool write_index(struct file *f, const struct pipeline_stats *stats)
 {
     const struct access_source output = {.fd = f->out_fd, .size = stats->out_bytes};
 
-    /* The index of BGZF lists all members. */
+    /* An index of BGZF lists all members, so the builder reads the output. */
     if (f->o->pipeline.container == CONTAINER_BGZF)
         f->builder = access_builder_new(&output);
     if (f->builder == NULL) {

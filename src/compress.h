@@ -8,7 +8,7 @@
 #include "src/files.h"
 
 /* Opens the output of a file that file_open opened, makes the header, and gives both to the job.
- * The caller sets the job's callbacks.  False if that failed; the work on the file has then
+ * The caller sets the job's callbacks.  False if any of this failed; the work on the file has then
  * ended. */
 bool compress_begin(struct file *f, struct pipeline_job *job);
 

@@ -29,9 +29,9 @@ struct file_reader {
     struct access_builder *builder;     /* NULL if no index is made */
     const struct decompress_jump *jump; /* NULL: no part is left out */
     bool has_jumped;
-    struct gz_ahead ahead;        /* the builder's, or that of the jump */
+    struct gz_ahead ahead;        /* the functions of the index's builder, or of the jump */
     const struct gz_ahead *inner; /* the expansion's, or NULL */
-    /* If not NULL, takes the output in place of the file's. */
+    /* If not NULL, takes the output in place of the output file. */
     int (*take)(void *ctx, const void *buf, size_t len);
     void *take_ctx;
     struct expansion *expansion; /* NULL if one thread does all the work */
@@ -40,7 +40,7 @@ struct file_reader {
     uint64_t in, out;            /* bytes read and written so far */
     struct sparse_output sparse; /* writes the output if has_holes is true */
     bool has_holes;              /* the output may have holes */
-    off_t start;                 /* where the input starts, in a regular file; -1: it is none */
+    off_t start;                 /* where the input starts, if it is a regular file; else -1 */
 };
 
 /* Whether the work should go on.  False with errno set if it was cancelled. */
@@ -191,7 +191,8 @@ static void list(struct file *f, const struct gz_info *info)
     };
 
     if (f->o->exact) {
-        /* gzip's numbers are those of the last member, and count what follows the data. */
+        /* Without --exact, the numbers are gzip's: they describe the last member, and count what
+         * follows the data. */
         e.has_crc = info->has_crc && info->members == 1;
         e.packed = info->in_bytes;
         e.original = info->out_bytes;
@@ -311,11 +312,12 @@ static void jump_seek(void *ctx, uint64_t byte)
     if (r->inner != NULL)
         r->inner->seek(r->inner->ctx, byte);
     else
-        lseek(r->f->in_fd, (off_t)byte, SEEK_SET); /* a regular file: this cannot fail */
+        lseek(r->f->in_fd, (off_t)byte, SEEK_SET); /* a regular file, so lseek cannot fail */
 }
 
-/* Returns what decodes ahead for gz_io.ahead: the expansion, which may be NULL, after the jump if
- * there is one, and watched by the builder of an index if there is one. */
+/* Returns the functions for gz_io.ahead: those of the expansion, which may be NULL.  If there is a
+ * jump, the functions first do the jump.  If an index is made, its builder sees all places that the
+ * functions reach. */
 static const struct gz_ahead *watch(struct file_reader *r, struct expansion *e)
 {
     const struct gz_ahead *ahead = e != NULL ? expansion_ahead(e) : NULL;
@@ -335,9 +337,9 @@ static const struct gz_ahead *watch(struct file_reader *r, struct expansion *e)
     return &r->ahead;
 }
 
-/* Opens a stream.  If several threads can help, opens an expansion, too, which lets them.  If
- * memory is short, does without the expansion, then also frees the memory that the pipeline keeps
- * for later.  NULL if memory is still short. */
+/* Opens a stream.  If several threads can help, also opens an expansion, which lets them help.  If
+ * memory is short, tries again without the expansion, and once more after freeing the memory that
+ * the pipeline keeps for later.  NULL if memory is still short. */
 static struct gz_stream *open_stream(struct file_reader *r, struct gz_io *io, struct gz_info *info,
                                      struct pipeline *p)
 {
@@ -396,7 +398,7 @@ static void begin_expansion(const struct file_reader *r, const struct gz_io *io)
     expansion_begin(r->expansion);
 }
 
-/* Whether a GPU that has made a mistake could be the reason for this status. */
+/* Whether a mistake of a GPU could be the reason for this status. */
 static bool is_doubtful(enum gz_status status)
 {
     return status == GZ_BAD_CRC || status == GZ_BAD_LENGTH || status == GZ_BAD_DATA ||
@@ -465,9 +467,9 @@ enum container decompress_container(const struct file *f)
 /* Prints what -l and -v say about the file.  ok: the work succeeded; status: how it ended. */
 static void conclude(struct file *f, bool ok, enum gz_status status, const struct gz_info *info)
 {
-    /* Nothing follows the data.  If something does, gzip prints the totals so far in place of the
-     * file's list line (--exact prints the line); for standard input, it prints neither totals nor
-     * the -v report. */
+    /* Whether nothing follows the data.  If something does, gzip prints the totals so far in place
+     * of the file's list line (--exact prints the line); for standard input, it prints neither
+     * totals nor the -v report. */
     const bool ends = status != GZ_TRAILING_GARBAGE && !info->zeros_follow;
 
     if (f->o->json)
@@ -626,7 +628,8 @@ enum gz_status decompress_through(struct file *f, struct pipeline *p,
     if (s != NULL)
         status = gz_read_header(s);
     if (status == GZ_OK && reader.expansion != NULL && gz_is_deflate(info->format)) {
-        /* What a GPU makes is believed after its CRC, and this may end before. */
+        /* A GPU's output is trusted only once its member's CRC was compared.  This decompression
+         * may end before that. */
         expansion_avoid_gpu(reader.expansion);
         begin_expansion(&reader, &io);
     }

@@ -8,29 +8,29 @@
 #include "inflate/raw.h"
 #include "src/files.h"
 
-/* Does ACTION_DECOMPRESS, ACTION_TEST or ACTION_LIST to a file (files.h).  The threads of pipeline
- * p help; if p is NULL, the calling thread works alone. */
+/* Decompresses, tests or lists a file, as f->o->action says (files.h).  The threads of pipeline p
+ * help; if p is NULL, the calling thread works alone. */
 void decompress_file(struct file *f, struct pipeline *p);
 
 /* A place at which decompression goes on after the first member's header: bit `bit` of the input,
- * where a block starts, and byte `out` of the output.  The INF_WINDOW bytes before it are in
- * `window`. */
+ * where a block starts, and byte `out` of the output.  The INF_WINDOW bytes of output before that
+ * byte are in `window`. */
 struct decompress_jump {
     uint64_t bit, out;
     uint8_t window[INF_WINDOW];
 };
 
-/* Decompresses the input from its current position on, and gives the output to `take`, which any
- * thread may call, one at a time; it returns 0, or -1 to end the decompression, then with the
- * status GZ_WRITE_ERROR.  jump: where to go on after the header; NULL: at the first block.  Prints
- * nothing.  Sets *info. */
+/* Decompresses the input from its current position on, and gives the output to `take`.  Any thread
+ * may call `take`, one at a time.  `take` returns 0, or -1 to end the decompression with the status
+ * GZ_WRITE_ERROR.  jump: where decompression goes on after the header; NULL: at the first block.
+ * Prints nothing.  Sets *info. */
 enum gz_status decompress_through(struct file *f, struct pipeline *p,
                                   const struct decompress_jump *jump,
                                   int (*take)(void *ctx, const void *buf, size_t len), void *ctx,
                                   struct gz_info *info);
 
-/* Returns the format of the input, as options and its name say.  CONTAINER_GZIP: its first bytes
- * tell the format. */
+/* Returns the format of the input, from the options and the input's name.  CONTAINER_GZIP: the
+ * first bytes of the input tell the format. */
 enum container decompress_container(const struct file *f);
 
 /* Prints how reading the header, or decompression, ended.  True if all is well. */

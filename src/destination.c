@@ -18,7 +18,7 @@
 
 /* --- Before the first file ------------------------------------------------------------------ */
 
-/* Whether *st is the file that standard output is. */
+/* Whether *st belongs to the file that is standard output. */
 static bool is_stdout(const struct stat *st)
 {
     struct stat out;
@@ -26,8 +26,8 @@ static bool is_stdout(const struct stat *st)
     return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == st->st_dev && out.st_ino == st->st_ino;
 }
 
-/* If --output names a device, a pipe, or the file that standard output is, makes that the standard
- * output.  (Otherwise, -f -o /dev/null would replace the device by a file.) */
+/* If --output names a device, a pipe, or the file that is standard output already, makes that the
+ * standard output.  (Otherwise, -f -o /dev/null would replace the device by a file.) */
 static bool take_as_stdout(struct options *o, struct messages *m)
 {
     struct stat st;
@@ -50,7 +50,7 @@ static bool take_as_stdout(struct options *o, struct messages *m)
     return true;
 }
 
-/* Makes sure that the directory of --output-dir or --output-dir-mirror is there. */
+/* Makes sure that the directory of --output-dir or --output-dir-mirror exists. */
 static bool need_directory(const struct options *o, struct messages *m)
 {
     struct stat st;
@@ -108,7 +108,7 @@ char *destination_path(const struct options *o, const char *name)
     return path;
 }
 
-/* Makes all directories that `path` goes through, from the byte `from` on.  Returns 0 or an
+/* Makes the directories that lead to `path`, starting at byte `from` of it.  Returns 0 or an
  * errno. */
 static int make_directories(char *path, size_t from)
 {

@@ -18,23 +18,23 @@ struct destination {
 };
 
 /* Prepares for the options that say where outputs go.  Makes the directory of --output-dir-mirror
- * if it does not exist.  If --output names a device, a pipe, or the file that standard output is,
- * makes that the standard output, and sets o->to_stdout.  False, with a message, if outputs can go
- * nowhere. */
+ * if it does not exist.  If --output names a device, a pipe, or the file that is standard output
+ * already, makes that the standard output, and sets o->to_stdout.  False, with a message, if any of
+ * this fails. */
 bool destination_prepare(struct options *o, struct messages *m);
 
-/* Whether --output-dir-mirror cannot mirror this operand, since its path goes up, by "..".  (The
- * output could then be outside the user's directory.) */
+/* Whether --output-dir-mirror cannot mirror this operand, since its path contains "..": the output
+ * could then be outside the user's directory. */
 bool destination_goes_up(const struct options *o, const char *operand);
 
 /* Finds the directory for the output of `operand`, which is in `directory`.  Makes directories for
  * --output-dir-mirror.  A caller that keeps d->directory must call directory_use.  *last keeps the
- * directory for the next call; it is not for anything else.  False if memory is short. */
+ * directory for the next call; use it for nothing else.  False if memory is short. */
 bool destination_find(struct destination *d, struct last_directory *last, const struct options *o,
                       const char *operand, struct directory *directory);
 
-/* Returns the path of the output of `name`, but without any suffix removed or added, for the caller
- * to free.  NULL if memory is short. */
+/* Returns the path of the output of `name`, but with the suffix that `name` has.  The caller frees
+ * it.  NULL if memory is short. */
 char *destination_path(const struct options *o, const char *name);
 
 #endif

@@ -62,7 +62,7 @@ struct directory *directory_of(struct last_directory *last, const char *operand)
 {
     const size_t length = (size_t)(names_base(operand) - operand);
     /* An operand that ends with a slash names a directory.  It is opened by its whole path, so its
-     * parent need not be. */
+     * parent need not be open. */
     const bool is_whole = operand[length] == '\0' || strcmp(operand, "-") == 0;
     int fd = -1;
 

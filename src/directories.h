@@ -40,9 +40,9 @@ struct last_directory {
     char *name;                  /* the directory's name, with the slash at its end */
 };
 
-/* Opens the directory that an operand is in, unless it is the directory of the last operand.  The
- * directory of standard input ("-") is not open.  A caller that keeps the result must call
- * directory_use.  NULL if memory is short. */
+/* Returns the directory that an operand is in.  Opens it, unless it is the directory of the last
+ * operand.  The directory of standard input ("-") is not open.  A caller that keeps the result must
+ * call directory_use.  NULL if memory is short. */
 struct directory *directory_of(struct last_directory *last, const char *operand);
 
 /* Releases the directory that is kept. */

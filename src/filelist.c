@@ -16,7 +16,7 @@
 /* Bytes of names to read at a time. */
 #define READ_SIZE ((size_t)64 << 10)
 
-/* Bytes after which a name without an end is given up.  No system takes a name as long as this, so
+/* Give up a name that has no end after this many bytes.  No system takes a name as long as this, so
  * the file is not a list of names. */
 #define NAME_SIZE_MAX ((size_t)1 << 20)
 

@@ -27,11 +27,11 @@ enum filelist_step {
     FILELIST_ZERO,  /* there is a zero byte in a name that should end with a newline */
 };
 
-/* Reads the next name, and leaves out empty ones.  The last name need not be ended.  *name is valid
- * until the next call. */
+/* Reads the next name, and leaves out empty ones.  The byte after the last name may be missing.
+ * *name is valid until the next call. */
 enum filelist_step filelist_next(struct filelist *l, const char **name);
 
-/* Whether filelist_next would have to wait for a name, and none comes for a tenth of a second. */
+/* Whether the next name has still not come after a tenth of a second. */
 bool filelist_waits(struct filelist *l);
 
 /* Closes the file, unless it is standard input, and frees memory. */

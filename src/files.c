@@ -90,14 +90,14 @@ static const char *name_within(const struct file *f, const char *name)
     return f->directory->is_open ? name + (names_base(f->operand) - f->operand) : name;
 }
 
-/* The same for the output. */
+/* The output's name relative to its directory, for system calls. */
 static const char *output_within(const struct file *f)
 {
     return f->destination.directory->is_open ? f->output_name + f->output_base : f->output_name;
 }
 
-/* Whether the input may be of any kind and have any name: it stays, and the output's name does not
- * depend on its name. */
+/* Whether the input may be of any kind and have any name: the input stays, and the output's name
+ * does not depend on the input's. */
 static bool is_only_read(const struct file *f)
 {
     return f->to_stdout || (f->o->output != NULL && f->o->keep);
@@ -256,8 +256,8 @@ static bool may_be_replaced(struct file *f)
     return false;
 }
 
-/* Sets the output's name to `path` without the last `removed` bytes, a suffix, and with `added` in
- * place of them.  False, with a message, if memory is short.  Frees `path`, which may be NULL. */
+/* Sets the output's name to `path`, with its last `removed` bytes (a suffix) replaced by `added`.
+ * False, with a message, if memory is short.  Frees `path`, which may be NULL. */
 static bool set_output_name(struct file *f, char *path, size_t removed, const char *added)
 {
     if (path != NULL) {
@@ -339,8 +339,8 @@ bool file_open(struct file *f)
 
 /* --- The output --- */
 
-/* Whether an existing output may be overwritten: true with -f; otherwise asks the user, if there is
- * a terminal, and prints that the file stays if the answer is not yes. */
+/* Whether an existing output may be overwritten.  With -f, it may.  Otherwise asks the user, if
+ * there is a terminal.  If the answer is not yes, prints that the file stays. */
 static bool may_overwrite(struct file *f)
 {
     const bool asks = cleanup_is_foreground() && (f->o->presume_input_tty || isatty(STDIN_FILENO));
@@ -349,8 +349,9 @@ static bool may_overwrite(struct file *f)
 
     if (f->o->force)
         return true;
-    /* Other files are under way (has_output in operands.c found no output before).  Ask when this
-     * file's turn comes, so that questions about earlier files come first. */
+    /* While other files are under way, ask only when this file's turn comes, so that questions
+     * about earlier files come first.  (There was no output yet when has_output in operands.c
+     * looked.) */
     if (asks && f->m.collect) {
         f->retry = RETRY_CHANGED;
         return false;
@@ -377,10 +378,9 @@ static bool is_redirected(const struct file *f)
     return f->o->output != NULL || f->o->output_dir != NULL;
 }
 
-/* Whether the existing file `old`, which has the output's name, is the input itself.  That is so if
- * both names are equal (a header may store any name), or if the input's name is a symbolic link to
- * it.  If the output is elsewhere, the names do not tell, so another name of the input counts,
- * too. */
+/* Whether the existing file `old`, which has the output's name, is the input itself.  It is if both
+ * names are equal (a header may store any name), or if the input's name is a symbolic link to
+ * `old`.  If the user has said where the output goes, any other name of the input counts, too. */
 static bool is_input(const struct file *f, const struct stat *old)
 {
     struct stat operand;
@@ -415,8 +415,9 @@ static bool may_be_removed(struct file *f)
  * output_commit replace it.  False, with a message, if the file must stay. */
 static bool replace_old_output(struct file *f)
 {
-    /* gzip asks first.  If the user has named the output, look at it first: no answer could allow
-     * that an input is its own output. */
+    /* As in gzip, ask the user before looking at the old file.  But if the user has named the
+     * output, look at the old file first: if it is the input, no answer could allow to overwrite
+     * it. */
     if (is_redirected(f) ? !may_be_removed(f) || !may_overwrite(f)
                          : !may_overwrite(f) || !may_be_removed(f))
         return false;
@@ -523,8 +524,8 @@ static int synchronize_directory(const struct file *f)
     return error;
 }
 
-/* Writes the output's data to the disk.  If it has its final name already, writes that, too.
- * Returns 0 or an errno. */
+/* Writes the output's data to the disk; also its name, if that is the final one already.  Returns 0
+ * or an errno. */
 static int synchronize(const struct file *f)
 {
     if (fsync(f->out_fd) != 0 && errno != EINVAL)
@@ -693,8 +694,8 @@ void file_finish(struct file *f, bool ok)
     f->result.has_ended = true;
     f->result.seconds = clock_seconds() - f->began;
     /* An input that will be removed stays open, so that no other file gets its inode number.  If
-     * its id is known, that is not needed, and closing it saves time: removing files that are open
-     * made a run a quarter longer (16 cores, tmpfs, 20,000 files of 4 KiB). */
+     * the input's id is known (in_id), it need not stay open.  Closing it then saves time: removing
+     * files that were open made a run a quarter longer (16 cores, tmpfs, 20,000 files of 4 KiB). */
     if (!removes_input(f) || f->in_id.is_known)
         close_input(f);
 }

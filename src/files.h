@@ -60,10 +60,11 @@ struct file_result {
     bool has_ended;        /* file_finish was called; if not, the other fields are not valid */
     double seconds;        /* from file_open to file_finish */
     bool is_known;         /* the work succeeded; if not, the fields below are not valid */
-    enum gz_format format; /* of the compressed data; of its last member if there are several */
-    bool is_bgzf;          /* `format` is gzip's, as BGZF (a pipe that is read does not tell) */
+    enum gz_format format; /* the compressed data's format; the last member's if there are
+                            * several */
+    bool is_bgzf;          /* the data is BGZF; always false if it was read from a pipe */
     uint64_t compressed,   /* bytes of all compressed data */
-        uncompressed;      /* bytes of all data that it was made of, or decompresses to */
+        uncompressed;      /* bytes of the data before compression, or after decompression */
     uint64_t members;
     bool has_crc;       /* there is one member, which is gzip's */
     uint32_t crc;       /* see has_crc */
@@ -110,28 +111,28 @@ struct file {
     struct stat in_stat;  /* the input's attributes before anything was read */
     /* The input's id; known only if the file waits for its commit and may be removed. */
     struct file_id in_id;
-    struct access_builder *builder; /* the index of the output that is made; or NULL */
+    struct access_builder *builder; /* makes an index of the output; NULL: no index */
     uint8_t *header; /* header[0..header_len): the gzip header to write; to be freed */
     size_t header_len;
     struct output output; /* unused if the output is standard output, or there is no output */
 };
 
 /* Opens the input.  False if there is nothing to do: a message says why, or f->is_directory is
- * true, and the caller may go through the directory.  Like all functions below, this leaves
- * messages and status in f->m. */
+ * true, and the caller may go through the directory.  Like all functions below, leaves messages and
+ * status in f->m. */
 bool file_open(struct file *f);
 
 /* Makes the output final and removes the input; if that fails, a message says so.  Frees everything
- * that f holds, except the messages in f->m, and f->report.  Call this or file_discard once for
+ * that f holds, except f->report and the messages in f->m.  Call this or file_discard once for
  * every file, even if an earlier step failed. */
 void file_commit(struct file *f);
 
 /* Removes the output, keeps the input, and frees what file_commit frees, and f->report. */
 void file_discard(struct file *f);
 
-/* Like file_commit; but if the input has changed since it was read, does nothing and returns false.
- * Then errno is 0, or says why the input could not be examined.  The caller may call file_discard
- * and work on the file again. */
+/* Does what file_commit does, unless the input has changed since it was read.  In that case, does
+ * nothing and returns false, with errno 0, or the reason why the input could not be examined.  The
+ * caller may call file_discard and work on the file again. */
 bool file_try_commit(struct file *f);
 
 /* The input's size in bytes, as file_open saw it; 0 if it is not a regular file. */
@@ -154,18 +155,19 @@ void file_announce(struct file *f);
  * as it is. */
 void file_announce_again(struct file *f);
 
-/* Call this when the whole input was read.  False, with a message, if the input changed meanwhile:
- * the output may then be a mixture of old and new data.  If the file waits for others, returns
- * true; file_try_commit checks the input when the file's turn comes. */
+/* Whether the input is still what was read; call this when the whole input was read.  False, with a
+ * message, if the input changed meanwhile: the output may then be a mixture of old and new data.
+ * If the file waits for others, returns true; file_try_commit checks the input when the file's turn
+ * comes. */
 bool file_is_unchanged(struct file *f);
 
 /* Prints the rest of the -v line about the file.  `deflated`: bytes of DEFLATE data; `original`:
  * bytes of the data itself. */
 void file_report(struct file *f, uint64_t deflated, uint64_t original);
 
-/* Ends the work.  If ok (the work succeeded), sets the output's attributes and closes it; if not
- * ok, or if that fails, removes the output.  Until file_commit, the input may stay open; with
- * --atomic, the output may, too. */
+/* Ends the work.  If ok (the work succeeded), sets the output's attributes and closes the output.
+ * If not ok, or if closing fails, removes the output.  Until file_commit, the input may stay open;
+ * with --atomic, the output may, too. */
 void file_finish(struct file *f, bool ok);
 
 /* The output's name in messages. */

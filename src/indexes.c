@@ -1,5 +1,5 @@
 /*
- * indexes.c - index files beside compressed files: found, read, and made (indexes.h)
+ * indexes.c - finds, reads and makes index files beside compressed files (indexes.h)
  */
 #include "config.h"
 
@@ -16,8 +16,9 @@
 #include "src/indexes.h"
 #include "src/names.h"
 
-/* What is added to a file's name: the name that bgzip gives an index, and gzlzss by default; and
- * the usual one of indexed_gzip, which also chooses that format for a new index. */
+/* Suffixes that make a file's name the name of its index.  SUFFIX is bgzip's, and the default for a
+ * new index.  SUFFIX_INDEXED_GZIP is the usual one of indexed_gzip; if --index-file has it, the new
+ * index is in that format. */
 #define SUFFIX ".gzi"
 #define SUFFIX_INDEXED_GZIP ".gzidx"
 
@@ -105,7 +106,7 @@ bool indexes_open(struct file *f, struct index_file *index, struct access_reader
         return true;
     names[0] = names_join(f->name, strlen(f->name), SUFFIX);
     names[1] = names_join(f->name, strlen(f->name), SUFFIX_INDEXED_GZIP);
-    /* gztool's FILE.gzi for FILE.gz. */
+    /* gztool names the index of FILE.gz FILE.gzi. */
     names[2] = suffix != NULL ? names_join(f->name, (size_t)(suffix - f->name), SUFFIX) : NULL;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (!index->is_open)
@@ -154,8 +155,8 @@ static bool write_to(int fd, struct access_builder *b, enum access_format format
     return fclose(stream) == 0 && ok;
 }
 
-/* Lets those read the index who may read the file: windows are parts of its data.  False with errno
- * set. */
+/* Gives the index the permissions of the file, since its windows are parts of the file's data.
+ * False with errno set. */
 static bool set_mode(const struct file *f, int fd)
 {
     return !S_ISREG(f->in_stat.st_mode) || fchmod(fd, f->in_stat.st_mode & 0666) == 0;

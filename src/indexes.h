@@ -1,5 +1,5 @@
 /*
- * indexes.h - index files beside compressed files: found, read, and made
+ * indexes.h - finds, reads and makes index files beside compressed files
  */
 #ifndef GZLZSS_SRC_INDEXES_H
 #define GZLZSS_SRC_INDEXES_H
@@ -14,12 +14,12 @@ struct index_file {
     struct access_source source;
 };
 
-/* Finds the index of the input (--index-file, or one beside the file), and gives it to the reader.
- * If an index that was not asked for is of no use, only prints a note.  False, with a message, if
- * an index that was asked for is of no use. */
+/* Finds the index of the input (the one that --index-file names, or one beside the file), and gives
+ * it to the reader.  False, with a message, if the index that --index-file names cannot be used.
+ * If another one cannot be used, only prints a note. */
 bool indexes_open(struct file *f, struct index_file *index, struct access_reader *reader);
 
-/* Closes it; nothing may use the reader any more. */
+/* Closes the index.  Nothing may use the reader afterwards. */
 void indexes_close(struct index_file *index);
 
 /* Writes the builder's index of the compressed file `name`, which has file_size bytes and `size`

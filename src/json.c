@@ -23,7 +23,7 @@ static size_t utf8_length(const unsigned char *s)
     for (size_t i = 1; i < length; i++)
         if ((s[i] & 0xc0) != 0x80)
             return 0;
-    /* Too long a form of a smaller character, a surrogate, or above U+10FFFF: */
+    /* Reject overlong forms, surrogates, and characters above U+10FFFF. */
     if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
         (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
         return 0;
@@ -88,7 +88,7 @@ void json_integer(struct json *j, const char *name, uint64_t value)
 
 void json_decimal(struct json *j, const char *name, double value, int digits)
 {
-    /* The command never calls setlocale, so the point is a point. */
+    /* The command never calls setlocale, so the decimal point is a full stop. */
     if (begin(j, name))
         fprintf(j->file, "%.*f", digits, value);
 }

@@ -26,7 +26,8 @@ void json_string(struct json *j, const char *name, const char *value);
 void json_bool(struct json *j, const char *name, bool value);
 void json_integer(struct json *j, const char *name, uint64_t value);
 
-/* Adds a number with this many digits after the point.  The locale does not matter. */
+/* Adds a number with `digits` digits after the decimal point, which is a full stop in any
+ * locale. */
 void json_decimal(struct json *j, const char *name, double value, int digits);
 
 /* Ends the object, which must have a member, and returns its text without a newline, for the caller

@@ -47,8 +47,8 @@ void leave_prepare(void)
 
 #ifdef LEAVE_HAS_CHILD
 
-/* Reads /proc/PID/stat, which is "PID (NAME) STATE PARENT ...".  *rest becomes a pointer to ")
- * STATE PARENT ...". */
+/* Reads /proc/PID/stat, which is "PID (NAME) STATE PARENT ...".  Makes *rest point to the
+ * parenthesis after NAME. */
 static bool read_stat(pid_t pid, char line[256], const char **rest)
 {
     char path[32];
@@ -107,8 +107,8 @@ static pid_t parent_of(pid_t pid)
 /*
  * Estimates how many zombies earlier runs have left; ZOMBIES_MAX if it cannot.  The system gives an
  * orphan to the nearest ancestor that has asked for orphans (PR_SET_CHILD_SUBREAPER), otherwise to
- * process 1.  There is no way to find out which ancestors have asked.  So this counts the zombies
- * of each ancestor, and returns the largest count.
+ * process 1.  There is no way to find out which ancestors have asked.  So this function counts the
+ * zombies of each ancestor, and returns the largest count.
  */
 static int count_zombies(void)
 {
@@ -135,8 +135,8 @@ static int count_zombies(void)
 }
 
 /* The child's work: waits until the parent, whose pidfd is *argument, has ended.  The child shares
- * thread-local data with a thread of the parent that may still run.  So this may make system calls
- * only. */
+ * thread-local data with a thread of the parent that may still run.  So the child may make system
+ * calls only. */
 static int stay(void *argument)
 {
     struct pollfd parent = {.fd = *(int *)argument, .events = POLLIN};

@@ -43,8 +43,8 @@
  *   Kubernetes), as its environment says.  Such a system would count or kill a process left behind.
  * - The children of 16 earlier runs are still there as zombies, or leave cannot find out.  These
  *   children are orphans; the system gives them to process 1, or to an ancestor that has asked for
- *   orphans (PR_SET_CHILD_SUBREAPER).  That process should wait for them, but may not: in a
- *   container, process 1 is often a program that was not made for it.
+ *   orphans (PR_SET_CHILD_SUBREAPER).  Not every such process waits for its orphans: in a
+ *   container, process 1 is often a program that was not made for that.
  */
 _Noreturn void leave(int status);
 

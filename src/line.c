@@ -35,7 +35,7 @@ struct entry {
     struct file file; /* this entry counts as a user of the file's two directories */
     struct pipeline_job job;
     struct line *line;
-    struct entry *next; /* the next in its list: files under way, or files to work on again */
+    struct entry *next; /* the next entry in the line's list `first` or `again` */
     uint64_t hash;      /* names_hash of the name */
     char name[];        /* the file's operand */
 };
@@ -97,8 +97,8 @@ static void undo(struct entry *e)
 /* Undoes the work on the file, and adds the file to those that will be worked on again. */
 static void put_in_line(struct line *l, struct entry *e)
 {
-    /* Later files must not be made final before this one, so their work would be wasted: cancel the
-     * jobs that are not done yet. */
+    /* Later files must not be made final before this one, so the work on them would be wasted:
+     * cancel the jobs that are not done yet. */
     if (l->again == NULL)
         pipeline_cancel(l->run->pipeline);
     undo(e);
@@ -161,8 +161,9 @@ static void do_again(struct line *l, const struct entry *e)
 }
 
 /* Works again on the files in l->again, one after the other; no file may be under way.  The first
- * of them is the one that failed.  Its `retry` says how many later files may be under way: with
- * RETRY_ROOM, one; with RETRY_MEMORY, half as many as before; with RETRY_CHANGED, as many. */
+ * file in the list is the one that failed.  Its `retry` says how many later files may be under way:
+ * with RETRY_ROOM, one; with RETRY_MEMORY, half as many as before; with RETRY_CHANGED, as many as
+ * before. */
 static void again(struct line *l)
 {
     struct entry *e = l->again;
@@ -197,8 +198,9 @@ static bool touches(const struct entry *e, const struct directory *d)
            directory_is_same(e->file.destination.directory, d);
 }
 
-/* Whether one of the two files may be the other's output, or have the same output: one directory is
- * theirs or their outputs', and their names have the same hash. */
+/* Whether one of the two files may be the other's output, or both may have the same output.  Both
+ * conditions must hold: their names have the same hash; and a file's own directory, or its
+ * output's, is also one of the other file's two directories. */
 static bool is_related(const struct entry *a, const struct entry *b)
 {
     return a->hash == b->hash &&
@@ -304,7 +306,8 @@ bool line_submit(struct line *l, const char *name, struct directory *directory, 
         finish_first(l);
     if (l->again != NULL)
         line_drain(l);
-    /* Meanwhile the run may have ended, or files may no longer be worked on side by side. */
+    /* While this function finished other files, the run may have ended, or working side by side may
+     * have been given up. */
     if (l->run->m->stop || !l->run->side_by_side || !pipeline_submit(l->run->pipeline, &e->job)) {
         free(e);
         return false;

@@ -48,7 +48,7 @@ void list_print(struct list *l, const struct list_entry *e)
 
         if (localtime_r(&e->time, &tm) != NULL)
             strftime(date, sizeof(date), "%b %e %H:%M", &tm);
-        /* Where there is no CRC, gzip prints a long with all bits set; so does this. */
+        /* Without a CRC, print a long with all bits set, as gzip does. */
         printf("%-5s %08lx %s ", e->method, e->has_crc ? (unsigned long)e->crc : ULONG_MAX, date);
     }
     print_sizes(e->packed, e->original, e->overhead, e->name, true);
@@ -63,7 +63,7 @@ void list_print_totals(struct list *l)
         return;
     if (l->verbose)
         printf("%*s", (int)sizeof(DETAILS) - 1, "");
-    /* Like gzip, leave only the last file's header and trailer out of the ratio. */
+    /* Without --exact, l->overhead is that of the last file alone, as in gzip. */
     print_sizes(l->packed, l->original, l->overhead, "(totals)", l->verbose || !l->quiet);
 }
 

@@ -24,11 +24,12 @@ struct list_entry {
 struct list {
     bool verbose;      /* -v: with method, CRC and time */
     bool quiet;        /* -q: without a heading */
-    bool exact;        /* --exact: the totals count no header and trailer at all in the ratio */
+    bool exact;        /* --exact: the totals' ratio leaves out the headers and trailers of all
+                        * files */
     bool has_heading;  /* the heading was printed, or -q left it out */
     uint64_t packed,   /* bytes of all compressed files so far */
         original;      /* bytes of their uncompressed data */
-    uint64_t overhead; /* bytes of the last file's header and trailer; of all with `exact` */
+    uint64_t overhead; /* bytes of header and trailer: of the last file, or with `exact`, of all */
 };
 
 /* Prints a file's line on standard output; before the first line, prints the heading. */

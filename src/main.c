@@ -26,8 +26,8 @@
 #include "src/version.h"
 
 /* Makes sure that descriptors 0 to 2 are open.  If one were closed, the next file that is opened
- * would get its number, and messages could be written into that file.  So this opens a closed one
- * on the root directory, which always exists; reading or writing it fails, as with a closed
+ * would get its number, and messages could be written into that file.  So a closed one is opened on
+ * the root directory, which always exists; reading or writing it fails, as with a closed
  * descriptor.  False if that fails. */
 static bool take_standard_descriptors(bool *stdin_is_closed)
 {
@@ -128,7 +128,7 @@ static int run(int argc, char **argv)
  * (The loader and ISA-L alone take about 8 KiB each.) */
 #define STACK_MIN ((rlim_t)128 << 10)
 
-/* The arguments and the result of that thread. */
+/* The arguments and the result of the thread that does the work. */
 struct call {
     int argc;
     char **argv;

@@ -22,14 +22,15 @@ enum status { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_WARNING = 2 };
  * first. */
 struct messages {
     const char *program; /* the name by which the command was called, without directories */
-    /* The environment variable that the option under discussion comes from, printed before the
-     * message; NULL: none. */
+    /* The environment variable whose options are being read, printed before each message; NULL:
+     * none. */
     const char *source;
     bool quiet;         /* print no warnings; they still change the status */
     enum status status; /* the exit status so far */
     bool stop; /* set by callers where gzip would end, without looking at the other operands */
 
-    struct progress *progress; /* its line is removed before anything is printed; may be NULL */
+    struct progress *progress; /* the progress line, which is removed before anything is printed;
+                                * may be NULL */
 
     bool collect; /* collect messages until msg_flush or msg_discard */
     char *text;   /* text[0..length): the messages collected, in `room` bytes */

@@ -9,18 +9,18 @@
 #include <stdint.h>
 
 #define NAMES_SUFFIX_DEFAULT ".gz"
-#define NAMES_SUFFIX_ZLIB ".zz" /* as pigz has it */
+#define NAMES_SUFFIX_ZLIB ".zz" /* pigz's suffix */
 #define NAMES_SUFFIX_RAW ".deflate"
 #define NAMES_SUFFIX_ZIP ".zip"
 #define NAMES_SUFFIX_MAX 30 /* most bytes of a suffix given by the user, as in gzip */
 
 /* Returns where the suffix of a compressed file starts in `name`.  The suffix is the user's, `own`,
- * or one that gzip knows, in upper or lower case.  Tries `own` first, unless it is the end of a
- * known suffix, as "gz" is: then tries the known ones first.  NULL if the name has no suffix, or is
+ * or one that gzip knows, in upper or lower case.  Tries `own` first.  But if `own` is the end of a
+ * known suffix, as "gz" is, tries the known suffixes first.  NULL if the name has no suffix, or is
  * only a suffix. */
 const char *names_suffix(const char *name, const char *own);
 
-/* The same for a file that is to be decompressed.  Also knows ".zz", which zlib's format has. */
+/* As names_suffix, for a file to decompress.  Also knows ".zz", the suffix of zlib's format. */
 const char *names_packed_suffix(const char *name, const char *own);
 
 /* Whether a name ends in ".zz", in any letter case. */
@@ -46,10 +46,10 @@ const char *names_base(const char *name);
  * name cannot be made shorter.
  *
  * With `own`, the name is a compressed file's, and its suffix stays.  If ".tar" comes before the
- * suffix, both become ".tgz".  Otherwise, dots divide the name into parts.  The last part with more
- * than three bytes loses one byte; if there is no such part, the last with more than two bytes
- * does, or else the last with more than one.  If all parts have one byte, the last part and its dot
- * are removed.
+ * suffix, both become ".tgz".  Otherwise, dots divide the name into parts, and one part loses one
+ * byte: the last part of more than three bytes.  If no part is that long, it is the last of more
+ * than two bytes.  If no part is that long either, it is the last of more than one byte.  If all
+ * parts have one byte, the last part and its dot are removed.
  *
  * With `own` NULL, the last byte is removed.
  */

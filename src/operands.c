@@ -66,8 +66,8 @@ static bool is_plain(const struct operands *w, const struct stat *st)
 }
 
 /* Whether the output exists already, so that -f removes it or the user is asked.  Such a file must
- * be worked on alone.  Beside others, -f would remove the old output even if the program then ends
- * at an earlier file, and the question could come before questions about earlier files. */
+ * be worked on alone.  Otherwise, -f could remove the old output although the program then ends at
+ * an earlier file, and the question could come before questions about earlier files. */
 static bool has_output(struct operands *w, const char *name, struct directory *directory)
 {
     const struct options *o = w->run.o;
@@ -79,7 +79,8 @@ static bool has_output(struct operands *w, const char *name, struct directory *d
 
     if (o->action == ACTION_TEST)
         return false;
-    /* The name will be shortened, and may then be equal to another output's. */
+    /* If the output's name is too long, it will be shortened, and may then be equal to another
+     * output's. */
     if (strlen(base) + strlen(o->suffix) > NAME_MAX)
         return true;
     if (!w->may_ask && (!o->force || o->atomic))
@@ -97,23 +98,24 @@ static bool has_output(struct operands *w, const char *name, struct directory *d
 
 /* --- Directories ---------------------------------------------------------------------------- */
 
-/* Whether files in the directory `operand`, which is in `directory`, must be opened by whole paths.
- * True if the operand is a symbolic link.  If it leads to a directory above, the walk finds it
- * again and again, each time with one more link in the path; the system limits the links in a path,
- * so the walk ends. */
+/* Whether files in the directory `operand`, which is in `directory`, must be opened by whole
+ * paths.  True if the operand is a symbolic link.  If the link leads to a directory above, the walk
+ * finds the link again and again, each time with one more link in the path.  The system limits the
+ * links in a path, so the walk ends. */
 static bool is_by_path(const char *operand, const struct directory *directory)
 {
     const char *base = names_base(operand);
     struct stat st;
 
-    /* The name ends with a slash, so the user gave it: names found in directories do not. */
+    /* Only a name that the user gave can end with a slash; a name found in a directory does not. */
     if (base[0] == '\0')
         return false;
     return !directory->is_open ||
            (fstatat(directory->fd, base, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode));
 }
 
-/* Enters the directory whose path is w->walk.path.  fd is a descriptor of it, which this closes. */
+/* Enters the directory whose path is w->walk.path.  fd is a descriptor of the directory; this
+ * function closes it. */
 static void enter(struct operands *w, int fd, bool by_path)
 {
     int copy = by_path ? -1 : dup(fd), error = 0;
@@ -127,7 +129,7 @@ static void enter(struct operands *w, int fd, bool by_path)
     }
     d = directory_new(copy);
     /* The user may name a directory twice.  If files in it are still under way, the walk would take
-     * their partial outputs for inputs. */
+     * their partial outputs for inputs, so finish these files first. */
     if (d != NULL && line_is_busy(&w->line, d))
         line_drain(&w->line);
     if (d == NULL || error != 0) {
@@ -160,8 +162,8 @@ static void do_file(struct operands *w, const char *name, struct directory *dire
     if (w->run.m->stop)
         return;
     if (is_known && fstatat(directory->fd, names_base(name), &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        /* Each entry of the line has a copy of the name.  The limit keeps them from taking too much
-         * memory. */
+        /* Each entry of the line has a copy of the name.  The limit on the name's length keeps the
+         * entries from taking too much memory. */
         if (is_plain(w, &st) && strlen(name) < PATH_MAX && !has_output(w, name, directory) &&
             line_submit(&w->line, name, directory, (uint64_t)st.st_size, w->to_come))
             return;
@@ -182,7 +184,8 @@ static void do_file(struct operands *w, const char *name, struct directory *dire
         enter(w, fd, is_by_path(name, directory));
 }
 
-/* Works on all that is in the directory that was entered, if one was. */
+/* Works on all files in the directory that was entered, and in those below it; does nothing if none
+ * was entered. */
 static void do_entries(struct operands *w)
 {
     struct directory *d;
@@ -222,7 +225,7 @@ static void do_entries(struct operands *w)
     }
 }
 
-/* --- All of them --- */
+/* --- All operands --- */
 
 /* Whether the options allow files to be worked on side by side. */
 static bool may_be_side_by_side(const struct options *o)
@@ -232,8 +235,8 @@ static bool may_be_side_by_side(const struct options *o)
                           (o->to_stdout && o->action != ACTION_TEST);
     /* A header may store any name, so names do not tell whether one file is another's output. */
     const bool restores_names = o->action == ACTION_DECOMPRESS && !o->no_name;
-    /* names_hash needs a suffix that starts with a dot and has no other: with -S z, a.g becomes
-     * a.gz. */
+    /* names_hash needs a suffix that starts with a dot and has no other dot.  With -S z, a.g
+     * becomes a.gz, and the two names have different hashes. */
     const bool plain_suffix = o->suffix[0] == '.' && strpbrk(o->suffix + 1, "./") == NULL;
 
     return o->pipeline.threads > 1 && !one_file && !o->makes_index && !in_order &&
@@ -258,7 +261,8 @@ static void do_operand(struct operands *w, const char *operand)
     }
 }
 
-/* Works on the operand that --files-from names.  As in xz, "-" is a file. */
+/* Works on one of the operands that --files-from names.  As in xz, "-" is the name of a file
+ * there. */
 static void do_listed(struct operands *w, const char *name)
 {
     progress_found(&w->run.progress, 1);
@@ -278,9 +282,10 @@ static void do_list(struct operands *w)
     int error = errno;
 
     if (o->name_count == 0)
-        progress_found(&w->run.progress, -1); /* standard input, which is no input here */
+        progress_found(&w->run.progress, -1); /* standard input was counted as a file, but is
+                                               * none here */
     while (step == FILELIST_NAME && !m->stop) {
-        /* A program that writes names may wait for what becomes of them. */
+        /* The program that writes the names may wait until the files named so far are done. */
         if (filelist_waits(&list))
             line_drain(&w->line);
         step = filelist_next(&list, &name);

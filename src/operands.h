@@ -10,7 +10,7 @@
 #include "src/messages.h"
 #include "src/options.h"
 
-/* Does what the options say to all operands.  *m gets the messages and the status.  False if the
+/* Works on all operands, as the options say.  *m gets the messages and the status.  False if the
  * program may only end by _exit or leave (pipeline_leave). */
 bool operands_process(const struct options *o, struct messages *m);
 

@@ -83,7 +83,8 @@ static bool has_other_format(const struct options *o)
     return o->pipeline.container != CONTAINER_GZIP && o->pipeline.container != CONTAINER_BGZF;
 }
 
-/* Concludes from --recover.  False, with a message printed, if it contradicts other options. */
+/* Compares --recover with other options, and lets the inputs stay.  False, with a message printed,
+ * if it contradicts them. */
 static bool conclude_recovery(struct options *o, struct messages *m)
 {
     const char *other = o->action == ACTION_LIST                  ? "--list"
@@ -115,7 +116,7 @@ static bool joins_outputs(const struct options *o)
            c != CONTAINER_GZIP && c != CONTAINER_BGZF;
 }
 
-/* Concludes where outputs go, and which inputs stay.  False, with a message printed, if the options
+/* Decides where outputs go, and which inputs stay.  False, with a message printed, if the options
  * contradict each other. */
 static bool conclude_files(struct options *o, const struct wishes *w, struct messages *m)
 {
@@ -137,8 +138,8 @@ static bool conclude_files(struct options *o, const struct wishes *w, struct mes
         msg_error(m, "--output takes one input; for several, give --output-dir");
         return false;
     }
-    /* Inputs in different directories may have the same name.  The last one's output would then
-     * replace the others', whose inputs would be gone. */
+    /* Inputs in different directories may have the same name.  Their outputs would then have the
+     * same name, too: only the last output would be left, but all these inputs would be removed. */
     if (o->output_dir != NULL && !o->mirror && o->force && w->remove && !options_name_one(o)) {
         msg_error(m, "--output-dir with -f and --rm takes one input; for several, give "
                      "--output-dir-mirror");
@@ -149,7 +150,7 @@ static bool conclude_files(struct options *o, const struct wishes *w, struct mes
                   option_formats[o->pipeline.container]);
         return false;
     }
-    /* The user has said what to make, and not that it replaces the input. */
+    /* The user has said where outputs go, and has not given --rm: the inputs stay. */
     if ((o->output != NULL || o->output_dir != NULL) && !w->remove)
         o->keep = true;
     if (o->output != NULL && o->action == ACTION_DECOMPRESS)
@@ -157,7 +158,7 @@ static bool conclude_files(struct options *o, const struct wishes *w, struct mes
     return true;
 }
 
-/* Whether all compressed data has a name, after which its index can be called. */
+/* Whether all compressed data is in files with names, from which the indexes' names can be made. */
 static bool names_compressed(const struct options *o)
 {
     if (o->action == ACTION_COMPRESS)
@@ -165,8 +166,8 @@ static bool names_compressed(const struct options *o)
     return !options_read_stdin(o);
 }
 
-/* Concludes from --index, and from --index-file without a range.  False, with a message printed, if
- * they contradict other options. */
+/* Compares --index, or --index-file without a range, with other options.  False, with a message
+ * printed, if it contradicts them. */
 static bool conclude_index(const struct options *o, struct messages *m)
 {
     if (o->action == ACTION_LIST) {
@@ -188,8 +189,8 @@ static bool conclude_index(const struct options *o, struct messages *m)
     return true;
 }
 
-/* Concludes from --range, --lines, --index and --index-file, after conclude_files.  False, with a
- * message printed, if the options contradict each other. */
+/* Decides what --range, --lines, --index and --index-file mean.  Call this after conclude_files.
+ * False, with a message printed, if the options contradict each other. */
 static bool conclude_parts(struct options *o, struct messages *m)
 {
     if (o->index_file != NULL && !options_name_one(o)) {

@@ -10,7 +10,8 @@
 #include "src/option_rows.h"
 #include "src/peers.h"
 
-/* Prints an option's line of --help.  letter 0, or name NULL: the option has none. */
+/* Prints an option's line of --help.  letter 0: the option has no letter.  name NULL: it has no
+ * long name. */
 static void print_option(int letter, const char *name, const char *argument, const char *help)
 {
     char both[64] = "";
@@ -70,7 +71,7 @@ static void print_kind_of_peer(const struct peer *peer, enum peer_kind kind, con
         putchar('\n');
 }
 
-/* Prints the options that mean what they mean to the peer, and those that gzlzss ignores or
+/* Prints the options that have the peer's meaning, and the peer's options that gzlzss ignores or
  * refuses. */
 static void print_options_of_peer(const struct peer *peer)
 {

@@ -126,7 +126,7 @@ static bool parse_limit(const char *text, uint64_t *bytes, unsigned *percent)
     return *end == '\0';
 }
 
-/* Checks the argument of gzip's own -b; false, with gzip's message, if gzip would refuse it. */
+/* Checks the argument of -b as gzip does; false, with gzip's message, if gzip would refuse it. */
 static bool want_digits(const char *argument, struct messages *m)
 {
     if (argument[strspn(argument, "0123456789")] == '\0')
@@ -317,8 +317,8 @@ static int argument_of(const struct option_row *row)
 #define LONG_OPTIONS (OPTION_ROWS_MAX + PEER_OPTIONS_MAX)
 #define LETTERS (3 * OPTION_ROWS_MAX + 2 * PEER_OPTIONS_MAX + 32)
 
-/* Whether getopt_long should ask for the option's argument.  An option that is refused is refused
- * without one, too. */
+/* Whether getopt_long should demand the option's argument.  An option that is refused needs
+ * none. */
 static bool needs_argument(const struct peer_option *p)
 {
     return p->argument != NULL && p->kind != PEER_REFUSED;
@@ -444,7 +444,7 @@ static bool refuse_of_peer(const struct peer_option *p, const char *name, struct
     return try_help(m);
 }
 
-/* Prints that an option of the peer has no effect, as conclude does for gzip's --ascii. */
+/* Prints that an option of the peer has no effect, as options_conclude does for gzip's --ascii. */
 static void ignore_of_peer(const struct peer_option *p, const char *name, struct messages *m)
 {
     if (m->quiet)
@@ -500,10 +500,11 @@ static bool apply_found(struct options *o, struct wishes *w, const struct source
     }
 }
 
-/* In gzip, -M stores the time and takes no operand; in xz and zstd, it limits the memory.  Whether
- * `operand`, which follows -M, is such a limit, and not a file.  Then prints what to write instead:
- * without the error, the command would look for a file of that name, and then work on the other
- * files without a limit.  Called by one of gzip's names, the command does what gzip does. */
+/* Whether `operand`, which follows -M, is a limit on memory, and not a file.  If so, prints an
+ * error that gives the right option: in xz and zstd, -M limits the memory, but in gzip, it stores
+ * the time and takes no argument.  Without the error, the command would look for a file of that
+ * name, and then work on the other files without a limit.  If it is called by one of gzip's names,
+ * the command does what gzip does. */
 static bool is_limit(const char *operand, struct messages *m)
 {
     uint64_t bytes;
@@ -594,8 +595,8 @@ static bool parse_by(const struct tables *t, struct options *o, struct wishes *w
 static bool parse(struct options *o, struct wishes *w, struct source_of_options *from,
                   struct messages *m)
 {
-    /* Too large for a small stack; and without memory, options must still be read.  Only one thread
-     * reads options. */
+    /* The tables are static: they are too large for a small stack, and options must be read even if
+     * no memory can be allocated.  Only one thread reads options. */
     static struct tables tables;
 
     memset(&tables, 0, sizeof(tables));

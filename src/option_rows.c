@@ -19,8 +19,8 @@ _Static_assert(sizeof(enum sparse) == sizeof(int), "the same size");
 
 /* clang-format off */
 
-/* Sets `holder` and `offset` of an effect for a member.  Compiles only if the member has this
- * type. */
+/* Sets `holder` and `offset` of an effect for a member.  Compiles only if the member has the type
+ * `type`. */
 #define MEMBER(type, s, member) \
     .holder = HOLDER_##s, \
     .offset = _Generic(((struct s *)NULL)->member, type: offsetof(struct s, member))
@@ -41,7 +41,7 @@ _Static_assert(sizeof(enum sparse) == sizeof(int), "the same size");
 #define IS_IGNORED {.kind = NOTHING}
 #define IS_ODD {.kind = ODD}
 
-/* Effects of several rows: */
+/* Effects that several rows have: */
 #define ACTS(as) {.kind = SET_INT, MEMBER(enum action, options, action), .value = (as)}
 #define CONTAINS(as) \
     {.kind = SET_INT, MEMBER(enum container, options, pipeline.container), .value = (as)}
@@ -199,21 +199,21 @@ const struct option_row option_rows[] = {
 
     /* --help does not list the rows from here on.  First, gzip's other long names, and
      * abbreviations that would otherwise be ambiguous: */
-    {'a', "a", NULL, NULL, DOES(SETS(wishes, ascii))}, /* not --atomic */
+    {'a', "a", NULL, NULL, DOES(SETS(wishes, ascii))}, /* --a is not --atomic */
     SYNONYM('a', "ascii"), /* for systems whose lines do not end in "\n" */
-    SYNONYM('f', "fo"), /* not --format */
+    SYNONYM('f', "fo"), /* --fo is not --format */
     SYNONYM('f', "for"),
     SYNONYM('c', "to-stdout"),
     SYNONYM('d', "uncompress"),
-    SYNONYM('d', "d"), /* not --device */
+    SYNONYM('d', "d"), /* --d is not --device */
     SYNONYM('d', "de"),
-    SYNONYM('h', "h"),   /* not --huffman */
-    SYNONYM('l', "lis"), /* not --list-devices */
-    SYNONYM('n', "no"),  /* not --no-time */
+    SYNONYM('h', "h"),   /* --h is not --huffman */
+    SYNONYM('l', "lis"), /* --lis is not --list-devices */
+    SYNONYM('n', "no"),  /* --no is not --no-time */
     SYNONYM('n', "no-"),
-    SYNONYM('r', "re"),  /* not --recover */
+    SYNONYM('r', "re"),  /* --re is not --recover */
     SYNONYM('r', "rec"),
-    /* An option of compress, which gzip accepts and ignores. */
+    /* An option of the program compress, which gzip accepts and ignores. */
     {OPTION_BITS, "bits", "N", NULL, DOES(IS_ODD)},
     SYNONYM('q', "silent"),
     {'Z', "lzw", NULL, NULL, DOES(IS_ODD)},

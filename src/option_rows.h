@@ -47,11 +47,11 @@ enum {
     OPTION_OF_PEER = 1024,
 };
 
-/* How to find matches in place of the level's way, as the last of --huffman and --rle says. */
+/* How matches are found: as the level does, or as the last of --huffman and --rle says. */
 enum strategy { STRATEGY_OF_LEVEL, STRATEGY_HUFFMAN, STRATEGY_RLE };
 
-/* Options seen so far whose meaning depends on other options; conclude combines them, as gzip
- * does. */
+/* Options seen so far whose meaning depends on other options.  options_conclude combines them, as
+ * gzip does. */
 struct wishes {
     bool ascii, decompress, test, list;
     const char *suffix;         /* the argument of -S; NULL: the format's suffix */
@@ -62,8 +62,8 @@ struct wishes {
     enum strategy strategy;
 };
 
-/* The structs whose members options can set.  The names end in the structs' names, since MEMBER
- * makes them from those. */
+/* The structs whose members options can set.  Each name is HOLDER_ and the struct's name, so that
+ * the macro MEMBER can make it from the struct's name. */
 enum holder { HOLDER_options, HOLDER_wishes, HOLDER_messages, HOLDERS };
 
 enum effect_kind {
@@ -90,9 +90,9 @@ struct effect {
     const char *const *words; /* WORD: the words, ended by NULL */
 };
 
-/* Whether the environment variable GZIP may hold the option.  As in gzip, it may hold only options
- * that do not change what happens to files.  IN_GZIP_BY_NAME: only by the long name; gzip has no
- * option with this letter. */
+/* Whether the environment variable GZIP may hold the option.  As in gzip, the variable may hold
+ * only options that do not change what happens to files.  IN_GZIP_BY_NAME: only by the long name;
+ * gzip has no option with this letter. */
 enum in_gzip { NOT_IN_GZIP, IN_GZIP, IN_GZIP_BY_NAME };
 
 struct option_row {
@@ -103,8 +103,8 @@ struct option_row {
      * argument. */
     const char *argument;
     const char *help;         /* text in --help; NULL: not listed */
-    struct effect effects[3]; /* if several rows have the same id, the first one's count */
-    enum in_gzip in_gzip;     /* the same */
+    struct effect effects[3]; /* of rows with the same id, only the first row's effects count */
+    enum in_gzip in_gzip;     /* of rows with the same id, only the first row's counts */
     const char *in_mpi;       /* text in gzlzss-mpi's --help, SAME for `help`; NULL: not listed */
 };
 

@@ -1,5 +1,5 @@
 /*
- * options.c - what all that use the options ask them (options.h)
+ * options.c - answers questions about options that were read, and frees them (options.h)
  *
  * option_parse.c reads the options.
  */

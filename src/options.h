@@ -47,8 +47,8 @@ struct options {
     bool no_name; /* do not store the name, or do not restore the stored name */
     bool no_time; /* do not store the time, or do not restore the stored time */
     bool recover; /* decompress what is left of a damaged file */
-    int fill;     /* with `recover`: the byte that is written for unknown and lost ones */
-    bool exact;   /* -l decompresses all members, and prints their sizes in all */
+    int fill;     /* with `recover`: the byte that takes the place of each unknown or lost byte */
+    bool exact;   /* -l decompresses all members, and prints the sums of their sizes */
     bool synchronous;
     bool atomic;             /* name each output only once it is complete */
     bool progress;           /* show the progress line even if standard error is no terminal */
@@ -61,24 +61,26 @@ struct options {
     enum sparse sparse;
     bool makes_index;       /* write an index of each compressed file */
     const char *index_file; /* the name of the index to read or write, or NULL */
-    struct range *ranges;   /* ranges[0..range_count): what to write of the data; all if none */
+    struct range *ranges;   /* ranges[0..range_count): the parts of the data to write; none: all */
     size_t range_count;
     const char *suffix;  /* 1 to NAMES_SUFFIX_MAX bytes */
     const char *matcher; /* the argument of --matcher (papers/papers.h), or NULL */
     const char *alias;   /* the name that the header has for standard input, or NULL */
     const char *comment; /* the comment in the header, or NULL */
-    /* The output's name; NULL: the name is made from the input's.  There is one input then. */
+    /* The output's name, if there is only one input; NULL: names of outputs are made from those of
+     * the inputs. */
     const char *output;
     const char *output_dir; /* a directory for all outputs; NULL: outputs are beside the inputs */
     bool mirror;            /* in output_dir, make directories like those of the inputs */
     /* A file with names of inputs, in addition to `names`; "-": standard input; NULL: none. */
     const char *files_from;
-    bool null_names; /* these names end with zero bytes, not with newlines */
-    uint64_t memory; /* bytes of memory that the user allows; 0: as many as the system does */
-    unsigned memory_percent; /* the same as a share of what the system allows; 0: see `memory` */
+    bool null_names; /* names in files_from end with zero bytes, not with newlines */
+    uint64_t memory; /* bytes of memory that the user allows; 0: as many as the system allows */
+    unsigned memory_percent; /* the percentage of the system's limit that the user allows; 0: see
+                              * `memory` */
     struct pipeline_config pipeline; /* the limits on memory are not set yet (run.h) */
-    /* An option gave the number of threads; if not, it is the number of cores in the affinity
-     * mask. */
+    /* An option gave the number of threads.  Without one, the number is that of the cores in the
+     * affinity mask. */
     bool threads_given;
     char **names; /* the operands; "-", or an empty list, means standard input */
     int name_count;
@@ -92,9 +94,9 @@ struct options {
  * program was called (m->program) counts, too: if it is another program's, options mean what they
  * mean to that program, and that program's variable is read (peers.h).
  *
- * -q and -v set m->quiet.  False, with a message printed, if an option is wrong or memory is short.
- * This may reorder argv; argv must stay valid as long as *o.  Call options_free afterwards,
- * whatever this returns.
+ * -q and -v set m->quiet.  False, with a message printed, if an option is wrong or memory is
+ * short.  The order of argv may change; argv must stay valid as long as *o.  Call options_free
+ * afterwards, also after a failure.
  */
 bool options_parse(struct options *o, int argc, char **argv, struct messages *m);
 

@@ -16,7 +16,7 @@
 #include "src/output.h"
 
 /* The mode of a new output.  Until it gets the input's attributes, only its owner may read it.  An
- * output that gets none is public: the umask decides. */
+ * output that gets no attributes is public: the umask decides. */
 #define MODE (S_IRUSR | S_IWUSR)
 #define MODE_PUBLIC (MODE | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH)
 #define FLAGS (O_RDWR | O_CLOEXEC)
@@ -86,7 +86,7 @@ static int create_as(struct output *o, const char *name, enum output_kind kind)
     return error;
 }
 
-/* Creates the file without a name.  False if the system cannot do that here. */
+/* Creates the file without a name.  False if the system, or this file system, cannot do that. */
 static bool create_unnamed(struct output *o)
 {
 #ifdef O_TMPFILE
@@ -162,7 +162,7 @@ int output_finish(struct output *o)
 
 /* Gives an unnamed file a name.  Returns 0 or an errno.  If the file already has another owner
  * (copy_attributes), the system may let only that owner link it (fs.protected_hardlinks, see
- * proc(5)).  Then this makes the file its own, links it, and gives it back. */
+ * proc(5)).  Then the process makes itself the owner, links the file, and sets the owner back. */
 static int link_unnamed(const struct output *o, const char *name)
 {
     char link[LINK_SIZE];

@@ -44,10 +44,10 @@ struct output {
     struct cleanup_output armed; /* registers the file while it has a name and is not committed */
 };
 
-/* Creates the file, with a mode that lets only its owner read it, unless o->is_public is set before
- * the call.  For `atomic`, set o->replaces and o->is_shared before it.  Returns 0 or an errno;
- * after an error, there is no file.  EEXIST: a file has this name already, and `atomic` with
- * o->replaces was not asked for.  ENAMETOOLONG: the name is too long. */
+/* Creates the file, with a mode that lets only its owner read it.  Set o->is_public before the call
+ * for a mode that the umask decides.  For `atomic`, also set o->replaces and o->is_shared before.
+ * Returns 0 or an errno; after an error, there is no file.  EEXIST: a file has this name already,
+ * and `atomic` with o->replaces was not asked for.  ENAMETOOLONG: the name is too long. */
 int output_create(struct output *o, int directory, const char *name, bool atomic);
 
 /* Closes the file for writing.  Call it when everything is written: some file systems report the

@@ -100,7 +100,7 @@ static const struct peer peers[] = {
     {.names = zstd_names, .differs = "format is zstd"},
 };
 
-/* --- Looking them up ------------------------------------------------------------------------ */
+/* --- Finding a program ---------------------------------------------------------------------- */
 
 /* Whether `program` is `name`, perhaps with a version or another ending, as "pigz-2.8" and
  * "pigz.real". */

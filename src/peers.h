@@ -1,8 +1,8 @@
 /*
  * peers.h - other programs by whose names gzlzss may be called, and what their options mean
  *
- * Lists only the options that mean something else to the program than to gzlzss.  All other options
- * have gzlzss's meaning.
+ * Only options that mean something else to the program than to gzlzss are listed.  All other
+ * options have gzlzss's meaning.
  */
 #ifndef GZLZSS_PEERS_H
 #define GZLZSS_PEERS_H
@@ -22,12 +22,13 @@ enum peer_kind {
  * have. */
 struct peer_option {
     char letter;          /* 0: the option has no letter */
-    const char *name;     /* the long name; NULL: the option has none, or gzlzss's has this name */
+    const char *name;     /* the long name; NULL: there is none, or it means the same to gzlzss */
     const char *argument; /* the argument's name in --help; NULL: no argument */
     const char *what;     /* what the option does, in a few words; NULL: only with PEER_NONE */
     enum peer_kind kind;
-    /* PEER_MEANS: a long name of gzlzss, without dashes.  If that option takes an argument, "=" and
-     * the argument follow; if they do not, `argument` is not NULL, and the user gives it. */
+    /* PEER_MEANS: the long name of an option of gzlzss, without dashes.  If that option takes an
+     * argument, either "=" and the argument follow here, or `argument` is not NULL and the user
+     * gives it. */
     const char *means;
 };
 

@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "src/progress.h"
 
-/* Times in seconds.  INTERVAL: between two drawings of the line.  INTERVAL_AFTER_MESSAGE: the same,
- * if a message has replaced the line.  PATIENCE: before the first drawing with -v; with --progress,
- * it comes after INTERVAL. */
+/* Times in seconds.  INTERVAL: between two drawings of the line.  INTERVAL_AFTER_MESSAGE: between
+ * two drawings if a message has replaced the line.  PATIENCE: before the first drawing with -v;
+ * with --progress, the first drawing comes after INTERVAL. */
 #define INTERVAL 0.2
 #define INTERVAL_AFTER_MESSAGE 0.05
 #define PATIENCE 2.0
@@ -29,7 +29,7 @@
 #define WIDTH_DEFAULT 80
 #define WIDTH_MAX 200
 
-/* The longest time left that is shown: a thousand hours. */
+/* The longest remaining time that the line shows: a thousand hours. */
 #define SECONDS_MAX 3600000u
 
 /* A name gets at least this many columns.  If the line is then too long, its end is cut. */
@@ -56,8 +56,8 @@ static void format_size(char text[32], double bytes)
 
 /* --- Names --- */
 
-/* Whether a terminal may give the character two columns, as for East Asian scripts and pictures.
- * The ranges include a few symbols that get one column: a name that is cut too early does less harm
+/* Whether a terminal may give the character two columns, as for East Asian scripts and emoji.  The
+ * ranges include a few symbols that get one column: a name that is cut too early does less harm
  * than a line that is too long. */
 static bool is_wide(uint32_t c)
 {
@@ -189,8 +189,8 @@ static size_t compose(char line[LINE_MAX_BYTES], const struct progress *p, doubl
         snprintf(line, LINE_MAX_BYTES, "%s:%s", name, figures);
     else
         snprintf(line, LINE_MAX_BYTES, "%s%s%s", figures, of_name > 0 ? "  " : "", name);
-    /* Cut the end of a line that is too long.  There are only figures, whose bytes take one column
-     * each. */
+    /* Cut the end of a line that is too long.  The end has only figures, whose bytes take one
+     * column each. */
     width = of_name + strlen(line) - strlen(name);
     if (width > room) {
         line[strlen(line) - (width - room)] = '\0';

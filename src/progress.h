@@ -68,12 +68,12 @@ void progress_start(struct progress *p, const struct progress_run *run);
  * the program can end. */
 void progress_end(struct progress *p);
 
-/* Adds `files` to the number of files found.  It may be -1: an operand counted as one file, but
- * turned out to be an empty directory. */
+/* Adds `files` to the number of files found.  `files` may be -1: an operand counted as one file,
+ * but turned out to be an empty directory. */
 void progress_found(struct progress *p, long files);
 
 /* Tells that work on one file alone begins.  `name` must stay until the last progress_update for
- * the file.  `total` is its size; 0: not known. */
+ * the file.  `total` is the file's size; 0: not known. */
 void progress_file(struct progress *p, const char *name, uint64_t total);
 
 /* Tells how many bytes of a file were read and written so far, and by which engine (for example

@@ -9,7 +9,8 @@
 
 #include "src/range.h"
 
-/* Reads a number with an optional suffix, up to `stop`.  Sets *is_negative, unless that is NULL. */
+/* Reads the number in [text, stop).  Sets *is_negative to whether it has a minus sign.  If
+ * is_negative is NULL, allows neither a sign nor a unit (K, M, G). */
 static bool parse_size(const char *text, const char *stop, bool *is_negative, uint64_t *value)
 {
     static const char units[] = "KMG";

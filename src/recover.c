@@ -20,8 +20,8 @@ struct recovering {
     off_t start;      /* where the input starts in the file */
     uint64_t size;    /* bytes of the input */
     uint64_t in, out; /* bytes of the input that are done, and bytes written */
-    /* The verified output [verified, verified_end) of members in a row, of which tell_verified has
-     * not told yet. */
+    /* Verified output of consecutive members: bytes [verified, verified_end).  tell_verified has
+     * not printed this range yet. */
     uint64_t verified, verified_end;
     char replaced[32]; /* for messages: what was written in place of lost bytes */
 };
@@ -51,7 +51,8 @@ static void tell_verified(struct recovering *r)
     r->verified = r->verified_end;
 }
 
-/* Adds verified output to that of the members before, if it follows directly. */
+/* Notes a member's verified output.  If it does not directly follow the output noted before, prints
+ * that earlier output first. */
 static void add_verified(struct recovering *r, const struct gz_finding *found)
 {
     if (found->out != r->verified_end) {
@@ -84,7 +85,7 @@ static void tell_unverified(struct recovering *r, const struct gz_finding *found
                 r->f->name, found->out, found->out_end - 1, unknown, doubtful);
 }
 
-/* What is wrong with the input where data is lost. */
+/* Returns what is wrong with the input at the place where data is lost. */
 static const char *reason(const struct recovering *r, const struct gz_finding *found)
 {
     switch (found->damage) {

@@ -94,7 +94,7 @@ void report_print(struct messages *m, struct file *f)
 {
     if (!f->o->json)
         return;
-    /* A file that was left alone, with a message that changes the status: */
+    /* The file was left alone, with a message that changes the status, so no report was made. */
     if (f->report == NULL && f->m.status != STATUS_OK) {
         struct json j = {0};
 

@@ -26,7 +26,7 @@
  * of the time for 2 MB at level 1. */
 #define LIMITS_MIN ((off_t)2 << 20)
 
-/* The same for the slow levels, which need more memory. */
+/* LIMITS_MIN at the slow levels, which need more memory. */
 #define LIMITS_MIN_SLOW ((off_t)128 << 10)
 
 #define MIB ((uint64_t)1 << 20)
@@ -58,9 +58,9 @@ static void save_addresses(void)
 #endif
 }
 
-/* Decompressing a file takes 0.7 MB of memory.  By default, malloc returns it to the system after
- * each file, and gets it again, page by page, for the next.  For a small file, that takes a quarter
- * of the time. */
+/* Decompressing a file takes 0.7 MB of memory.  By default, malloc returns this memory to the
+ * system after each file, and gets it again, page by page, for the next.  For a small file, that
+ * takes a quarter of the time. */
 void run_keep_memory(void)
 {
 #ifdef __GLIBC__

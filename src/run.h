@@ -9,9 +9,9 @@
 #include "src/files.h"
 #include "src/list.h"
 
-/* One in this many descriptors is for directories; as many for files that wait to be made final;
- * and as many for files that are worked on, each with an input and an output.  The last quarter is
- * for everything else. */
+/* The descriptors are divided into this many shares: one for directories; one for files that wait
+ * to be made final; one for files that are worked on, each with an input and an output; and one for
+ * everything else. */
 #define RUN_DESCRIPTORS_SHARE 4
 
 struct run {
@@ -40,9 +40,10 @@ bool run_is_minor(const struct run *r, const struct file *f);
  * pipeline is made.  False, with a message, if the memory is too little. */
 bool run_need_limits(struct run *r);
 
-/* Makes the pipeline if there is none yet.  False, with a message, if that fails.  Decompression
- * does not need a pipeline: then this returns true, and r->pipeline stays NULL. size: the bytes of
- * the regular file for which the pipeline is needed; 0 if it is needed for something else. */
+/* Makes the pipeline if there is none yet.  False, with a message, if that fails.  But
+ * decompression works without a pipeline, so for decompression, a failure gives true, and
+ * r->pipeline stays NULL.  size: the bytes of the regular file for which the pipeline is needed; 0
+ * if it is needed for something else. */
 bool run_need_pipeline(struct run *r, uint64_t size);
 
 /* Adds a finished file's status to the run's, and its bytes to the progress; prints its report. */

@@ -2,9 +2,10 @@
  * select.c - writes parts of a file's decompressed data: --range and --lines (select.h)
  *
  * An access reader (access/reader.h) decodes only what holds the range, if it finds an index,
- * BGZF's members or marks.  It reads a short range itself.  For a long one, it only checks the
- * point before it, from which all threads then decompress.  Without hints, and if they are wrong,
- * all threads decompress from the start, and what comes before the range is thrown away.
+ * BGZF's members or marks.  The reader itself decodes a short range.  For a long range, it only
+ * checks the point before the range; all threads then decompress from that point.  If there are no
+ * hints, or wrong ones, all threads decompress from the start, and what comes before the range is
+ * thrown away.
  */
 #include "config.h"
 
@@ -39,8 +40,8 @@ static bool is_done(const struct selection *s)
     return s->left == 0 || s->has_failed;
 }
 
-/* Returns the length of the first lines in bytes[0..len), at most *count of them, from which it
- * subtracts those that end there. */
+/* Returns the length of the first *count lines in bytes[0..len); `len` if fewer lines end there.
+ * Subtracts the number of lines that end there from *count. */
 static size_t lines_length(const uint8_t *bytes, size_t len, uint64_t *count)
 {
     size_t at = 0;
@@ -96,12 +97,12 @@ struct ranges {
     bool is_regular;              /* the input is a regular file, which is read from its start */
     struct access_reader *reader; /* NULL: only decompression from the start is possible */
     struct index_file index;
-    enum access_hints hints; /* what the reader has, as far as anybody has asked */
+    enum access_hints hints; /* the kind of hints; ACCESS_UNKNOWN: nobody has looked yet */
     uint8_t *buffer;         /* of BUFFER_SIZE bytes */
     bool has_told;           /* a message has said how the file is read */
 };
 
-/* --- By all threads ------------------------------------------------------------------------- */
+/* --- Decompression by all threads ----------------------------------------------------------- */
 
 /* Bytes that are read from a reader at a time. */
 #define BUFFER_SIZE ((size_t)1 << 20)
@@ -114,8 +115,8 @@ static void tell(struct ranges *w, const char *how)
     w->has_told = true;
 }
 
-/* Goes to byte `at` of the input, unless that can only be read in order.  False, with a message, if
- * that fails. */
+/* Goes to byte `at` of the input, unless the input can only be read in order.  False, with a
+ * message, if that fails. */
 static bool go_to(struct ranges *w, off_t at)
 {
     if (!w->is_regular || lseek(w->f->in_fd, at, SEEK_SET) == at)
@@ -205,8 +206,8 @@ static int keep_tail(void *ctx, const void *buf, size_t len)
     return 0;
 }
 
-/* Decompresses all, and writes the last r->from bytes, BUFFER_SIZE at most, or r->length of
- * them. */
+/* Decompresses all, and writes the first r->length of the last r->from bytes.  r->from is
+ * BUFFER_SIZE at most. */
 static bool select_last(struct ranges *w, const struct range *r)
 {
     struct tail t = {.bytes = w->buffer, .size = (size_t)r->from};
@@ -238,7 +239,7 @@ enum outcome {
     NOT_KNOWN, /* the reader's hints are wrong, or it has none that help */
 };
 
-/* After an error of the reader: whether its hints were wrong.  Then a message says so. */
+/* Whether wrong hints are the reason for an error of the reader.  If so, prints that. */
 static bool are_hints_wrong(struct ranges *w)
 {
     w->hints = access_look(w->reader);
@@ -285,31 +286,31 @@ static enum outcome select_from(struct ranges *w, struct selection *s, uint64_t 
     return outcome;
 }
 
-/* Whether the reader has hints, as far as anybody has asked. */
+/* Whether the reader is known to have hints. */
 static bool has_hints(const struct ranges *w)
 {
     return w->hints == ACCESS_INDEX || w->hints == ACCESS_BGZF || w->hints == ACCESS_MARKS;
 }
 
-/* What -v prints. */
+/* What -v prints for each kind of hints. */
 static const char *const hints_names[] = {
     [ACCESS_INDEX] = "read by an index",
     [ACCESS_BGZF] = "read by the members of BGZF",
     [ACCESS_MARKS] = "read by the marks between its segments",
 };
 
-/* One thread reads a range if it is not longer than this, and ends so near the start if there are
- * no hints.  Starting other threads takes longer. */
+/* One thread reads a range of at most this many bytes; without hints, only if the range also begins
+ * within this distance from the start of the data.  Starting other threads would take longer. */
 #define NEAR ((uint64_t)4 << 20)
 
-/* Looks for hints.  Whether the reader has any. */
+/* Looks for hints, and returns whether the reader has any. */
 static bool looks_for_hints(struct ranges *w)
 {
     w->hints = access_look(w->reader);
     return has_hints(w);
 }
 
-/* Writes the last r->from bytes, or r->length of them, by marks near the file's end. */
+/* Writes the first r->length of the last r->from bytes, by marks near the file's end. */
 static enum outcome select_tail(struct ranges *w, const struct range *r)
 {
     struct selection s = {.f = w->f, .left = r->length};
@@ -447,7 +448,7 @@ static enum outcome select_lines(struct ranges *w, uint64_t from, uint64_t count
     return select_all(w, &s) ? DONE : FAILED;
 }
 
-/* --- All ------------------------------------------------------------------------------------ */
+/* --- All ranges ----------------------------------------------------------------------------- */
 
 static enum outcome do_range(struct ranges *w, const struct range *r)
 {

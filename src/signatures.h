@@ -4,8 +4,9 @@
 #ifndef GZLZSS_SIGNATURES_H
 #define GZLZSS_SIGNATURES_H
 
-/* Returns the name of the compressed format that the regular file fd begins like, as "PNG"; NULL if
- * it is none that is known here, or cannot be read.  Leaves the file's position as it is. */
+/* Returns the name of a compressed format, such as "PNG", if the regular file fd begins like data
+ * in that format.  NULL if no format of the table fits, or the file cannot be read.  Leaves the
+ * file's position as it is. */
 const char *signatures_find(int fd);
 
 #endif

@@ -21,11 +21,12 @@
 /* A directory on the path from the first one to the deepest one. */
 struct level {
     struct directory *directory; /* NULL while it is closed */
-    bool by_path;                /* its files are opened by whole paths, and it is never closed */
+    bool by_path;                /* the directory's files are opened by whole paths; it is never
+                                  * closed */
     /* device and inode identify the directory, to check it when it is opened again. */
     dev_t device;
     ino_t inode;      /* see `device` */
-    size_t name, end; /* its path is w->path[0..end); its own name starts at path[name] */
+    size_t name, end; /* the level's path is w->path[0..end); its name starts at path[name] */
     char *names;      /* the names in the directory, as read_names returns them */
     const char *next; /* the first name that walk_next has not returned */
 };
@@ -150,7 +151,7 @@ static bool add_level(struct walk *w, const struct level *l)
     w->levels[w->depth++] = *l;
     if (w->depth > keep + 1) {
         above = &w->levels[w->depth - 1 - keep];
-        /* The directory stays open while files under way use it. */
+        /* Files under way may still use the directory; it stays open as long as they do. */
         if (!above->by_path)
             close_level(above);
     }
@@ -183,10 +184,10 @@ long walk_enter(struct walk *w, struct directory *d, int fd, bool by_path)
     return -1;
 }
 
-/* --- On the way back ------------------------------------------------------------------------ */
+/* --- Returning to closed levels ------------------------------------------------------------- */
 
-/* Opens `name` in the directory fd; -1, with errno set, if that fails or it is not the level's
- * directory any more. */
+/* Opens `name` in the directory fd.  Returns -1, with errno set, if that fails or `name` is no
+ * longer the level's directory. */
 static int open_again(int fd, const char *name, const struct level *l)
 {
     struct stat st;
@@ -249,7 +250,7 @@ void walk_leave(struct walk *w)
     if (w->depth > 0 && l[-1].directory == NULL && l->directory != NULL && l->directory->is_open) {
         const int fd = open_again(l->directory->fd, "..", &l[-1]);
 
-        /* If this fails, walk_next tries again by `reopen`, if entries are left. */
+        /* If open_again fails, walk_next tries `reopen`, if entries are left. */
         if (fd >= 0)
             l[-1].directory = directory_new(fd);
     }

@@ -31,9 +31,9 @@ void walk_free(struct walk *w);
 bool walk_begin(struct walk *w, const char *operand);
 
 /* Enters the directory d, whose path is w->path, and reads its names through the descriptor fd.
- * The walk owns d and fd from now on, even if this fails.  by_path: files in d are opened by whole
- * paths, so d, which is not open, is never closed and opened again.  Returns the number of names;
- * -1 with errno set if nothing was entered. */
+ * The walk owns d and fd from now on, even if this fails.  by_path: d is not open, and files in it
+ * are opened by whole paths.  Returns the number of names; -1 with errno set if nothing was
+ * entered. */
 long walk_enter(struct walk *w, struct directory *d, int fd, bool by_path);
 
 enum walk_step {

@@ -9,20 +9,20 @@
 #include "base/hugepages.h"
 #include "pipeline/compress/ahead.h"
 
-/* A pushed segment begins with memory for 4 KiB.  When that is full, it gets 4 times as much, and
- * its bytes are copied.  With a growth of 4, fewer bytes are copied in all than the segment has;
- * with a growth of 2, more are. */
+/* A pushed segment begins with memory for 4 KiB.  When this memory is full, the segment gets 4
+ * times as much, and its bytes are copied.  For a segment of 2 MiB, these copies together move at
+ * most two thirds of its bytes; with a growth of 2, they would move nearly all. */
 #define ROOM_FIRST ((size_t)4 << 10)
 #define ROOM_GROWTH 4
 
-/* ahead_empty keeps a segment's memory if that has at most this many bytes.  With a larger number,
+/* ahead_empty keeps a segment's memory if it is at most this many bytes.  With a larger number,
  * larger pieces of a stream need no new memory, but each of many idle streams keeps more. */
 #define EMPTY_ROOM ((size_t)16 << 10)
 
 /* The pipeline keeps memory for 8 MiB of whole segments, or for 2 segments if these are more.
  * Getting 2 MiB from the system takes 0.1 ms, some 2 % of the time that level 1 takes to compress
- * as many bytes.  Keeping more helps only a caller that pushes more than this at a time, and then
- * waits. */
+ * as many bytes.  Keeping more helps only a caller that pushes more than KEPT_MAX at a time, and
+ * then waits. */
 #define KEPT_MAX ((size_t)8 << 20)
 #define KEPT_LEAST 2
 
@@ -143,7 +143,7 @@ static struct ahead *make(size_t room)
 
 /* Returns how many bytes of memory to give a segment that needs `want` bytes now.  If other
  * segments wait already, the caller is faster than the workers and will soon fill this segment,
- * too, so give it all the memory at once. */
+ * too.  So give the segment all its memory at once. */
 static size_t room_for(const struct ahead_list *l, size_t want)
 {
     const size_t size = l->pipeline->segment_size;
@@ -298,7 +298,7 @@ uint8_t *ahead_take_block(struct ahead_list *l)
     return block;
 }
 
-/* --- Both kinds ----------------------------------------------------------------------------- */
+/* --- Both kinds of segments ----------------------------------------------------------------- */
 
 void ahead_leave(struct ahead_list *l, struct ahead *a)
 {

@@ -22,7 +22,7 @@ struct ahead {
     size_t before; /* as in struct slot */
     size_t len;
     bool last;
-    bool is_used; /* whether this is a place in the block that holds a segment */
+    bool is_used; /* this is a place in the block, and it holds a segment */
     size_t room;  /* bytes that `bytes` has memory for */
     uint8_t *bytes;
 };
@@ -68,7 +68,8 @@ bool ahead_make_room(struct ahead_list *l, size_t want);
 /* Bytes in the segment that is being filled. */
 size_t ahead_filled(const struct ahead_list *l);
 
-/* The address of the segment's next byte.  Call ahead_make_room first. */
+/* The address where the next byte goes in the segment that is being filled.  Call ahead_make_room
+ * first. */
 uint8_t *ahead_end(const struct ahead_list *l);
 
 /* The address of the first byte of the segment that is being filled.  That segment must exist. */
@@ -77,8 +78,8 @@ const uint8_t *ahead_begin(const struct ahead_list *l);
 /* Counts `len` bytes that the caller has put at ahead_end. */
 void ahead_fill(struct ahead_list *l, size_t len);
 
-/* Empties the segment that is being filled, after its bytes were compressed elsewhere.  Frees its
- * memory unless it is small. */
+/* Empties the segment that is being filled, after its bytes were compressed elsewhere.  Keeps the
+ * segment's memory if it is small, else frees it. */
 void ahead_empty(struct ahead_list *l);
 
 /* Puts the segment that was filled into the list, so that it can be claimed. */
@@ -96,20 +97,20 @@ bool ahead_reads(const struct ahead_list *l);
  * NULL if memory is short; then nothing more is read ahead. */
 struct ahead *ahead_take_place(struct ahead_list *l, uint64_t index);
 
-/* Call this after reading a segment to its place: puts it into the list, so that it can be
- * claimed. */
+/* Puts a segment into the list, so that it can be claimed.  Call this after reading the segment to
+ * its place. */
 void ahead_was_read(struct ahead_list *l, struct ahead *a);
 
 /* If the block holds no segment, takes its memory, for the caller to free.  NULL otherwise. */
 uint8_t *ahead_take_block(struct ahead_list *l);
 
-/* --- Both kinds --- */
+/* --- Both kinds of segments --- */
 
-/* Claims the first segment that is not claimed.  There must be one.  It stays in the list until
- * ahead_leave. */
+/* Claims the first segment that is not claimed.  There must be one.  The segment stays in the list
+ * until ahead_leave. */
 struct ahead *ahead_claim(struct ahead_list *l);
 
-/* Takes a segment that was copied off the list, and frees or keeps its memory.  May release the
+/* Takes a segment off the list after it was copied, and frees or keeps its memory.  May release the
  * lock meanwhile. */
 void ahead_leave(struct ahead_list *l, struct ahead *a);
 

@@ -77,7 +77,7 @@ struct slot *claim_any(struct job *j, uint8_t *buf)
 static void copy_ahead(struct slot *s)
 {
     memcpy(s->in, s->ahead->bytes, s->before + s->len);
-    /* In a batch, another segment may follow directly. */
+    /* In a batch, another segment may follow directly, so pad only a worker's own buffer. */
     if (s->feeder == NULL)
         pad(s->in, s->before + s->len);
 }

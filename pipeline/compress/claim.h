@@ -6,17 +6,17 @@
 
 #include "pipeline/crew/state.h"
 
-/* Claims the job's next segment, which can be read right now, and reads it to buf, which has room
- * for a segment and LZ_INPUT_PAD bytes.  Releases the lock meanwhile.  NULL if the job has failed;
- * *j may be gone then. */
+/* Claims the job's next segment and reads it to buf.  A thread must be able to read the segment
+ * right now.  buf has room for a segment and LZ_INPUT_PAD bytes.  Releases the lock meanwhile.
+ * NULL if the job has failed; *j may be gone then. */
 struct slot *claim_one(struct job *j, uint8_t *buf);
 
-/* Claims the job's next segment if that can be read in any order (job_next_is_any).  The slot's
+/* Claims the job's next segment, which can be read in any order (job_next_is_any).  The slot's
  * buffer is buf; call read_segment to read the segment to it.  NULL if memory is short. */
 struct slot *claim_any(struct job *j, uint8_t *buf);
 
-/* Reads a segment from claim_any to the slot's buffer.  Releases the lock meanwhile.  If reading
- * fails, the job fails. */
+/* Reads the segment of a slot from claim_any to the slot's buffer.  Releases the lock meanwhile.
+ * If reading fails, the job fails. */
 void read_segment(struct slot *s);
 
 /* Claims the job's next segment, which can only be read in order, and reads it to buf.  Releases
@@ -24,8 +24,8 @@ void read_segment(struct slot *s);
  * drop the slot (slot_done). */
 struct slot *claim_in_order(struct job *j, uint8_t *buf);
 
-/* Reads the segment that is next in order to the slot's buffer.  Called without the lock, by the
- * one thread that reads the job's input in order.  False with errno set. */
+/* Reads the next segment of an input that is read in order; the segment goes to the slot's buffer.
+ * Called without the lock, by the one thread that reads the job's input.  False with errno set. */
 bool read_in_order(struct slot *s);
 
 /* Counts `bytes` bytes that were read in `seconds` seconds.  If not ok, the job fails with the
@@ -43,7 +43,8 @@ struct job *job_to_read_ahead(struct pipeline *p);
 void read_ahead(struct job *j);
 
 /* Frees the first job's block of memory for reading ahead, if no segment is in it and no more will
- * come.  Returns whether it did; then the lock was released meanwhile, as freeing may take long. */
+ * come.  Returns whether it has freed the block.  If so, the lock was released meanwhile, as
+ * freeing may take long. */
 bool leave_ahead(struct pipeline *p);
 
 #endif

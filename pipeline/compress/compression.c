@@ -16,8 +16,9 @@
 #define AHEAD_SIZE ((size_t)512 << 20)
 #endif
 
-/* If there may be GPUs, the most bytes of pushed segments that wait for them, in addition to those
- * for workers.  All batches of a GPU together hold this many bytes (BATCHES_SIZE in pipeline.c). */
+/* If there may be GPUs, this many bytes of pushed segments may wait for them, in addition to the
+ * segments for workers.  All batches of a GPU together hold this many bytes (BATCHES_SIZE in
+ * pipeline.c). */
 #define PUSH_FOR_GPUS ((uint64_t)128 << 20)
 
 /* With 8 threads or more, a pipe_reader reads a pipe.  With fewer, workers do not wait for reading,
@@ -26,8 +27,8 @@
 #define PIPE_READER_FROM 8
 #endif
 
-/* The most segments that may wait.  Of pushed segments, as many as keep all workers and GPUs busy;
- * of segments read ahead, AHEAD_SIZE bytes. */
+/* The most segments that may wait.  For pushed input, as many as keep all workers and GPUs busy.
+ * For a pipe that is read ahead, AHEAD_SIZE bytes of segments. */
 static uint64_t most_ahead(const struct job *j)
 {
     const struct pipeline *p = j->pipeline;

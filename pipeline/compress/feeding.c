@@ -12,12 +12,12 @@
 #include "pipeline/crew/slots.h"
 
 /* After this many seconds, the policy decides about GPUs again, even if the bytes left have not
- * grown by a batch's bytes.  If this is shorter, deciding takes more time under the lock, as
- * workers call it every few microseconds; if it is longer, a GPU starts later. */
+ * grown by a batch's bytes.  With a shorter pause, deciding takes more time under the lock, as
+ * workers ask every few microseconds; with a longer one, a GPU starts later. */
 #define WEIGHING_PAUSE 0.001
 
-/* While other batches are in use, another batch is worth filling with an eighth of its bytes or
- * chunks. */
+/* While other batches are in use, a feeder fills one more only if it would get at least 1/8 of a
+ * batch's bytes or chunks. */
 #define BATCH_SHARE 8
 
 /* A queue of slots, in order of their arrival. */
@@ -26,7 +26,8 @@ struct queue {
 };
 
 struct feeding {
-    bool is_on;             /* GPUs get part of the work left, if on_since is still jobs_emptied */
+    bool is_on;             /* GPUs get part of the work left; valid while jobs_emptied is
+                             * on_since */
     uint64_t on_since;      /* jobs_emptied when feeding began */
     uint64_t weighed_left;  /* jobs_left at the last decision about GPUs */
     uint64_t weighed_since; /* jobs_emptied at the last decision about GPUs */
@@ -76,7 +77,7 @@ bool feeding_is_on(const struct pipeline *p)
 {
     const struct feeding *f = p->feeding;
 
-    /* When nothing is left, the decision ends: it has to be made anew for later jobs. */
+    /* When nothing is left, the decision ends: for later jobs, it must be made again. */
     return f != NULL && f->is_on && f->on_since == jobs_emptied(p);
 }
 

@@ -36,11 +36,11 @@ void feeding_free(struct pipeline *p);
 /* Whether GPUs now get part of the work that is left. */
 bool feeding_is_on(const struct pipeline *p);
 
-/* From now on, GPUs get part of the work that is left, until nothing is left. */
+/* Lets GPUs get part of the work that is left, from now on until nothing is left. */
 void feeding_begin(struct pipeline *p);
 
-/* Whether it is time to decide again whether GPUs are worth using: since this last returned true,
- * the bytes left have grown by a batch's bytes, or WEIGHING_PAUSE has passed. */
+/* Whether it is time to decide again whether GPUs are worth using: since this function last
+ * returned true, the bytes left have grown by a batch's bytes, or WEIGHING_PAUSE has passed. */
 bool feeding_has_grown(struct pipeline *p);
 
 /* Whether there will be more feeders: a GPU is being brought up, or is up and has no feeder yet. */
@@ -52,14 +52,13 @@ int feeding_next_gpu(struct pipeline *p);
 
 /* --- Feeders --- */
 
-/* Makes the GPU's next feeder, for the caller to start its thread.  NULL if the GPU can have no
- * more. */
+/* Makes the GPU's next feeder; the caller starts its thread.  NULL if the GPU can have no more. */
 struct feeder *feeder_new(struct pipeline *p, int gpu);
 
 /* Counts a feeder whose thread was started. */
 void feeder_began(const struct feeder *f);
 
-/* Counts a feeder that ends. */
+/* Stops counting a feeder, which ends. */
 void feeder_ended(const struct feeder *f);
 
 /* Feeders that have not ended. */
@@ -71,11 +70,11 @@ int feeders_at_work(const struct pipeline *p);
 /* Counts a feeder that begins to fill its batch and have it matched. */
 void feeder_is_busy(const struct feeder *f);
 
-/* Counts a feeder whose batch was filled and matched. */
+/* Stops counting a feeder as busy: its batch was filled and matched. */
 void feeder_is_done(const struct feeder *f);
 
-/* Call this when a segment of the feeder's batch was encoded or dropped.  After the last segment,
- * the batch is free. */
+/* Counts a segment of the feeder's batch that was encoded or dropped.  After the last segment, the
+ * batch is free. */
 void feeder_release(struct feeder *f);
 
 /* Waits until there may be segments for the feeder's batch, which is free.  Releases the lock
@@ -101,19 +100,19 @@ bool unread_is_empty(const struct pipeline *p);
  * calls unread_is_read. */
 struct slot *unread_take(struct pipeline *p);
 
-/* Call this after unread_take, when the segment is read. */
+/* Stops counting the worker as a reader.  Call this after unread_take, once the segment is read. */
 void unread_is_read(struct pipeline *p);
 
 /* Workers between unread_take and unread_is_read. */
 int unread_readers(const struct pipeline *p);
 
-/* Queues a slot for a worker to encode, when the feeder is done with it. */
+/* Queues a slot that the feeder is done with, for a worker to encode. */
 void ready_put(struct slot *s);
 
-/* The first slot that waits to be encoded, or NULL.  It stays in the queue. */
+/* The first slot that waits to be encoded, or NULL.  The slot stays in the queue. */
 struct slot *ready_first(const struct pipeline *p);
 
-/* Takes the first slot that waits to be encoded from the queue; NULL if there is none. */
+/* Takes the first slot from the queue of slots that wait to be encoded; NULL if there is none. */
 struct slot *ready_take(struct pipeline *p);
 
 #endif

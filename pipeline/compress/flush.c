@@ -10,9 +10,9 @@
 #include "pipeline/compress/store.h"
 
 /* The most tools that a pipeline keeps while no thread uses them.  With a larger number, more
- * streams find their tables as they left them; filling tables again takes some 0.1 ms.  But the
- * pipeline then keeps more memory.  With 256, it keeps half as much as zlib if 1000 streams are
- * flushed. */
+ * streams find their tables unchanged at their next flush; filling tables again takes some 0.1 ms.
+ * But the pipeline then keeps more memory.  With 256 tools and 1000 flushed streams, the pipeline
+ * takes half as much memory as zlib. */
 #define TOOLS_MOST 256
 
 /* If memory is limited, tools take at most 1 / MEMORY_SHARE of it. */
@@ -25,7 +25,7 @@
  * and a piece. */
 #define HELD_MOST (2 * (size_t)LZ_CHUNK_SIZE + FLUSH_PIECE_MAX)
 
-/* Bytes of memory that `held` gets first.  Whenever they are too few, they are doubled. */
+/* Bytes of memory that `held` gets first.  When the memory is too small, it is doubled. */
 #define HELD_FIRST ((size_t)4 << 10)
 
 /* The tables and the memory with which a thread compresses a piece. */
@@ -157,9 +157,9 @@ static unsigned tools_most(const struct pipeline *p)
     return p->config.memory == 0 || share > TOOLS_MOST ? TOOLS_MOST : (unsigned)share;
 }
 
-/* Takes tools without an owner.  If there are none, makes some; but if the pipeline keeps enough
- * already, or memory is short, takes another owner's.  If the tools taken are for another level,
- * frees them and makes some for this one.  Returns NULL if memory is short.  May release the lock
+/* Takes tools without an owner, or makes some if there are none.  If the pipeline keeps enough
+ * tools already, or if memory is short, takes another owner's.  If the tools are for another level,
+ * frees them and makes some for this level.  Returns NULL if memory is short.  May release the lock
  * meanwhile. */
 static struct flush_tools *take_tools(struct pipeline *p, const struct lz_level *level)
 {

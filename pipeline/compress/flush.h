@@ -25,13 +25,13 @@
 #include "compat/check.h"
 #include "pipeline/crew/state.h"
 
-/* The most bytes of a piece.  More bytes lose little by an empty window, and gain from more than
- * one thread.  If you change this number, the output changes. */
+/* The most bytes of a piece.  A larger piece loses little if it starts with an empty window, and it
+ * gains from more than one thread.  If you change this number, the output changes. */
 #define FLUSH_PIECE_MAX ((size_t)128 << 10)
 
 /* A job's state; all zeros before the first flush.  Only the thread that pushes uses it, with one
- * exception: outside flush_begin and flush_end, another thread with the lock may take `tools`
- * away. */
+ * exception: any thread that holds the lock may take `tools` away, except between flush_begin and
+ * flush_end. */
 struct flush {
     struct flush_tools *tools; /* NULL: there are none yet, or another stream has got them */
     bool goes_on;              /* the tools' tables have the bytes in `held` */

@@ -1,8 +1,8 @@
 /*
  * gpu_feed.c - fills batches for GPUs, has them matched, and hands on the segments (gpu_feed.h)
  *
- * A GPU has several feeders, so that reading, copying and matching go on at the same time.  Its
- * first feeder starts the second, and so on, each when it has filled a batch.
+ * A GPU has several feeders, so that reading, copying and matching go on at the same time.  When a
+ * feeder has filled a batch, it starts the GPU's next feeder.
  *
  * A segment gets into a batch in one of three ways:
  *
@@ -30,7 +30,7 @@
 
 /* --- Whether to use GPUs, and how many --- */
 
-/* Whether a job's pipe is worth GPUs, from the number of its bytes that were claimed lately. */
+/* Whether a job's pipe is worth GPUs, judged by how many of its bytes were claimed lately. */
 static bool pipe_wants_gpu(struct job *j, const struct policy_facts *f, uint64_t least)
 {
     const struct pipeline *p = j->pipeline;
@@ -99,7 +99,7 @@ void consider_gpus(struct pipeline *p)
         j->stats.wanted_gpus = is_worth;
         if (is_worth)
             measure_wanted(p, bytes);
-        /* A GPU that is up already is worth using for a batch's bytes. */
+        /* A GPU that is up already is worth using for at least a batch's bytes. */
         if (!feeding_is_on(p) && (is_worth || (bytes >= p->batch_size && gpus_count(p->gpus) > 0)))
             feeding_begin(p);
     }
@@ -147,8 +147,9 @@ static void add(struct feeder *f, struct slot *s)
     f->pending++;
 }
 
-/* Whether the job's input is in the memory of the feeder's own GPU.  (Do not let a GPU read
- * another's memory: it may not have the right to, and would then look as if it had failed.) */
+/* Whether the job's input is in the memory of the feeder's own GPU.  (A GPU must not read another
+ * GPU's memory.  It may lack the right to do so, and that error would look as if the GPU had
+ * failed.) */
 static bool is_near(const struct feeder *f, const struct job *j)
 {
     return j->request->is_on_gpu && j->request->device == gpus_device(f->pipeline->gpus, f->gpu);
@@ -216,9 +217,9 @@ static void wait_read(struct feeder *f)
         await(p, CAN_FREE);
 }
 
-/* Makes workers read the segments that the GPU should have copied from its own memory, because it
- * has failed.  Do this before any segment of the batch is encoded, as the encoder may look at the
- * bytes after a segment. */
+/* Makes workers read the segments that the GPU should have copied from its own memory.  Call this
+ * after the GPU has failed, and before any segment of the batch is encoded, as the encoder may look
+ * at the bytes after a segment. */
 static void read_away(struct feeder *f)
 {
     for (struct slot *s = f->first; s != NULL; s = s->next_in_batch)
@@ -272,7 +273,8 @@ static void hand_over(struct feeder *f, bool matched)
     wake_all(p, CAN_WORK);
 }
 
-/* Fills the feeder's batch, has it matched, and hands it over.  False if the GPU failed. */
+/* Fills the feeder's batch, has it matched, and hands its segments to the workers.  False if the
+ * GPU failed. */
 static bool feed(struct feeder *f, struct gpu_engine *engine, char error[GPU_ERROR_SIZE])
 {
     struct pipeline *p = f->pipeline;
@@ -324,7 +326,7 @@ void *feeder_main(void *argument)
     if (!ok)
         gpus_fail(p->gpus, f->gpu, error);
     feeder_ended(f);
-    /* Workers may have to match without GPUs from now on. */
+    /* From now on, workers may have to match without GPUs, so wake them. */
     crew_call(p);
     wake_crew(p);
     unlock(p);

@@ -12,7 +12,7 @@
 void consider_gpus(struct pipeline *p);
 
 /* Reads a segment for a feeder, and returns true.  Releases the lock meanwhile.  Returns false if
- * no segment waits for that, or if enough workers read already. */
+ * no segment waits to be read, or if enough workers read already. */
 bool read_for_feeder(struct pipeline *p);
 
 /* The function of a feeder's thread. */

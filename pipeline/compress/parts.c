@@ -36,7 +36,8 @@ void offer_parts(struct worker *w, const struct slot *s)
     struct pipeline *p = w->pipeline;
     struct policy_facts facts;
 
-    /* Helpers have matchers for the pipeline's level. */
+    /* Helpers have matchers for the pipeline's level only, and cannot match a piece, which refers
+     * to bytes before it. */
     if (s->before > 0 || s->job->request->level != NULL)
         return;
     facts_get(p, &facts);

@@ -20,17 +20,17 @@
 #define PIPE_READER_WORTH (64 << 10)
 #endif
 
-/* Bytes that the reader's own pipe holds, and so the most that is read at a time.  Four times as
- * many (the most that Linux allows every user by default) are no faster; half as many are
- * slower. */
+/* Bytes that the reader's own pipe holds, and so the most bytes that are read at a time.  With four
+ * times as many (the most that Linux allows every user by default), reading is no faster; with half
+ * as many, it is slower. */
 #define PIPE_SIZE (256 << 10)
 
 struct pipe_reader {
     int fd;
-    bool is_useless; /* whether it has failed, and read() is used from now on */
-    bool is_open;    /* whether the descriptors below are open */
+    bool is_useless; /* the reader has failed: use read() from now on */
+    bool is_open;    /* the descriptors below are open */
     int pipe[2];
-    int null; /* /dev/null, to which bytes are dropped */
+    int null; /* /dev/null, which discards the bytes that are dropped */
 };
 
 struct pipe_reader *pipe_reader_new(int fd)
@@ -145,7 +145,7 @@ ssize_t pipe_reader_read(struct pipe_reader *r, uint8_t *buf, size_t len)
         n = tee(r->fd, r->pipe[1], len, SPLICE_F_NONBLOCK);
     while (n < 0 && errno == EINTR);
     if (n <= 0 || !copy(r->pipe[0], buf, (size_t)n)) {
-        /* The bytes are still in the pipe. */
+        /* The bytes are still in the pipe, so read() gets them. */
         r->is_useless = true;
         return io_read(r->fd, buf, len);
     }

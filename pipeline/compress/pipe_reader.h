@@ -6,8 +6,9 @@
  * So a reader calls tee() to give the pages to a pipe of its own, copies the bytes from there, and
  * then drops them from the first pipe.
  *
- * Do not drop them earlier.  splice() would be less work, but a program that writes by vmsplice()
- * reuses a page as soon as the pipe has room for another.
+ * The bytes must stay in the first pipe until they are copied: a program that writes by vmsplice()
+ * reuses a page as soon as the pipe has room for another.  So do not use splice() in place of
+ * tee(), although it would be less work.
  */
 #ifndef GZLZSS_PIPE_READER_H
 #define GZLZSS_PIPE_READER_H

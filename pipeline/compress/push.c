@@ -6,9 +6,9 @@
  * last.
  *
  * A flush waits until all segments are written.  Then the caller's thread compresses the bytes in
- * the segment that is being filled, and writes them (flush.h).  But more than FLUSH_PIECE_MAX bytes
- * become a segment first, which the crew compresses.  If flushes came before it, the input's end is
- * like a flush.
+ * the segment that is being filled, and writes them (flush.h).  If these are more than
+ * FLUSH_PIECE_MAX bytes, they become a segment instead, which the crew compresses.  After a flush,
+ * the input's end is handled in the same way (end_input).
  */
 #include "config.h"
 
@@ -161,14 +161,14 @@ static void push_filled(struct job *j, enum huff_end end)
     ahead_empty(&c->ahead);
 }
 
-/* Writes an empty block: a stored one, or if is_last a final one with fixed codes.  In BGZF, writes
- * nothing, since a member without data would end the file.  Releases the lock meanwhile. */
+/* Writes an empty block: a final one with fixed codes if is_last, otherwise a stored one.  In BGZF,
+ * writes nothing, since a member without data would end the file.  Releases the lock meanwhile. */
 static void push_empty(struct job *j, bool is_last)
 {
     static const uint8_t stored[] = {DEFLATE_STORED << 1, 0, 0, 0xff, 0xff};
     static const uint8_t final[] = {1 | DEFLATE_FIXED << 1, 0};
     const enum container container = j->pipeline->config.container;
-    /* `out` is only read. */
+    /* The cast drops `const`, but `out` is only read. */
     struct slot s = {.job = j,
                      .index = j->any_order,
                      .out = (uint8_t *)(is_last ? final : stored),
@@ -182,9 +182,9 @@ static void push_empty(struct job *j, bool is_last)
     write_piece(j, &s);
 }
 
-/* Ends the input of a job whose last bytes are in the segment that is being filled.  If a flush
- * came right before these bytes, all bytes before them are written, and they may be the last
- * piece. */
+/* Ends the input of a job, whose last bytes are in the segment that is being filled.  If pieces
+ * were written since the last mark, and these bytes fit into a piece, this thread compresses them
+ * as the last piece.  Otherwise they become the last segment. */
 static void end_input(struct job *j)
 {
     struct compression *c = j->compression;
@@ -240,7 +240,7 @@ static void push_piece(struct job *j)
     if (!make_room(j, p->segment_size))
         return;
     unlock(p);
-    /* This reads nothing, so it cannot fail. */
+    /* For pushed input, source_next_piece reads nothing, so it cannot fail. */
     (void)source_next_piece(&j->compression->source, ahead_end(&j->compression->ahead), &before,
                             &len, &last);
     lock(p);
@@ -311,8 +311,8 @@ static void push_flush(struct job *j, bool is_full)
 
         push_filled(j, is_full || is_whole ? HUFF_MARK : HUFF_SYNC);
     } else if (c->written == 0 || (is_full && c->flush.since_mark > 0)) {
-        /* Either nothing was written yet, not even the header; or the last flush's block and this
-         * one together make a mark. */
+        /* There are two cases: nothing was written yet, not even the header; or the last flush's
+         * block and this one together make a mark. */
         push_empty(j, false);
     }
     if (j->failed)
@@ -335,8 +335,8 @@ size_t job_push(struct job *j, const uint8_t *bytes, size_t len, enum pipeline_p
     if (j->state != JOB_OPEN)
         return 0;
     j->pushing = true;
-    /* push_flush sets this again.  If the caller does not go on with its last flush, that flush
-     * ends here. */
+    /* push_flush sets `waits` again if the caller continues its last flush.  If the caller does
+     * not, that flush ends here. */
     j->compression->flush.waits = false;
     if (!j->failed && p->config.rsyncable)
         taken = push_pieces(j, bytes, len, ends);

@@ -1,5 +1,5 @@
 /*
- * push.h - makes segments from input that the caller gives (ahead.h has their memory)
+ * push.h - makes segments from input that the caller gives; ahead.h has the segments' memory
  */
 #ifndef GZLZSS_PUSH_H
 #define GZLZSS_PUSH_H

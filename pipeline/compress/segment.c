@@ -96,7 +96,7 @@ static void encode_data(struct worker *w, struct slot *s, struct result *r)
     if (s->chunks != NULL) {
         r->ok = huff_encode_segment(w->tools->encoder, s->in, s->len, s->chunks, level->split,
                                     end_of(s), data_of(s), &s->out_len);
-        /* The GPU was wrong; the CPU matches the segment again. */
+        /* If the check has failed, the GPU was wrong: the CPU matches the segment again. */
         r->is_redone = !r->ok;
     }
     if (s->chunks == NULL || r->is_redone)
@@ -203,7 +203,7 @@ void do_small(struct worker *w, struct job *j)
         error = errno;
         read += clock_seconds();
     }
-    /* It may also have grown while it was read.  Then this segment is not the last one. */
+    /* The file may also have grown while it was read.  Then this segment is not its last one. */
     if (was_read && s->last) {
         encode(w, s, &r);
         if (r.ok)

@@ -13,9 +13,9 @@ void finish_segment(struct worker *w, struct slot *s);
 /* Whether one worker should do all of a waiting job. */
 bool is_small(const struct job *j);
 
-/* Does a whole small job, from its beginning to its end.  No other thread works on it, so this
- * holds the lock only for moments.  Keep it so when you add a step: with some ten workers and files
- * of 4 KB, which take 10 us each, workers would otherwise mostly wait for the lock. */
+/* Does a whole small job, from its beginning to its end.  No other thread works on the job, so this
+ * function holds the lock only for moments.  Keep it so when you add a step: with some ten workers
+ * and files of 4 KB, which take 10 us each, workers would otherwise mostly wait for the lock. */
 void do_small(struct worker *w, struct job *j);
 
 #endif

@@ -18,7 +18,8 @@
 #include "pipeline/compress/write.h"
 #include "pipeline/crew/workers.h"
 
-/* Larger inputs go to the crew, where several threads share a segment. */
+/* The most bytes of an input that the calling thread compresses.  Larger inputs go to the crew,
+ * where several threads share a segment. */
 #define SMALL_MAX ((size_t)128 << 10)
 
 bool small_fits(const struct pipeline *p, const struct pipeline_job *request)
@@ -51,7 +52,7 @@ static struct object_cache *cache_of(struct small *s, const struct lz_level *lev
     if (made == NULL)
         return NULL;
     object_cache_init(made);
-    /* Another thread may have made it meanwhile. */
+    /* Another thread may have made the cache meanwhile. */
     if (atomic_compare_exchange_strong(&s->caches[number], &cache, made))
         return made;
     object_cache_free(made, NULL);

@@ -6,7 +6,7 @@
 
 #include "pipeline/crew/state.h"
 
-/* Makes p->small; false if memory is short.  Without it, small_fits is always false. */
+/* Makes p->small; false if memory is short.  Without p->small, small_fits is always false. */
 bool small_init(struct pipeline *p);
 
 /* Frees p->small and the tools that it keeps. */

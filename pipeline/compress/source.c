@@ -94,8 +94,8 @@ void source_init_pushed(struct source *s, size_t segment_size)
 }
 
 /* Waits until there is something to read, or the end of the input.  False with errno set if the
- * wait was cancelled or failed.  Then do not read, as that might wait again and could not be
- * cancelled. */
+ * wait was cancelled or failed.  After false, do not read: reading might wait again, and could not
+ * be cancelled. */
 static bool wait_readable(const struct source *s)
 {
     int found = 0;
@@ -196,11 +196,11 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
 
 /*
  * A piece ends after the first byte at which a hash of the last 64 bytes begins with PIECE_BITS
- * zeros, but has at least PIPELINE_PIECE_MIN bytes.  With smaller pieces, less has to be sent again
- * after a change, but more bytes go into their headers and ends.  With these numbers, pieces have 8
- * KiB on average, and the output of level 6 for 12 MB of C headers is 2.4 % larger than without
- * pieces.  With 13 bits, pieces have 12 KiB on average, and the output is 1.6 % larger.  If you
- * change the bits, the output changes: make tests/data/rsyncable.sha256 anew.
+ * zero bits, but has at least PIPELINE_PIECE_MIN bytes.  With smaller pieces, rsync sends fewer
+ * bytes after a change, but the pieces' headers and ends take more bytes.  With these numbers,
+ * pieces have 8 KiB on average, and the output of level 6 for 12 MB of C headers is 2.4 % larger
+ * than without pieces.  With 13 bits, pieces have 12 KiB on average, and the output is 1.6 %
+ * larger.  If you change the bits, the output changes: make tests/data/rsyncable.sha256 again.
  */
 #define PIECE_BITS 12
 
@@ -208,7 +208,7 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
 #define HASH_BYTES 64
 
 /* Bytes held at a time: the window, and many pieces.  If input is pushed, there is room for
- * HELD_FIRST bytes at first; when it is full, it is doubled. */
+ * HELD_FIRST bytes at first; when the room is full, it is doubled. */
 #define HELD_SIZE ((size_t)1 << 20)
 #define HELD_FIRST ((size_t)4 << 10)
 
@@ -224,8 +224,8 @@ static uint64_t gear(uint8_t byte)
     return z ^ z >> 31;
 }
 
-/* Returns the length of the piece with which in[0..len) starts.  If no byte ends a piece, that is
- * `len`, but SOURCE_PIECE_MAX at most. */
+/* Returns the length of the piece with which in[0..len) starts.  If no byte ends a piece, returns
+ * `len`, but at most SOURCE_PIECE_MAX. */
 static size_t piece_length(const uint8_t *in, size_t len)
 {
     const size_t most = len < SOURCE_PIECE_MAX ? len : SOURCE_PIECE_MAX;

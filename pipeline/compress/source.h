@@ -1,10 +1,10 @@
 /*
  * source.h - cuts the input of a compression into segments and reads them
  *
- * Segments of memory and of regular files can be read in any order, by several threads at a time,
- * if they certainly have another byte after them.  All other segments, up to and including the
- * last, are read one after another, since a segment is known to be the last only when reading has
- * reached the end.  If a file grows meanwhile, it is read up to its new end.
+ * In memory and in a regular file, a segment that certainly has another byte after it can be read
+ * at any time: several threads read such segments, in any order.  All other segments, up to and
+ * including the last, are read one after another.  For these, only reading to the end of the input
+ * tells which segment is the last.  If a file grows meanwhile, it is read up to its new end.
  *
  * The memory may be a GPU's.  Then reading copies it to the host.
  *
@@ -53,7 +53,7 @@ struct source {
     /* For reading in pieces: */
     /* The window before the next piece, and the bytes after that window.  NULL: no pieces. */
     uint8_t *held;
-    size_t held_room; /* bytes of memory of `held`; this grows if input is pushed */
+    size_t held_room; /* bytes of memory of `held`; grows if input is pushed */
     size_t next;      /* where the next piece starts in `held` */
     size_t filled;    /* bytes of input in `held`, with the window */
     uint64_t read;    /* bytes read so far, in all */
@@ -62,8 +62,8 @@ struct source {
 };
 
 /* Prepares the source for the file or pipe fd, from its position on.  `fast`: if fd is a pipe, a
- * pipe_reader reads it (pipe_reader.h).  After this function and the next three, call source_finish
- * at the end. */
+ * pipe_reader reads it (pipe_reader.h).  After this or another source_init function, call
+ * source_finish at the end. */
 void source_init(struct source *s, int fd, size_t segment_size, bool fast);
 
 /* Prepares the source for the input in[0..len), which must not change until source_finish. */
@@ -82,8 +82,8 @@ const uint8_t *source_on_gpu(const struct source *s, uint64_t index);
  * source_push. */
 void source_init_pushed(struct source *s, size_t segment_size);
 
-/* Whether the input is a regular file or memory.  Then it has random_access + 1 segments, unless it
- * is a file that grows. */
+/* Whether the input is a regular file or memory.  Such an input has random_access + 1 segments,
+ * unless it is a file that grows. */
 bool source_is_file(const struct source *s);
 
 /* Reads the whole segment `index`, which is below random_access, to buf.  Any thread may call this.
@@ -102,8 +102,8 @@ void source_cancel(const struct source *s);
 
 /*
  * Switches the source to pieces, which are read by source_next_piece instead of source_read_next.
- * Call it after one of the functions above was called with segments of LZ_SEGMENT_MAX bytes.  False
- * if memory is short.
+ * Call it after a source_init function with a segment_size of LZ_SEGMENT_MAX.  False if memory is
+ * short.
  */
 bool source_begin_pieces(struct source *s);
 
@@ -117,10 +117,11 @@ bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *l
  * number.  `ends`: the input ends with these bytes, if all are taken.  False: memory is short. */
 bool source_push(struct source *s, const uint8_t *bytes, size_t len, bool ends, size_t *taken);
 
-/* Lets a piece end after the bytes pushed so far. */
+/* Makes a piece end after the bytes pushed so far. */
 void source_flush(struct source *s);
 
-/* Lets the next piece refer to nothing before it.  Call this only if all bytes are in pieces. */
+/* Keeps the next piece from referring to anything before it.  Call this only if all bytes are in
+ * pieces. */
 void source_forget(struct source *s);
 
 /* Whether source_push would take at least one byte, or the end. */

@@ -7,7 +7,7 @@
 #include "pipeline/crew/state.h"
 
 /* The most segments written at a time.  Many threads want the lock, so taking it after each segment
- * would take longer than writing one.  With the header and the trailer, this makes 16 parts, the
+ * would take longer than writing one.  Header, trailer and WRITE_MOST segments make 16 parts, the
  * least number that POSIX requires writev() to accept (IOV_MAX).  A larger number may fail. */
 #define WRITE_MOST 14
 

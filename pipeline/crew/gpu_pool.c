@@ -19,7 +19,7 @@ struct one_gpu {
 };
 
 struct gpu_pool {
-    struct gpus_config config; /* the count may be 0 until the visible devices are counted */
+    struct gpus_config config; /* config.count may be 0 until the visible devices are counted */
     const struct lz_level *level;
     size_t segment_size, batch_size;
     int batches;
@@ -87,7 +87,8 @@ bool gpus_leave(struct gpu_pool *g)
     pthread_mutex_lock(&g->lock);
     is_used = g->running > 0 || g->ready > 0;
     pthread_mutex_unlock(&g->lock);
-    /* Threads that found no GPU have ended, or end at once, so this does not wait for a driver. */
+    /* Threads that found no GPU have ended, or end at once.  So joining them does not wait for a
+     * driver. */
     if (!is_used)
         join_threads(g);
     return !is_used;
@@ -146,8 +147,8 @@ static bool count_visible(struct gpu_pool *g)
 
 static void *open_next(void *argument);
 
-/* Makes device `number` the next to bring up.  False if it may not be used, or a thread has it
- * already. */
+/* Makes device `number` the next to bring up.  False if it may not be used, or if a thread brings
+ * it up already. */
 static bool put_next(struct gpu_pool *g, int number)
 {
     for (int i = g->taken; i < g->config.count; i++)

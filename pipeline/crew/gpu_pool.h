@@ -39,8 +39,8 @@ enum gpus_state {
  * about `batch_size` bytes, in segments of up to segment_size bytes, to be matched at `level`.
  * *config is copied.
  *
- * Each time a GPU has come up or has failed to, a thread that holds no lock calls `changed` with
- * `ctx`.  Returns NULL if memory is short.
+ * Each time a GPU has come up or could not be brought up, a thread that holds no lock calls
+ * `changed` with `ctx`.  Returns NULL if memory is short.
  */
 struct gpu_pool *gpus_new(const struct gpus_config *config, const struct lz_level *level,
                           size_t segment_size, size_t batch_size, int batches,
@@ -74,7 +74,7 @@ enum gpus_state gpus_state(struct gpu_pool *g);
 /* The number of GPUs that have come up, including those that have failed since. */
 int gpus_count(struct gpu_pool *g);
 
-/* GPU i, below gpus_count; NULL if it has failed. */
+/* GPU i; NULL if it has failed.  i is below gpus_count. */
 struct gpu_engine *gpus_engine(struct gpu_pool *g, int i);
 
 /* The CUDA device number of GPU i. */
@@ -88,10 +88,12 @@ struct gpu_batch *gpus_batch(struct gpu_pool *g, int i, int b, char error[GPU_ER
 /* Marks GPU i as failed, for the reason `why`.  Only the first call for a GPU counts. */
 void gpus_fail(struct gpu_pool *g, int i, const char *why);
 
-/* Gives the latest reason why a GPU failed or could not be brought up; empty if there was none. */
+/* Gives the latest reason why a GPU failed or could not be brought up; an empty string if there was
+ * none. */
 void gpus_trouble(struct gpu_pool *g, char why[GPU_ERROR_SIZE]);
 
-/* The name of the first GPU that came up, and how many more did; empty if none did. */
+/* Gives the name of the first GPU that came up, and the number of others that came up; an empty
+ * string if none did. */
 void gpus_names(struct gpu_pool *g, char names[GPU_ERROR_SIZE]);
 
 #endif

@@ -68,7 +68,7 @@ void job_count_left(struct job *j, uint64_t came, uint64_t claimed)
     while (jobs->unclaimed != NULL && job_is_claimed(jobs->unclaimed))
         jobs->unclaimed = jobs->unclaimed->next;
     if (jobs->unclaimed == NULL) {
-        /* The policy must judge later jobs without these numbers. */
+        /* Forget the numbers about earlier jobs: the policy must judge later jobs without them. */
         jobs->emptied++;
         jobs->longest = 0;
         measures_forget_pace(j->pipeline);
@@ -80,11 +80,11 @@ const struct lz_level *job_level(const struct job *j)
     return j->request->level != NULL ? j->request->level : j->pipeline->level;
 }
 
-/* jobs_to_claim (for_gpu = false) and jobs_to_claim_for_gpu (for_gpu = true). */
+/* Does what jobs_to_claim does; if for_gpu is set, what jobs_to_claim_for_gpu does. */
 static struct job *to_claim(struct pipeline *p, bool for_gpu)
 {
-    /* If no job is open, do not search the list with the lock held.  It may have many jobs that
-     * leave nothing to claim: small jobs and decompressions. */
+    /* If no job is open, do not search the list with the lock held.  The list may have many jobs
+     * that leave nothing to claim: small jobs and decompressions. */
     if (p->jobs.open == 0)
         return NULL;
     for (struct job *j = p->jobs.unclaimed; j != NULL && j->state != JOB_WAITING; j = j->next)
@@ -222,7 +222,7 @@ struct job *job_submit(struct pipeline *p, struct pipeline_job *request)
     return j;
 }
 
-/* --- The end -------------------------------------------------------------------------------- */
+/* --- The end of a job ------------------------------------------------------------------------ */
 
 /* Removes a job from the list.  No thread may be working on it.  *j is gone afterwards. */
 static void job_remove(struct job *j)
@@ -243,7 +243,7 @@ static void job_remove(struct job *j)
     jobs->begun--;
     request->own = NULL;
     wake_caller(request);
-    /* Once this is set, the caller may free *request. */
+    /* Once is_over is set, the caller may free *request. */
     request->is_over = true;
     j->next = jobs->free;
     jobs->free = j;
@@ -281,9 +281,9 @@ bool job_settle(struct job *j)
     return true;
 }
 
-/* --- The beginning -------------------------------------------------------------------------- */
+/* --- The beginning of a job ------------------------------------------------------------------ */
 
-/* Counts a waiting job as begun, in state JOB_BEGINNING. */
+/* Moves a waiting job to state JOB_BEGINNING, and counts it as begun. */
 static void stop_waiting(struct job *j)
 {
     struct jobs *jobs = &j->pipeline->jobs;
@@ -291,7 +291,7 @@ static void stop_waiting(struct job *j)
     j->state = JOB_BEGINNING;
     jobs->waiting--;
     jobs->begun++;
-    /* Jobs without `begin` begin before earlier jobs, so skip all jobs that have begun. */
+    /* Jobs without `begin` may begin before earlier jobs, so skip all jobs that have begun. */
     while (jobs->next_waiting != NULL && jobs->next_waiting->state != JOB_WAITING)
         jobs->next_waiting = jobs->next_waiting->next;
 }

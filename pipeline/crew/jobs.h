@@ -31,13 +31,13 @@ void jobs_free(struct pipeline *p);
 /* Puts a job at the end of the list.  NULL if memory is short. */
 struct job *job_submit(struct pipeline *p, struct pipeline_job *request);
 
-/* Begins a waiting job: calls its `begin` and opens it.  If either fails, removes the job.
- * Releases the lock meanwhile; *j may be gone afterwards. */
+/* Begins a waiting job: calls its `begin` and opens it.  If `begin` returns false or opening fails,
+ * removes the job.  Releases the lock meanwhile; *j may be gone afterwards. */
 void job_begin(struct job *j);
 
 /* The first step of job_begin, for a thread that does all of a small job itself.  Calls `begin` and
  * makes the state for compression.  Releases the lock, and returns without it.  Returns false if
- * either fails; the job has ended then. */
+ * `begin` returns false or memory is short; job_begin_prepared then removes the job. */
 bool job_prepare(struct job *j);
 
 /* The second step of job_begin, with the lock held again.  is_prepared is the result of
@@ -48,7 +48,7 @@ void job_begin_prepared(struct job *j, bool is_prepared);
  * must call job_settle later. */
 void job_open(struct job *j);
 
-/* Makes the job fail for this reason, unless it has failed before. */
+/* Makes the job fail with this status and error_number, unless it has failed before. */
 void job_fail(struct job *j, enum pipeline_status status, int error_number);
 
 /* Ends the job if all of it is claimed and no thread works on it.  In that case, returns true: the
@@ -61,8 +61,8 @@ void job_cancel(struct pipeline_job *request);
 /* Cancels all jobs that are neither over nor ending.  Releases the lock meanwhile. */
 void jobs_cancel(struct pipeline *p);
 
-/* Halves the limit of jobs that may have begun and not ended, down to 1.  If there is no limit, or
- * a higher one, starts from `threads`.  Returns the new limit. */
+/* Halves the number of jobs that may have begun and not ended, down to 1.  If there is no limit, or
+ * if the limit is above `threads`, halves `threads` instead.  Returns the new limit. */
 unsigned jobs_limit(struct pipeline *p, unsigned threads);
 
 /* --- What is left to claim --- */
@@ -120,8 +120,9 @@ bool jobs_leave_work(struct pipeline *p);
 /* Whether no job waits, and the caller has announced no more jobs. */
 bool jobs_are_last(const struct pipeline *p);
 
-/* A count that goes up whenever nothing is left to claim.  If it has changed since a decision was
- * made, the decision is out of date: judge the jobs that came since then anew. */
+/* A count that goes up whenever nothing is left to claim.  If the count has changed since a
+ * decision was made, the decision is out of date: decide again, for the jobs that came since
+ * then. */
 uint64_t jobs_emptied(const struct pipeline *p);
 
 /* Sets the policy's facts about jobs: left, expected and longest. */

@@ -6,7 +6,7 @@
 
 #include "pipeline/crew/state.h"
 
-/* Counts a job: its input was opened. */
+/* Counts a job whose input was opened. */
 void measure_job(struct pipeline *p);
 
 /* Notes that GPUs are wanted for `bytes` bytes.  Only the first call counts. */
@@ -18,8 +18,8 @@ void measure_read(struct pipeline *p, double bytes, double seconds);
 /* Counts `bytes` bytes of input whose output a thread wrote in `seconds` seconds. */
 void measure_written(struct pipeline *p, double bytes, double seconds);
 
-/* Counts a segment of `bytes` bytes that a thread encoded in `seconds` seconds.  by_gpu: a GPU had
- * matched it, else the CPU. */
+/* Counts a segment of `bytes` bytes that a thread encoded in `seconds` seconds.  by_gpu: a GPU, not
+ * the CPU, had matched the segment. */
 void measure_encoded(struct pipeline *p, double bytes, double seconds, bool by_gpu);
 
 /* Counts `bytes` bytes that the CPU matched; `seconds` is the time of all threads together. */
@@ -28,7 +28,7 @@ void measure_matched(struct pipeline *p, double bytes, double seconds);
 /* Notes that a batch of `bytes` bytes has come back from a GPU now. */
 void measure_batch(struct pipeline *p, uint64_t bytes);
 
-/* Starts measuring the GPUs' rate anew. */
+/* Starts to measure the GPUs' rate again, without the batches so far. */
 void measures_forget_pace(struct pipeline *p);
 
 /* Copies the totals so far to *totals. */

@@ -15,8 +15,8 @@
 /* While a GPU is brought up, 1 of 8 cores does not match, since bringing up a GPU takes a core. */
 #define OPENING_SHARE 8
 
-/* If the GPUs are at least twice as fast as all workers, they match alone.  (At first, they seem
- * half as fast as they are, because their batches wait until workers have finished their own
+/* If the GPUs are at least twice as fast as all workers, the GPUs match alone.  (At first, the GPUs
+ * seem half as fast as they are, because their batches wait until workers have finished their own
  * segments.) */
 #define GPU_IS_FASTER 2
 
@@ -28,8 +28,8 @@
 #define SPLIT_SECONDS 0.005
 
 /* The most chunks that a worker takes at a time.  A helper first has to index the chunk before its
- * own.  That costs a tenth of matching a chunk at level 6, and half at level 1, so fewer chunks
- * waste more; more chunks make workers end less evenly. */
+ * own.  That costs a tenth of matching a chunk at level 6, and half at level 1, so a lower number
+ * wastes more.  With a higher number, workers finish at less equal times. */
 #define PART_MAX 8
 
 /* Rates are trusted once each worker, on average, has matched for 30 ms. */
@@ -138,11 +138,11 @@ static bool segments_take_long(const struct policy_facts *f)
  *
  * - if the GPUs are at least twice as fast as all workers together;
  * - if the segments that the GPUs match already keep all cores busy with encoding, reading and
- *   writing. (Some of that time may be spent waiting; then more matching would only mean more
+ *   writing.  (Some of that time may be spent waiting; then more matching would only mean more
  *   waiting);
  * - if the GPUs would be done with all that is left before the worker is done with one segment: in
- *   the end everyone would wait for that segment.  At the slow levels this holds for most inputs of
- *   more than one segment, even while a GPU is brought up;
+ *   the end everyone would wait for that segment.  At the slow levels, most inputs of more than one
+ *   segment are such cases, even while a GPU is brought up;
  * - if all cores would then be busy while a GPU is brought up: bringing it up takes a core, and
  *   takes longer if no core is free.  Reading ahead takes a core, too.
  */
@@ -157,7 +157,7 @@ bool policy_cpu_may_match(const struct policy_facts *f)
     if (f->feeding == 0)
         return !segments_take_long(f) &&
                f->matching + f->reads_ahead < f->threads - f->threads / OPENING_SHARE;
-    /* The rate is not known yet.  It will be soon, and is likely to be high. */
+    /* The GPUs' rate is not known yet.  It will be soon, and is likely to be high. */
     if (f->gpu_rate == 0)
         return false;
     if (policy_match_seconds(f, f->gpu_rate) > GPU_IS_FASTER * f->threads)

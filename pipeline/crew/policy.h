@@ -42,7 +42,7 @@ struct policy_facts {
     double gpu_rate; /* rate of all GPUs together, lately; 0: not known yet */
 
     /* The work to do: */
-    uint64_t left; /* bytes that are certain to come and not claimed */
+    uint64_t left; /* bytes that are certain to come and are not claimed yet */
     /* `left`, plus an estimate for announced files whose sizes are not known yet. */
     uint64_t expected;
     uint64_t longest; /* bytes of the largest input to do; 0: not known */
@@ -57,8 +57,8 @@ struct policy_facts {
     bool reads_ahead;   /* a worker reads ahead of a pipe */
 };
 
-/* Seconds that one thread takes to match `bytes` bytes.  Until a segment's bytes were matched, this
- * uses core_guess, then the measured rate. */
+/* Seconds that one thread takes to match `bytes` bytes.  Uses core_guess until a whole segment's
+ * bytes were matched, then the measured rate. */
 double policy_match_seconds(const struct policy_facts *f, double bytes);
 
 /* The least bytes of input that are worth bringing up a GPU.  `longest` is as in policy_facts. */
@@ -69,10 +69,15 @@ uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest);
  * up. */
 bool policy_files_want_gpu(const struct policy_facts *f, uint64_t least);
 
-/* Whether a pipe, which may go on for ever or end now, is worth bringing up a GPU.  It is worth it
- * only if it is likely to give `least` bytes in all.  `bytes` of it were claimed in the last
- * `seconds`; the cores must have been busy with these bytes for `share` of that time.  If they were
- * not, the other end of the pipe is slower than the CPU: then *keeps_up becomes true. */
+/* Whether a pipe, which may go on for ever or end now, is worth bringing up a GPU.  Two conditions
+ * must hold:
+ *
+ * - The pipe is likely to give `least` bytes in all.
+ * - For `share` of the last `seconds`, the cores were busy with the pipe's bytes.  `bytes` bytes of
+ *   the pipe were claimed in that time.
+ *
+ * If only the second condition fails, the other end of the pipe is slower than the CPU, and
+ * *keeps_up becomes true. */
 bool policy_pipe_wants_gpu(const struct policy_facts *f, uint64_t least, double bytes,
                            double seconds, double share, bool *keeps_up);
 
@@ -87,9 +92,10 @@ bool policy_cpu_may_match(const struct policy_facts *f);
  * segments known to be left, and `claimers` the number of workers that may claim segments. */
 bool policy_may_split(const struct policy_facts *f, size_t len, uint64_t others, int claimers);
 
-/* The number of chunks that a worker should take next from a split segment: half of its fair share
- * of the `left` chunks that no worker has taken (1 or more).  is_owner: the worker is the segment's
- * owner, not a helper.  `others`: how many more workers may come. */
+/* The number of chunks that a worker should take next from a split segment: about half of its fair
+ * share.  `left` is the number of chunks that no worker has taken, 1 or more.  `others` is the
+ * number of workers that may still join.  is_owner: the worker is the segment's owner, not a
+ * helper. */
 unsigned policy_part(unsigned left, unsigned others, bool is_owner);
 
 /* The fewest chunks worth waking a helper for.  With fewer, the owner is done before the helper has
@@ -111,8 +117,8 @@ unsigned policy_part(unsigned left, unsigned others, bool is_owner);
 #define POLICY_PIPE_SECONDS 1.0
 #endif
 
-/* The cores must be busy for this share of POLICY_PIPE_SECONDS.  Otherwise a GPU would wait for the
- * pipe, as they do. */
+/* A pipe gets a GPU only if the cores were busy for this share of POLICY_PIPE_SECONDS.  Otherwise a
+ * GPU would wait for the pipe, as the cores do. */
 #define POLICY_PIPE_SHARE 0.75
 
 /* Another GPU is brought up for each 8 GiB of input. */

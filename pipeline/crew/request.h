@@ -23,7 +23,7 @@ struct pipeline_config {
     /* LZ_LEVEL_STORED to LZ_LEVEL_MAX.  LZ_LEVEL_STORED uses no GPU, whatever `backend` is. */
     int level;
     /* If own_level.finder is not NULL, own_level is used instead of the level's row in the table of
-     * levels.  A finder without a twin (lz_has_twin) uses no GPU. */
+     * levels.  A match finder without a GPU twin (lz_has_twin) uses no GPU. */
     struct lz_level own_level;
     int threads; /* 1 or more; the pipeline uses fewer if memory is short */
     /* True: one thread makes all calls, and works as the crew's first worker while it waits for a
@@ -40,19 +40,21 @@ struct pipeline_config {
      * file.  GPU: a GPU for every file; the cores decompress pipes, and data that the GPU leaves to
      * them. */
     enum backend expand_backend;
-    /* Limits of the process, in bytes: memory that it may use, and addresses that it may map.  0:
-     * no limit.  A low limit makes the pipeline use fewer threads. */
+    /* Limits of the process, in bytes: the memory that it may use, and the address space that it
+     * may map.  0: no limit.  A low limit makes the pipeline use fewer threads. */
     uint64_t memory, address_space;
     /* Whether segments are pieces, which end at places that the input's content determines
-     * (source.h).  segment_size is ignored then.  Not with BACKEND_GPU. */
+     * (source.h).  If so, segment_size is ignored.  Not allowed with BACKEND_GPU. */
     bool rsyncable;
     unsigned open_jobs; /* the most jobs that may have begun and not ended; 0: no limit */
-    /* is_test is for tests.  Then a GPU is wanted from test_gpu_min bytes on, and another GPU for
-     * each test_gpu_min bytes more.  If test_gpu_min is 0, even the smallest input wants GPUs, and
-     * waits for them.  A pipe gets a GPU even if the CPU keeps up with the pipe. */
+    /* For tests.  If is_test is set, an input of test_gpu_min bytes wants one GPU, and each further
+     * test_gpu_min bytes want one more.  If test_gpu_min is 0, even the smallest input wants GPUs,
+     * and the pipeline waits until they are up.  A pipe gets a GPU even if the CPU keeps up with
+     * the pipe. */
     bool is_test;
     uint64_t test_gpu_min;
-    size_t test_gpu_batch; /* compressed bytes of a GPU's batch in decompression; 0: as usual */
+    size_t test_gpu_batch; /* for tests: compressed bytes in a batch of a GPU that decompresses;
+                            * 0: the usual number */
 };
 
 /* The shortest piece with `rsyncable`, in bytes; only the last piece of an input may be shorter.
@@ -68,7 +70,7 @@ struct pipeline_stats {
     /* gpu_segments that failed the encoder's check, so that the CPU matched them again. */
     uint64_t redone_segments;
     uint64_t split_segments; /* cpu_segments that several threads could match */
-    /* `read` and `write` include time spent waiting for the other end. */
+    /* `read` and `write` include the time spent waiting for the other end of a pipe. */
     double read, match, encode, write;
     uint64_t counters[LZ_COUNTERS]; /* counts of the CPU's match finder (lzss.h) */
     /* Times of all batches, each multiplied by this job's share of the batch's bytes. */
@@ -111,8 +113,10 @@ enum pipeline_extent {
 /* What follows the bytes of a pipeline_push. */
 enum pipeline_push {
     PIPELINE_PUSH_MORE,       /* more bytes, at some time */
-    PIPELINE_PUSH_FLUSH,      /* the same; all bytes pushed so far shall be decodable now */
-    PIPELINE_PUSH_FULL_FLUSH, /* the same; and later bytes shall not refer to them */
+    PIPELINE_PUSH_FLUSH,      /* more bytes follow; all bytes pushed so far shall be decodable
+                               * now */
+    PIPELINE_PUSH_FULL_FLUSH, /* as PIPELINE_PUSH_FLUSH; later bytes shall not refer to earlier
+                               * ones */
     PIPELINE_PUSH_END,        /* nothing: the input ends */
 };
 
@@ -129,9 +133,9 @@ enum pipeline_push {
  * If the job fails, the caller removes the partial output.
  */
 struct pipeline_job {
-    /* Called by any thread when it is the job's turn; earlier jobs come first.  May be NULL.  It
-     * sets the fields below.  It returns false if nothing is left to do: the job failed, or `begin`
-     * has done all the work itself, as decompression does. */
+    /* Called by any thread when it is the job's turn; earlier jobs come first.  May be NULL.
+     * `begin` sets the fields below.  It returns false if nothing is left to do: the job failed, or
+     * `begin` has done all the work itself, as decompression does. */
     bool (*begin)(struct pipeline_job *job);
     /* Called by any thread after the last write, whether the job failed or not, unless `begin`
      * returned false.  May be NULL. */
@@ -140,8 +144,9 @@ struct pipeline_job {
      * worked: "cpu", "gpu" or "cpu+gpu".  Any thread may call it, but only one at a time for each
      * job.  May be NULL. */
     void (*wrote)(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine);
-    /* Called after each segment but the last was written, in order, with the bytes of input and
-     * output so far.  Any thread may call it, but only one at a time for each job.  May be NULL. */
+    /* Called in order, each time a segment was written that is not the last.  The arguments are the
+     * bytes of input and output so far.  Any thread may call it, but only one at a time for each
+     * job.  May be NULL. */
     void (*segment)(struct pipeline_job *job, uint64_t in, uint64_t out);
     void *ctx; /* for the caller's use in these functions */
 
@@ -160,9 +165,8 @@ struct pipeline_job {
     bool has_ended;    /* pipeline_push has given all input; set by the pipeline */
     bool is_flushed;   /* the last pipeline_push has completed a flush; set by the pipeline */
     int in_fd, out_fd;
-    /* If not NULL, the pipeline calls this instead of writing to out_fd.  It must write all parts;
-     * it returns false with errno set if that fails.  Any thread may call it, but only one at a
-     * time. */
+    /* If not NULL, the pipeline calls `put` instead of writing to out_fd.  `put` must write all
+     * parts, or return false with errno set.  Any thread may call it, but only one at a time. */
     bool (*put)(struct pipeline_job *job, struct iovec *parts, int count);
     enum pipeline_extent extent; /* PIPELINE_WHOLE if is_pushed */
     const uint8_t *header;       /* bytes written before the data, made by gz_write_start */
@@ -189,8 +193,8 @@ struct pipeline_job {
 size_t pipeline_segment_default(const struct pipeline_config *config);
 
 /* Returns the row of a level in a format.  In BGZF, levels 1 to 11 have the rows of higher levels:
- * segments are short, so a level finds fewer matches than in other formats.  With its usual row,
- * its output would be larger than that of bgzip at the same level. */
+ * segments are short, so a level finds fewer matches than in other formats.  With the usual rows,
+ * the output would be larger than that of bgzip at the same level. */
 const struct lz_level *pipeline_row(enum container container, int level);
 
 /* The level of a configuration: own_level if that has a finder, else the row of `level`. */

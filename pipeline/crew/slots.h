@@ -7,11 +7,11 @@
 #include "pipeline/crew/state.h"
 
 /* Makes p->slots.  Slots may hold held_max bytes in all; held_by_workers of them are enough to keep
- * all workers busy.  If addresses are limited, allocates slots now, for as many segments as fit in
- * held_by_workers, since other code may have taken the memory later. */
+ * all workers busy.  If the address space is limited, allocates slots now, for as many segments as
+ * fit in held_by_workers: later, other code might have taken the memory. */
 void slots_init(struct pipeline *p, uint64_t held_max, uint64_t held_by_workers);
 
-/* Lowers the limit to the bytes that workers need, if there are no GPUs. */
+/* Lowers the limit to the bytes that workers need.  Call this if there are no GPUs. */
 void slots_shrink(struct pipeline *p);
 
 /* Raises the limit by `bytes` bytes. */
@@ -20,24 +20,25 @@ void slots_grow(struct pipeline *p, uint64_t bytes);
 /* Frees all slots and spare output buffers.  No job may be left. */
 void slots_free(struct pipeline *p);
 
-/* Makes a slot for the job's next claimed segment.  It counts as `weight` bytes until slot_weigh.
- * NULL if memory is short. */
+/* Makes a slot for the job's next claimed segment.  The slot counts as `weight` bytes until
+ * slot_weigh.  NULL if memory is short. */
 struct slot *slot_new(struct job *j, size_t weight);
 
 /* Makes the slot count as `weight` bytes from now on. */
 void slot_weigh(struct slot *s, size_t weight);
 
-/* Hands the slot to the writer: its segment is encoded, or never will be. */
+/* Hands the slot to the writer, after its segment was encoded or dropped. */
 void slot_done(struct slot *s);
 
 /* Frees the job's first slot, which is done. */
 void slot_free_first(struct job *j);
 
 /* Frees the slots of a failed job that are done, and wakes the crew.  While a thread writes the
- * job's output, does nothing; that thread calls this when it ends. */
+ * job's output, does nothing: that thread calls this function when it ends. */
 void slots_drop_done(struct job *j);
 
-/* Whether a thread may claim `bytes` more bytes and leave `reserve` bytes free for others. */
+/* Whether a thread may claim `bytes` more bytes: at least `reserve` bytes must stay free for
+ * others. */
 bool slots_have_room(const struct pipeline *p, uint64_t bytes, uint64_t reserve);
 
 /* Bytes that slots may hold in all. */

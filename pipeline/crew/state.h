@@ -55,17 +55,17 @@
  *
  *     input bytes         the worker's own buffer, or a GPU batch.  The batch is free again once
  *                         all its segments are encoded.
- *     bytes that wait     (read ahead of a pipe, or pushed by the caller) memory of their own.  It
- *                         belongs to the thread that reads or pushes, then to the thread that
- *                         copies the bytes to where they are matched (ahead.h).
- *     matches             the worker's matcher, or the GPU batch.  While other workers match chunks
- *                         of its segment (struct match_split), each of them writes the results of
- *                         its own chunks into the owner's matcher.
+ *     bytes that wait     memory of their own, for bytes that are read ahead of a pipe or pushed by
+ *                         the caller.  It belongs to the thread that reads or pushes, then to the
+ *                         thread that copies the bytes to where they are matched (ahead.h).
+ *     matches             the worker's matcher, or the GPU batch.  Other workers that match chunks
+ *                         of the worker's segment (struct match_split) write their results into
+ *                         this matcher, too.
  *     output              the worker that is about to encode, then the slot, then the list of spare
  *                         buffers (slots.c).
  *
  * If the input is in the memory of the feeder's own GPU, the feeder only passes the segments'
- * addresses to the GPU, which copies them from there to its working memory and to the batch's
+ * addresses to the GPU.  The GPU copies the segments to its working memory, and to the batch's
  * memory on the host.  If that fails, workers read these segments (`is_away`) before any segment of
  * the batch is encoded.  If the input is in another GPU's memory, workers copy it (copiers.c).
  *
@@ -83,7 +83,7 @@
  *
  * One lock, the pipeline's mutex, protects all of this, with these exceptions:
  *
- * - A slot, buffer or batch needs no lock in its owner's hands; the same holds for the writer's
+ * - The owner of a slot, buffer or batch uses it without the lock.  So does the writer with its
  *   fields (write.c).
  * - Any thread may read segments that can be read in any order.  All others are read only by the
  *   thread that has set the job's `reading`.
@@ -142,7 +142,7 @@
 struct slot {
     struct job *job;
     uint64_t index; /* the segment's number in the job */
-    uint8_t *in;    /* its bytes, or memory for them */
+    uint8_t *in;    /* the segment's bytes, or memory for them */
     /* If the segment was read ahead or pushed: its bytes, until they are copied to `in`.  Else
      * NULL. */
     struct ahead *ahead;
@@ -182,7 +182,8 @@ struct slots {
 
 /* --- Workers -------------------------------------------------------------------------------- */
 
-/* A worker's memory.  It carries nothing from one segment to the next. */
+/* A worker's memory for matching and encoding.  Nothing in it is kept from one segment to the
+ * next. */
 struct worker_tools {
     struct cached_object kept; /* links the tools in small.c's cache, while no thread uses them */
     const struct lz_level *level;
@@ -198,12 +199,12 @@ struct worker_tools {
 struct match_split {
     const uint8_t *in;
     size_t len;
-    struct lz_matcher *matcher;     /* the owner's; NULL: this worker shares no segment */
+    struct lz_matcher *matcher;     /* the owner's matcher; NULL: this worker shares no segment */
     unsigned next,                  /* the first chunk that no worker has taken */
         end;                        /* the chunk after the last one that no worker has taken */
-    unsigned busy;                  /* workers that match chunks of it now */
-    double seconds;                 /* matching time of all its workers, summed */
-    uint64_t counters[LZ_COUNTERS]; /* the match finder's counts of all its workers, summed */
+    unsigned busy;                  /* workers that match chunks of the segment now */
+    double seconds;                 /* matching time of all workers, summed */
+    uint64_t counters[LZ_COUNTERS]; /* the match finder's counts of all workers, summed */
     struct match_split *link;       /* the next split segment in parts.c's list */
 };
 
@@ -211,9 +212,9 @@ struct worker {
     struct pipeline *pipeline;
     pthread_t thread; /* unset for the first worker if that is the caller */
     struct worker_tools *tools;
-    bool lacks_memory;           /* its last try to get memory failed */
-    struct match_split split;    /* the segment that it lets others match; parts.c's */
-    struct expand_tools *expand; /* its memory to decompress, or NULL; owned by expand/ */
+    bool lacks_memory;           /* the worker's last attempt to get memory failed */
+    struct match_split split;    /* the segment that the worker shares; owned by parts.c */
+    struct expand_tools *expand; /* memory for decompression; owned by expand/ */
 };
 
 /* The crew (workers.c). */
@@ -222,13 +223,13 @@ struct crew {
     struct worker *workers;      /* an array of `threads` workers */
     int threads,                 /* the most workers; goes down if threads or memory are short */
         started; /* workers started; with caller_works, the caller counts from the start */
-    /* The first `claimers` workers may claim segments; all workers may once have_left is set. */
+    /* The first `claimers` workers may claim segments.  Once have_left is set, all workers may. */
     int claimers;
     int equipped;   /* workers that have tools */
     int getting;    /* workers that are getting tools now, without the lock */
     int leaving;    /* workers that are freeing their tools now, without the lock */
     bool have_left; /* a worker got no memory, and has ended or waits */
-    /* No thread is started before this time, as a start failed; 0: none failed. */
+    /* The time before which no thread is started, because the last start failed; 0: none failed. */
     double start_again;
     int waiting,  /* workers with nothing to do */
         called;   /* workers counted in `waiting` that crew_call woke and that do not run yet */
@@ -251,7 +252,7 @@ struct job {
     struct pipeline_job *request; /* what the caller asked for */
     struct job *previous, *next;
     enum job_state state;
-    bool failed;  /* nobody claims more of it; request->status and ->error_number say why */
+    bool failed;  /* no thread claims more of the job; request->status and ->error_number say why */
     bool reading; /* a thread reads its input in order */
     bool writing; /* a thread writes its output */
     bool pushing; /* a thread pushes input; the job cannot end meanwhile */
@@ -276,9 +277,10 @@ struct direction {
     /* Makes the job's state (struct compression).  Called without the lock.  False if memory is
      * short; then nothing is left to close. */
     bool (*open)(struct job *j);
-    /* Ends a wait for the job's input: the waiting thread then fails. */
+    /* Makes a thread stop waiting for the job's input; its read then fails. */
     void (*cancel)(struct job *j);
-    /* Frees that state, and sets request->stats and ->check.  Called without the lock. */
+    /* Frees the job's state (struct compression), and sets request->stats and ->check.  Called
+     * without the lock. */
     void (*close)(struct job *j);
 };
 
@@ -293,12 +295,12 @@ struct jobs {
     unsigned begun;           /* jobs that have begun and are not over */
     unsigned begun_max;       /* the most jobs that may have begun; 0: no limit */
     uint64_t waiting;         /* jobs in state JOB_WAITING */
-    uint64_t left;            /* bytes that are certain to come and not claimed */
+    uint64_t left;            /* bytes that are certain to come and are not claimed yet */
     uint64_t left_begun;      /* the part of `left` that belongs to open jobs */
     uint64_t left_segments;   /* segments of open jobs that are known and not claimed */
     uint64_t longest;   /* bytes of the largest input submitted since `emptied` last changed */
     uint64_t submitted, /* jobs submitted so far */
-        submitted_size; /* the sum of their sizes, in bytes, as far as known */
+        submitted_size; /* the sum of these jobs' sizes, in bytes, as far as known */
     uint64_t expected;  /* jobs that the caller has announced but not submitted */
     uint64_t emptied;   /* goes up whenever nothing is left to claim */
 };
@@ -339,7 +341,7 @@ struct pipeline {
     struct pipeline_config config;
     const struct lz_level *level;
     size_t segment_size;
-    size_t matcher_more;     /* bytes for lz_matcher_limit */
+    size_t matcher_more;     /* bytes that a matcher may allocate while it works */
     size_t batch_size;       /* bytes of segments in a GPU batch; a multiple of segment_size */
     double core_guess;       /* bytes a second that a core is assumed to match (policy.h) */
     bool wait_for_gpu;       /* pipeline_submit waits until the GPUs are up */

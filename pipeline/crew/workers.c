@@ -11,8 +11,8 @@
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
 
-/* In the library, the pipeline tries again to start a thread after this many seconds.  (The command
- * does not try again: it ends soon.) */
+/* Seconds that the library waits after a failed start of a thread before it tries again.  (The
+ * command does not try again: it ends soon.) */
 #define START_AGAIN 1.0
 
 /* --- The crew ------------------------------------------------------------------------------- */
@@ -106,7 +106,7 @@ bool crew_is_called(const struct pipeline *p)
     return p->crew.called > 0;
 }
 
-/* Starts one more worker, unless there are as many as there may be. */
+/* Starts one more worker, unless the crew has its most workers already. */
 static void start(struct pipeline *p)
 {
     struct crew *c = &p->crew;
@@ -181,7 +181,7 @@ void crew_tell(const struct pipeline *p, struct policy_facts *f)
     f->matching = p->crew.matching;
 }
 
-/* --- Their memory --------------------------------------------------------------------------- */
+/* --- The workers' memory -------------------------------------------------------------------- */
 
 void tools_free(struct worker_tools *t)
 {
@@ -267,8 +267,8 @@ enum equipped crew_equip(struct worker *w, const struct lz_level *level)
     struct crew *c = &p->crew;
 
     get_memory(w, level);
-    /* No other worker has memory now, so try once more: the memory that they have freed may be
-     * enough for the first worker. */
+    /* If no other worker has memory now, the first worker tries once more: the memory that the
+     * others have freed may be enough. */
     if (!crew_is_equipped(w, level) && w == c->workers && !others_have_memory(w))
         get_memory(w, level);
     w->lacks_memory = !crew_is_equipped(w, level);
@@ -279,7 +279,7 @@ enum equipped crew_equip(struct worker *w, const struct lz_level *level)
         return CREW_GO_AWAY;
     if (!others_have_memory(w))
         return CREW_NOBODY;
-    /* Workers that have memory may be asleep.  They have to do the work, so wake them. */
+    /* Workers that have memory may be asleep.  They must do the work now, so wake them. */
     wake_all(p, CAN_WORK);
     return CREW_GO_AWAY;
 }

@@ -13,8 +13,8 @@ struct worker_tools *tools_new(const struct lz_level *level, size_t size);
 /* Frees a worker's memory, with its output buffer.  t may be NULL. */
 void tools_free(struct worker_tools *t);
 
-/* Makes p->crew.  There may be `threads` workers; the first `claimers` of them claim segments.
- * Their threads run `main`.  With config.caller_works, the caller is the first worker.  False if
+/* Makes p->crew.  There may be `threads` workers, whose threads run `main`; the first `claimers`
+ * workers claim segments.  With config.caller_works, the caller is the first worker.  False if
  * memory is short. */
 bool crew_init(struct pipeline *p, int threads, int claimers, void *(*main)(void *worker));
 
@@ -55,12 +55,12 @@ bool crew_is_alone(const struct pipeline *p);
 /* Whether a worker was woken and does not run yet. */
 bool crew_is_called(const struct pipeline *p);
 
-/* Call this when there is something to do for one more worker.  Wakes one that waits, or starts
- * another if there may be one. */
+/* Wakes a waiting worker; if none waits, starts another, unless there are as many as allowed.  Call
+ * this when there is something to do for one more worker. */
 void crew_call(struct pipeline *p);
 
-/* Call this when there may be segments that only some of the workers may claim.  Wakes all waiting
- * workers if there are workers that may not claim. */
+/* Wakes all waiting workers if some workers may not claim segments: waking a single one might wake
+ * one of these.  Call this when there may be segments to claim. */
 void crew_call_claimers(struct pipeline *p);
 
 /* Waits until this worker may find something to do.  Releases the lock meanwhile. */
@@ -72,7 +72,7 @@ bool crew_is_claimer(const struct worker *w);
 /* Counts a worker that begins to match a segment of its own. */
 void crew_begin_matching(struct pipeline *p);
 
-/* Counts a worker that has finished matching its own segment. */
+/* Stops counting a worker that has finished matching its own segment. */
 void crew_end_matching(struct pipeline *p);
 
 /* Sets the policy's facts about the crew: threads and matching. */

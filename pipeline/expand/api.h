@@ -84,13 +84,14 @@ struct pipeline_expansion_stats {
 struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t region,
                                   int (*write)(void *ctx, const void *buf, size_t len), void *ctx);
 
-/* The same for the input in[0..len), which must not change until expansion_close. */
+/* As pipeline_expand, for the input in[0..len), which must not change until expansion_close. */
 struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, size_t len,
                                          int (*write)(void *ctx, const void *buf, size_t len),
                                          void *ctx);
 
-/* The same for an input that the caller passes to expansion_push piece by piece.  Only the consumer
- * calls `write`, which may wait for a long time.  Returns NULL only if memory is short. */
+/* As pipeline_expand, for an input that the caller passes to expansion_push piece by piece.  Only
+ * the consumer calls `write`, which may wait for a long time.  Returns NULL only if memory is
+ * short. */
 struct expansion *pipeline_expand_pushed(struct pipeline *p,
                                          int (*write)(void *ctx, const void *buf, size_t len),
                                          void *ctx);
@@ -126,10 +127,10 @@ void expansion_avoid_gpu(struct expansion *e);
  * the default.  Call this before expansion_begin. */
 void expansion_set_container(struct expansion *e, enum container container);
 
-/* Makes `at` be called where a run was accepted: at bit `bit` of the input, a block starts, and at
- * byte `out` of the output; the last `len` bytes before it, INF_WINDOW at most, end at `end`.  The
- * calls come in order, before the run is written, from any thread, but one at a time.  Call this
- * before expansion_begin, and expansion_avoid_gpu. */
+/* Calls `at` for each accepted run.  The run starts at bit `bit` of the input and at byte `out` of
+ * the output.  The last `len` bytes of output before the run, INF_WINDOW at most, end at `end`.
+ * The calls come in order, before the run is written, from any thread, but one at a time.  Call
+ * this before expansion_begin, and also call expansion_avoid_gpu. */
 void expansion_watch(struct expansion *e,
                      void (*at)(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end,
                                 size_t len),

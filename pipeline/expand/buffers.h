@@ -33,7 +33,7 @@ void buffers_give(struct expansion *e, struct region *r);
  * another may be made in its place. */
 void buffers_disown(struct expansion *e, struct region *r);
 
-/* Bytes of output for which all buffers are meant: REGION_OUT for each. */
+/* The bytes of output that all buffers together should hold: REGION_OUT for each. */
 uint64_t buffers_output(const struct pipeline *p);
 
 /* buffers_take_idle takes all idle buffers out of the set.  buffers_release then returns their

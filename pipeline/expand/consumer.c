@@ -24,7 +24,7 @@
  * again.  Each run is written by itself, which takes too long for so little output. */
 #define RUN_MIN ((size_t)16 << 10)
 
-/* Most calls of help_one that the consumer makes in tests, in each call of has_ahead. */
+/* In tests, the consumer calls help_one at most this many times in each call of has_ahead. */
 #define STEPS_IN_TESTS 4
 
 static bool is_worth_it(const struct expansion *e, const struct decoded_run *run)
@@ -81,7 +81,8 @@ static bool run_ahead(void *ctx, struct gz_place *place)
         enum coming coming;
 
         if (in_order_is_idle(e) && !in_order_has_failed(e, &error)) {
-            /* After a member's last block, the next bit is not a block's. */
+            /* After a member's last block, no block starts at the next bit.  So do not hand over to
+             * a GPU there. */
             if (!place->ended && decoder_is_ready(e, place->bit))
                 decoder_start(e, place, in_order_window(e));
             if (decoder_is_at_work(e)) {
@@ -121,7 +122,7 @@ struct gz_ahead consumer_ahead(struct expansion *e)
     return (struct gz_ahead){has_ahead, run_ahead, seek_ahead, e};
 }
 
-/* --- Help ----------------------------------------------------------------------------------- */
+/* --- Whether workers help ------------------------------------------------------------------- */
 
 /* Whether the input is large.  While its size is unknown, the bytes read so far decide. */
 static bool is_large(const struct expansion *e)

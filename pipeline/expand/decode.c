@@ -3,12 +3,12 @@
  *
  * After a mark or a member's header, decoding needs no earlier data, so inflate/raw.h makes bytes.
  * Elsewhere, inflate/symbols.h makes symbols until the last INF_WINDOW symbols are all bytes.
- * These are a known window, so decoding continues with bytes.  Bytes take half the time and half
- * the space of symbols.  Most data reaches this point after about 100 KB.
+ * These bytes are a known window, so decoding continues with bytes.  Bytes take half the time and
+ * half the space of symbols.  Most data reaches this point after about 100 KB.
  *
  * A paused task continues at the end of its last run.  Any thread can do that.  The thread that has
- * decoded the task keeps its decoder's state (struct paused).  Another thread, or this one after a
- * different task, must start the decoder anew.
+ * decoded the task keeps its decoder's state (struct paused).  Another thread, or the same thread
+ * after a different task, must start a decoder at that place again.
  */
 #include "config.h"
 
@@ -26,13 +26,13 @@
 /* Most runs of a task.  The input may have any number of empty members, and each makes a run. */
 #define RUNS_MAX 1000
 
-/* Bytes of a run's input from which decoding stops if the output is less than a quarter of the
- * input.  Such a run has many empty or nearly empty blocks.  The consumer can decode these faster
- * than it can accept them. */
+/* Decoding stops if a run has at least this many bytes of input, and less output than a quarter of
+ * them.  Such a run has many empty or nearly empty blocks.  The consumer can decode such blocks
+ * faster than it can accept the run. */
 #define POOR_INPUT ((uint64_t)16 << 10)
 
-/* Average bytes of output of a task's members below which decoding stops.  The consumer does not
- * accept runs that are so short (is_worth_it in consumer.c). */
+/* Decoding stops if the members of a task have, on average, fewer bytes of output than this.  The
+ * consumer does not accept runs that are so short (is_worth_it in consumer.c). */
 #define POOR_MEMBER ((size_t)16 << 10)
 
 /* A task that is being decoded. */
@@ -362,8 +362,8 @@ static enum decode_end decode_bytes(const struct decoder *d)
 /* --- Members of BGZF ------------------------------------------------------------------------ */
 
 /* Whether the run has no output yet, and starts right after a header of BGZF.  If so, reads the
- * rest of the member into the view, as far as the input has it, and sets *at to the index of the
- * member's data in the view. */
+ * rest of the member into the view, as far as the input has it.  *at becomes the index in the view
+ * of the member's first byte after the header. */
 static bool begins_member(const struct decoder *d, size_t *at)
 {
     struct view *v = &d->t->view;

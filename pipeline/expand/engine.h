@@ -2,9 +2,9 @@
  * engine.h - the interface between the choice of tasks to decode ahead and their decoding
  *
  * A task says where decoding begins, where it pauses, and which memory its output may fill.  An
- * engine decodes a batch of tasks, and adds decoded runs to each task.  An engine knows no lock, no
- * list and no consumer: it reads the input and writes to its tasks.  regions.c makes the tasks, and
- * decides whether a paused task continues.  helpers.c passes the tasks to the engine.
+ * engine decodes a batch of tasks, and adds decoded runs to each task.  An engine uses no lock, no
+ * list of regions and no consumer: it reads the input and writes to its tasks.  regions.c makes the
+ * tasks, and decides whether a paused task continues.  helpers.c passes the tasks to the engine.
  *
  * decode.c has the only engine now, the CPU engine.  It takes one task at a time.  A GPU does not
  * decode regions: it decodes from the consumer's place on (gpu_decoder.h).
@@ -85,11 +85,12 @@ struct decode_task {
     uint64_t start;       /* bit of the input where the first block starts */
     enum start_kind kind; /* what precedes `start` */
     uint64_t until;       /* bit of the input: pause before a block that starts here or later */
-    uint64_t to;          /* byte of the input: only a mark before it can end the task early */
+    uint64_t to;          /* byte of the input: only a mark before this byte can end the task
+                           * early */
     uint8_t *buffer;      /* BUFFER_BEFORE bytes, then `size` bytes for output */
     size_t size;          /* bytes for output; a symbol takes two */
     size_t bytes_limit;   /* most bytes of output; a symbol counts as one */
-    size_t enough;        /* once this many bytes of `size` are used, the next mark ends it */
+    size_t enough;        /* once this many bytes of `size` are used, the next mark ends the task */
     enum gz_check check;  /* the kind of check value that is computed */
     bool takes_all;       /* for tests: decode even many members with little output */
     _Atomic bool is_cancelled; /* any thread may set it; the engine then stops at the next block */

@@ -164,7 +164,7 @@ void expansion_begin(struct expansion *e)
     decoder_consider(e);
 }
 
-/* --- Meanwhile ------------------------------------------------------------------------------ */
+/* --- During the decompression --------------------------------------------------------------- */
 
 const struct gz_ahead *expansion_ahead(const struct expansion *e)
 {

@@ -1,5 +1,5 @@
 /*
- * expansion.h - what the files of decompression by many threads share (api.h tells the story)
+ * expansion.h - what the files of decompression by many threads share (api.h says how it works)
  *
  *   input       reads the input: a file, a pipe, memory, or pushed bytes
  *   engine      the interface to the engine that decodes tasks
@@ -81,8 +81,9 @@ struct region {
 struct region_list {
     struct region *first, *last;
     uint64_t next_from; /* byte of the input where the next region begins */
-    unsigned misses;    /* regions added since a run was last accepted, or input last left out */
-    uint64_t skip;      /* bytes of input left out last, after too many misses; 0: none */
+    unsigned misses;    /* regions added since the last accepted run, or since input was last
+                         * left out */
+    uint64_t skip;      /* bytes of input that were last left out, after too many misses; 0: none */
     uint64_t last_mark; /* byte of the input after the last mark that was found */
     bool has_marks;     /* a run of a region that starts at a mark was accepted */
     uint64_t in, out;   /* bytes of input and of output of all accepted runs */
@@ -100,13 +101,14 @@ struct run_line {
     bool has_failed;             /* writing has failed */
     int error;                   /* the errno of that failure */
     uint8_t window[INF_WINDOW];  /* the last INF_WINDOW bytes of output before the place */
-    uint8_t next_window[INF_WINDOW]; /* the same at the end of the run that is being accepted */
+    uint8_t next_window[INF_WINDOW]; /* the window at the end of the run that is being accepted */
 };
 
 /* An input that is pushed (pushing.c). */
 struct pushing {
     uint64_t pushed;   /* bytes pushed so far */
-    uint64_t lead;     /* most bytes of input between the written place and the pushed end */
+    uint64_t lead;     /* most bytes of input from the place that is written to the end of the
+                        * pushed bytes */
     uint64_t borrowed; /* bytes that this input has borrowed from the shared lead */
     bool is_slow;      /* the caller was away for a long time: few regions are decoded ahead */
     uint64_t taken;    /* bytes of output that the caller has taken since it was last away */
@@ -134,7 +136,7 @@ struct expansion {
     enum gz_check check; /* the kind of check value that the input's format has */
     bool discards;       /* `write` ignores the bytes; a GPU's output is not copied to the host */
 
-    /* Called where a run was accepted; may be NULL (expansion_watch). */
+    /* Called for each accepted run (expansion_watch); may be NULL. */
     void (*at)(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end, size_t len);
     void *at_ctx;
 
@@ -146,7 +148,7 @@ struct expansion {
     struct gz_ahead ahead;
     struct expand_tools *tools;
     uint64_t cursor;        /* byte of the input that the consumer reads next */
-    uint64_t decoded;       /* byte up to which the consumer had decoded at its last has_ahead */
+    uint64_t decoded;       /* byte that the consumer had reached when has_ahead was last called */
     uint64_t read_to;       /* value of `cursor` when run_ahead was last called */
     uint64_t line_from;     /* byte where the first accepted run that is not yet written starts;
                                UINT64_MAX: there is none (in_order.c sets it) */

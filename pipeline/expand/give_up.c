@@ -38,9 +38,9 @@ static bool is_within(const uint8_t *p, const uint8_t *part, size_t len)
     return p >= part && p < part + len;
 }
 
-/* Gives the pages of the region's buffer back to the system, except the pages of runs in line.  For
- * the run that is being written, keeps only the bytes that are not yet written: rest[0..len), which
- * is the rest of the current call of e->write, and all bytes of the run after it. */
+/* Gives the pages of the region's buffer back to the system, except the pages of runs in line.  Of
+ * the run that is being written, keeps only the bytes that are not yet written.  These are
+ * rest[0..len), the rest of the current call of e->write, and all bytes of the run after `rest`. */
 static void keep_runs(const struct expansion *e, struct region *r, const uint8_t *rest, size_t len)
 {
     struct decode_task *task = &r->task;

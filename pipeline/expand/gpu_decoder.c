@@ -43,13 +43,13 @@
 #define RETRY_MAX ((uint64_t)1 << 30)
 #define RETRY_GOOD ((uint64_t)32 << 20)
 
-/* The most output of a group in tests with small batches. */
+/* The most bytes of output of a group (gpu/inflate.h) in tests with small batches. */
 #define TEST_SYMBOLS ((size_t)16 << 20)
 
 enum decoder_state {
     DECODER_OPENING,
     DECODER_IDLE,
-    DECODER_BUSY, /* it works for decompression `e` */
+    DECODER_BUSY, /* the decoder works for decompression `e` */
     DECODER_FAILED
 };
 
@@ -63,9 +63,10 @@ struct gpu_decoder {
     struct gpu_inflate *engine;
     char trouble[GPU_ERROR_SIZE]; /* why the device cannot be used; empty: it can */
 
-    struct expansion *e; /* NULL: another expansion may start the decoder */
+    struct expansion *e; /* the decompression that the decoder serves; NULL: any may start the
+                          * decoder */
 
-    /* While it is busy: */
+    /* While the decoder is busy: */
     uint64_t bit; /* bit of the input where decoding began */
     uint32_t known;
     uint8_t window[INF_WINDOW];
@@ -76,7 +77,7 @@ struct gpu_decoder {
     struct gpu_inflate_output outputs[GPU_INFLATE_OUTPUTS];
 
     /* Where the consumer is in the output buffer that it writes: */
-    size_t run;                      /* the run that it writes next */
+    size_t run;                      /* the run that the consumer writes next */
     uint64_t at;                     /* where that run's output starts in the buffer, in bytes */
     const uint8_t *slice;            /* a copy of bytes [slice_start, slice_end) on the host */
     uint64_t slice_start, slice_end; /* slice_end is 0 if there is no copy */
@@ -161,7 +162,7 @@ static bool decode_input(struct gpu_decoder *d, char error[GPU_ERROR_SIZE])
     enum gpu_inflate_result result;
     bool is_used_up = false;
 
-    /* A file that is cut may end where a block does. */
+    /* A truncated file may end where a block ends. */
     if (input_start(d, i) >= d->in_len)
         return false;
     while (d->loaded <= i && !d->cannot_load && !d->is_cancelled)
@@ -401,8 +402,8 @@ void decoder_stop(struct expansion *e)
         return;
     d->is_cancelled = true;
     pthread_cond_broadcast(&d->changed);
-    /* The decoder counts as at work until the end of this.  So no helper accepts a run while this
-     * waits: the caller goes on with the place as it left it. */
+    /* decoder_is_at_work stays true until this function returns.  So no helper accepts a run while
+     * this function waits, and the consumer's place stays as it is. */
     while (d->state == DECODER_BUSY)
         await(e->p, CAN_EXPAND);
     d->e = NULL;
@@ -419,8 +420,8 @@ static const struct gpu_inflate_run *next_run(struct gpu_decoder *d)
     return d->taken < d->decoded ? &o->runs[d->run] : NULL;
 }
 
-/* Ends the decoder's work at that bit, where the CPU decodes on.  Sets the bit from which on the
- * consumer may hand over again. */
+/* Ends the decoder's work at bit `bit`, where the CPU continues.  Sets e->gpu_from: the first bit
+ * at which the consumer may hand over again. */
 static void hand_back(struct expansion *e, uint64_t bit)
 {
     const struct gpu_decoder *d = e->p->expansions->decoder;
@@ -466,8 +467,8 @@ static const uint8_t *get_slice(struct gpu_decoder *d, uint64_t at, uint64_t mos
 }
 
 /* Writes a run's output without its first place->skip bytes, which were written before.  Gives up
- * the lock meanwhile.  False: if *error is 0, the device has failed; else writing has, and *error
- * is errno. */
+ * the lock meanwhile.  Returns false if that fails: *error is then the errno of `write`, or 0 if
+ * the device has failed. */
 static bool write_run(struct expansion *e, const struct gpu_inflate_run *run,
                       struct gz_place *place, int *error)
 {

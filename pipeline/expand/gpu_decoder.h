@@ -28,7 +28,7 @@ void decoder_consider(struct expansion *e);
  * without the lock, before the first decompression. */
 bool decoder_need(struct pipeline *p, char error[GPU_ERROR_SIZE]);
 
-/* Whether the decoder is idle, and handing over to it at that bit of the input pays. */
+/* Whether the decoder is idle, and handing over to it at bit `bit` of the input pays. */
 bool decoder_is_ready(const struct expansion *e, uint64_t bit);
 
 /* Whether the decoder decodes for this decompression. */
@@ -38,8 +38,8 @@ bool decoder_is_at_work(const struct expansion *e);
  * window[0..INF_WINDOW) is the window before the place. */
 void decoder_start(struct expansion *e, const struct gz_place *place, const uint8_t *window);
 
-/* Whether the decoder, which must be at work, has output that begins at that bit.  Waits until that
- * is known.  If it has none, ends its work for this decompression. */
+/* Whether the decoder, which must be at work, has output that begins at bit `bit` of the input.
+ * Waits until that is known.  If there is none, ends the decoder's work for this decompression. */
 bool decoder_has(struct expansion *e, uint64_t bit);
 
 /* Writes the decoder's output from the place on, and moves the place behind it: up to the member's

@@ -19,7 +19,7 @@
  * array of this length on the stack. */
 #define BATCH_MAX 64
 
-/* Least batch_max in tests, so that they test batches with every engine. */
+/* Least batch_max in tests, so that every engine decodes in batches there. */
 #define BATCH_IN_TESTS 3
 
 /* The regions that an engine decodes at a time. */

@@ -55,7 +55,8 @@ static enum coming what_comes(struct expansion *e, struct decoded_run **run)
 
     if (place->ended || r == NULL)
         return NO_RUN_COMES;
-    /* Symbols may name any byte of a whole window, so fewer bytes are not enough before them. */
+    /* A run's symbols may refer to any byte of a whole window.  If fewer bytes come before the run,
+     * do not accept it. */
     if (*run != NULL)
         return (*run)->symbols > 0 && place->len < INF_WINDOW ? NO_RUN_COMES : RUN_IS_THERE;
     if (r->state == REGION_DECODING || r->state == REGION_ABANDONED ||
@@ -259,7 +260,7 @@ const struct decoded_run *in_order_written(const struct expansion *e)
     return e->in_order.written;
 }
 
-/* --- A shorter line ------------------------------------------------------------------------- */
+/* --- Shortening the line -------------------------------------------------------------------- */
 
 /* Returns the last run that must stay in the line.  The runs up to it make up a window.  Returns
  * NULL if such a run is not all bytes yet, or a thread is resolving any run. */
@@ -296,7 +297,7 @@ static void move_over(struct run_line *l, const struct decoded_run *run)
 }
 
 /* Sets the line's window to the window at the end of run `last`.  The runs from the one that is
- * being written to `last` must have INF_WINDOW bytes or more. */
+ * being written up to `last` must have INF_WINDOW bytes or more in all. */
 static void move_window_to(struct run_line *l, const struct decoded_run *last)
 {
     move_over(l, l->written);

@@ -19,11 +19,11 @@
 #include "pipeline/expand/expansion.h"
 
 /* Starts at the consumer's place: until in_order_end, in_order_step accepts runs from there on.
- * The window is before place->end. */
+ * The bytes before place->end are the window. */
 void in_order_begin(struct expansion *e, struct gz_place *place);
 
 /* Ends what in_order_begin has started: from now on, the consumer decodes by itself.  Copies the
- * window at the place to before place->end. */
+ * window at the place to the bytes before place->end. */
 void in_order_end(struct expansion *e, struct gz_place *place);
 
 /* Does one of these: accepts all runs that can be accepted now, writes one run, or resolves one.
@@ -44,8 +44,8 @@ enum coming {
 /* Returns whether a run starts at the consumer's place; RUN_COMES while a thread accepts runs. */
 enum coming in_order_coming(struct expansion *e);
 
-/* Whether no thread is accepting or writing, and all accepted runs are written or writing has
- * failed. */
+/* Whether no thread is accepting or writing, and nothing is left to write: all accepted runs are
+ * written, or writing has failed. */
 bool in_order_is_idle(const struct expansion *e);
 
 /* Whether writing has failed.  If so, sets *error to the errno of the failure. */

@@ -89,7 +89,8 @@ struct input *input_open(int fd)
         in->size = st.st_size > base ? (uint64_t)(st.st_size - base) : 0;
         return in;
     }
-    /* Allocate this much now: then a pipe can be read to its end even if memory is short later. */
+    /* Allocate the array and one block now.  Then a pipe can be read to its end even if memory is
+     * short later. */
     in->room = BLOCKS_FIRST;
     in->blocks = malloc(in->room * sizeof(*in->blocks));
     in->spare = malloc(sizeof(*in->spare));
@@ -262,8 +263,8 @@ static bool wait_for_more(struct input *in, double until)
 
 /* Reads more from a pipe, or waits until another thread has read or pushed more.  Waits until the
  * time `until` of clock_seconds(), or without limit if that is 0.  Returns false if nothing came in
- * time, if the input is pushed and `until` is not 0, or if memory is short.  With `until` 0, the
- * caller then tries again. */
+ * time, or if memory is short.  For pushed input, also returns false if `until` is not 0.  After
+ * false, a caller whose `until` is 0 tries again. */
 static bool read_on(struct input *in, double until)
 {
     struct block *b;

@@ -38,10 +38,14 @@ bool input_is_file(const struct input *in);
 /* Whether all bytes before byte `offset` are there to be read, or the input's end is known. */
 bool input_has(struct input *in, uint64_t offset);
 
-/* Reads up to `len` bytes, from byte `offset` of the input on.  Returns how many it has read.  That
- * is less than `len` only if the input ends there, it cannot be read, its bytes are no longer kept,
- * a pipe gives nothing for 50 ms, the bytes are not pushed yet, or input_cancel was called.  Any
- * thread may call this. */
+/* Reads up to `len` bytes, from byte `offset` of the input on.  Any thread may call this.  Returns
+ * how many bytes it has read, which are fewer than `len` only for one of these reasons:
+ *
+ * - The input ends there, or cannot be read.
+ * - The input no longer keeps the bytes.
+ * - A pipe gives nothing for 50 ms.
+ * - The bytes are not pushed yet.
+ * - input_cancel was called. */
 size_t input_read_at(struct input *in, uint64_t offset, uint8_t *to, size_t len);
 
 /* Reads like read(2), from byte `offset` on.  Waits until there is a byte to read.  Returns how

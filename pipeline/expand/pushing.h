@@ -26,8 +26,8 @@ bool pushing_has_buffer(const struct expansion *e);
 /* Says that the caller has been away for a long time while the consumer waited for it. */
 void pushing_slow_down(struct expansion *e);
 
-/* Returns the most bytes of input that a region should have.  With this limit, the bytes that may
- * be pushed are enough for a region for each thread. */
+/* Returns the most bytes of input that a region should have.  If regions have no more, the bytes
+ * that may be pushed ahead are enough for one region for each thread. */
 uint64_t pushing_region_max(const struct expansion *e);
 
 #endif

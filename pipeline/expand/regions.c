@@ -48,10 +48,10 @@
 #define SEARCH_THREAD ((uint64_t)32 << 10)
 #define SEARCH_OF_ALL 32
 
-/* Least bytes of input of a rest before it is cut at a mark.  Where data compresses much better
- * than on average, a region makes more output than its buffer has room for.  The rest of the region
- * then becomes a region of its own.  A rest is cut at the next mark, and the part after the mark
- * becomes another rest.  So another worker can begin there at once. */
+/* Where data compresses much better than on average, a region makes more output than its buffer has
+ * room for.  The rest of the region then becomes a region of its own.  That rest is cut at its next
+ * mark, but only after REST_MIN bytes of input.  The part after the mark becomes another rest, in
+ * which another worker can begin at once. */
 #define REST_MIN ((uint64_t)4 << 10)
 
 /* A region begins at most LEAD_MIN bytes of input ahead of the consumer, or LEAD_THREAD bytes for
@@ -60,9 +60,9 @@
 #define LEAD_MIN ((uint64_t)32 << 20)
 #define LEAD_THREAD ((uint64_t)2 << 20)
 
-/* Bytes of input after which the consumer asks again, in a region whose start is not known yet.
- * With more, the consumer passes more starts that are found meanwhile.  With less, short blocks
- * take longer, since the consumer waits for the lock at each. */
+/* In a region whose start is not known yet, the consumer calls regions_at again after this many
+ * bytes of input.  With more, the consumer passes more starts that are found meanwhile.  With less,
+ * short blocks take longer, since the consumer waits for the lock at each. */
 #define ASK_AGAIN ((uint64_t)4 << 10)
 
 /* --- The list ------------------------------------------------------------------------------- */
@@ -199,8 +199,8 @@ static void cut_rest(struct expansion *e, struct expand_tools *t, struct region 
     unlock(e->p);
     has_found = from < r->to && find_start(&s, t, from, r->to, &kind, &start);
     lock(e->p);
-    /* Do not cut at a member: the new rest would begin after the member's header, so that a search
-     * would miss it. */
+    /* Do not cut at a member.  The new rest would begin after the member's header, so a search of
+     * the rest would miss that member. */
     if (has_found && kind == START_AT_MARK && start / 8 < r->to && !e->is_closing)
         cut_off(e, r, start / 8);
 }

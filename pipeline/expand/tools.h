@@ -28,7 +28,7 @@ _Static_assert(VIEW_PAD >= INF_SYMBOLS_PAD, "bytes behind the input");
 /* The part of the input that a thread has in memory. */
 struct view {
     uint8_t *in;     /* VIEW_SIZE bytes, with INF_BACK bytes before and VIEW_PAD bytes after them */
-    uint64_t offset; /* byte of the input that in[0] is */
+    uint64_t offset; /* in[0] is this byte of the input */
     size_t len;      /* number of bytes of the input that are in `in` */
     bool ends;       /* the last read came short: the input ends, or no more of it has come yet */
 };
