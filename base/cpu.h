@@ -18,7 +18,8 @@
  * time.
  *
  * HAVE_AVX2_PATH and HAVE_AVX512_PATH are defined where the paths are compiled.  The tests compile
- * such files again with PORTABLE, which leaves out both, and with WITHOUT_AVX512.
+ * the files with several versions again: with PORTABLE, which leaves out both paths, and with
+ * WITHOUT_AVX512, which leaves out the second.
  */
 #ifndef GZLZSS_BASE_CPU_H
 #define GZLZSS_BASE_CPU_H

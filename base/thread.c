@@ -9,9 +9,9 @@
 #include "base/limits.h"
 #include "base/thread.h"
 
-/* Chooses the size of a stack.  glibc's default is `ulimit -s`, which may be very small or very
- * large; musl's is 128 KiB.  If the memory that the process may map is limited, the stack gets no
- * more than THREAD_STACK_SIZE, since most of a larger one would be wasted. */
+/* Chooses the size of a stack (thread.h).  The C library's default is not good: glibc takes the
+ * value of "ulimit -s", which may be very small or very large, and musl takes 128 KiB.  If the
+ * memory that the process may map is limited, a larger stack than necessary would waste it. */
 static void choose_stack(pthread_attr_t *attributes)
 {
     const size_t most = limits_mapped() == UINT64_MAX ? THREAD_STACK_MAX : THREAD_STACK_SIZE;

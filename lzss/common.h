@@ -43,7 +43,7 @@ LZ_INLINE uint32_t lz_piece_length(uint32_t length, uint32_t i)
     uint32_t left = length - i * LZ_MAX_MATCH;
     uint32_t piece;
 
-    /* The match before this one gave up bytes, so this one is the last, and has LZ_MIN_MATCH. */
+    /* Match i is the last.  The match before it gave up bytes to make it LZ_MIN_MATCH long. */
     if (i > 0 && left < LZ_MIN_MATCH)
         return LZ_MIN_MATCH;
     if (left <= LZ_MAX_MATCH)

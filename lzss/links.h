@@ -7,9 +7,9 @@
  * this pass depends on the data, so the processor predicts all of them.  The searches come after
  * it, and follow links only where they need to.
  *
- * Positions are counted from the chunk's start, in 16 signed bits, which keeps the table small.
- * When a chunk is done, links_next_chunk subtracts 32768 from each entry of the table; an entry
- * that goes out of reach becomes LINKS_NONE.
+ * A position is a signed number of 16 bits, counted from the chunk's start; that keeps the table
+ * small.  When a chunk is done, links_next_chunk subtracts 32768 from each entry of the table; an
+ * entry that goes out of reach becomes LINKS_NONE.
  */
 #ifndef GZLZSS_LZSS_LINKS_H
 #define GZLZSS_LZSS_LINKS_H
@@ -74,8 +74,8 @@ static inline void links_next_chunk(struct links *l, unsigned bytes)
     memcpy(l->links, links_at(l), LZ_CHUNK_SIZE * sizeof(l->links[0]));
 }
 
-/* Prepares for a chunk.  `follows`: it follows the chunk whose positions are in the table; else it
- * is a segment's first. */
+/* Prepares for a chunk.  If `follows` is true, the table has the positions of the chunk before it;
+ * else it is a segment's first chunk. */
 static inline void links_start_chunk(struct links *l, unsigned bytes, bool follows)
 {
     if (follows)
@@ -138,9 +138,10 @@ links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restric
     }
 }
 
-/* Segments of up to LINKS_SMALL bytes use only this many entries of the table.  To clear a whole
- * table, and to get its pages from the system in a new process, would take longer than to match
- * such a segment.  With more bits, clearing takes longer; with fewer, walking along lists does. */
+/* Segments of up to LINKS_SMALL bytes use only this many entries of the table.  Clearing a whole
+ * table, and getting its pages from the system in a new process, would take longer than matching
+ * such a segment.  With more bits, clearing takes longer; with fewer, the walks in links_make_small
+ * do. */
 #define LINKS_SMALL_BITS 12
 #define LINKS_SMALL (1 << LINKS_SMALL_BITS)
 
@@ -153,10 +154,10 @@ links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restric
  * back along the list.  The lists are kept in the memory for the previous chunk's links, as there
  * is no previous chunk.
  *
- * The time is bounded.  Suppose that the walk for some hash passes over a position.  It was started
- * from a later position with that hash, and the next walk for that hash ends at that later
- * position.  So each position is passed over at most once for each of the 7 or 15 other hashes of
- * its entry.
+ * The time is bounded.  A walk that looks for some hash starts at a position with that hash, and
+ * goes back to the last earlier one.  The next walk for the same hash ends where this one started.
+ * So two walks for one hash never pass over the same position.  Each position is passed over at
+ * most once for each of the 7 or 15 other hashes that share its entry.
  */
 static inline __attribute__((always_inline)) void links_make_small(struct links *l, unsigned bytes,
                                                                    const uint8_t *in, int32_t size)

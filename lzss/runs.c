@@ -15,7 +15,7 @@ static struct lz_sequence *find_runs(const uint8_t *in, size_t start, size_t end
 {
     size_t literals = start, length;
 
-    /* The first byte of the segment has none before it to repeat. */
+    /* The segment's first byte has no byte before it to repeat. */
     for (size_t pos = start > 0 ? start : 1; pos < end; pos += length) {
         length = 0;
         while (pos + length < end && in[pos + length] == in[pos - 1])
