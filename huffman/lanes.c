@@ -291,13 +291,13 @@ AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_l
     const struct bytes256 symbols = load_bytes256(length_symbols);
     const struct value_codes length_codes = load_value_codes(litlen->length);
     const struct value_codes distance_codes = load_value_codes(distance);
-    /* By min(literals, 4): a mask for the 4 bytes at the place of a sequence's last literals.  For
-     * a byte that is not a literal, it makes the code and the count of bits 0. */
+    /* Masks for the 4 bytes at the place of a sequence's last literals, indexed by min(literals,
+     * 4).  The mask clears the code and the count of bits of each byte that is not a literal. */
     const __m512i masks =
         _mm512_setr_epi32(0, 0xff, 0xffff, 0xffffff, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     const __m512i even = broadcast(0x00ff00ff); /* the first and the third byte */
     const uint32_t end = locate_last_literals(e, sequences, count);
-    _Alignas(64) uint32_t last[HUFF_LANES_BATCH]; /* the 4 bytes at the last literals */
+    _Alignas(64) uint32_t last[HUFF_LANES_BATCH]; /* the 4 bytes at each place of last literals */
 
     for (uint32_t i = 0; i < count; i++)
         last[i] = load32(in + e->literals[i]);
@@ -310,8 +310,9 @@ AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_l
         const __m512i low = _mm512_and_si512(mask, look_up_bytes(&low_bytes, bytes));
         const __m512i high = _mm512_and_si512(mask, look_up_bytes(&high_bytes, bytes));
         const __m512i lengths = _mm512_and_si512(mask, look_up_bytes(&counts, bytes));
-        /* The codes of the first and the third literal, in 16 bits each; then those of the second
-         * and the fourth.  `count` has the numbers of their bits in the same order. */
+        /* first_third has the codes of the first and the third literal, in 16 bits each, and
+         * second_fourth those of the second and the fourth.  The numbers of bits of the codes are
+         * in `count`, in the same order. */
         const struct codes16 first_third = {
             _mm512_or_si512(_mm512_and_si512(low, even),
                             _mm512_slli_epi16(_mm512_and_si512(high, even), 8)),

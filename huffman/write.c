@@ -212,7 +212,8 @@ LOOP void put_few(struct bitwriter *w, const struct huff_codes *codes, const uin
 }
 
 /* Writes a sequence that huff_lanes_encode has marked as special.  `last` points to the sequence's
- * last literals.  These and the match take `count` bits; `bits` has them if they are at most 64. */
+ * last literals.  These and the match take `count` bits; `bits` holds them if there are at most
+ * 64. */
 LOOP void write_special(const struct huff_encoder *e, struct bitwriter *w, const uint8_t *last,
                         struct lz_sequence s, uint64_t bits, uint32_t count)
 {

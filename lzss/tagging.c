@@ -103,7 +103,7 @@ struct tagging_functions {
 
     /* Sets the distance, modulo 65536, from each position to the position in the displaced entry.
      * Sets the position's bit in `stops` if the distance is 1 to LZ_WINDOW_SIZE and the four bytes
-     * seem to agree. n is rounded up to a multiple of 64; the results from n on do not matter. */
+     * seem to agree.  Rounds n up to a multiple of 64; the results from n on do not matter. */
     void (*compare)(const struct tagging_block *b, size_t n, uint16_t *restrict distances,
                     uint8_t *restrict stops);
 
