@@ -3,7 +3,7 @@
  *
  * The smaller a block is, the better its Huffman codes fit its data.  But each block costs a
  * header.  So the encoder goes through the segment part by part; a part is a chunk, or some of a
- * chunk's sequences. count.c compares the part's matches with the input and counts its symbols.
+ * chunk's sequences.  count.c compares the part's matches with the input and counts its symbols.
  * plan.c estimates from the counts how many bits the part would take as a block.  One block is kept
  * open: if block and part take no more bits together than apart, the part joins the block;
  * otherwise the block is written, and the part opens the next one.

@@ -15,11 +15,11 @@
  *     other bytes may follow them.  So the output of that call is dropped, and zlib decodes the
  *     same input again.
  *   - When the input ends inside a block, up to two literals that could be decoded are missing, and
- *     an error after them is not found.  There, too, zlib decodes the rest.
+ *     an error after them is not found.  In this case, too, zlib decodes the rest.
  *
  * A back end may take bytes after the end of its data: ISA-L loads eight bytes at a time into a bit
- * buffer.  It tells how many bytes these are, and the reading position steps back to the first byte
- * after the data.
+ * buffer.  The back end tells how many of them it did not use, and the reading position steps back
+ * to the first byte after the data.
  */
 #include "config.h"
 
@@ -161,7 +161,8 @@ static size_t in_left(const struct inf_io *io)
     return (size_t)((ptrdiff_t)io->in_len - io->used);
 }
 
-/* inf_check_block for the next block, whose first bits are `bits`. */
+/* Calls inf_check_block for the next block, whose first `count` bits are in `bits`.  Returns
+ * INF_MORE if the header is good. */
 static enum inf_result check_block(const struct inf_io *io, uint64_t bits, unsigned count,
                                    struct inf_block *block)
 {
@@ -672,9 +673,9 @@ static bool decodes_trial(struct inf_raw *raw, uint8_t *out)
            raw->isal->crc32_gzip_refl(0, out, made) == INF_TRIAL_CRC;
 }
 
-/* Finds out whether this ISA-L does what raw.c expects.  First fills its state with a pattern.  If
- * this library's state has another layout, the fields that it clears are not where raw.c looks for
- * them. */
+/* Finds out whether this ISA-L does what raw.c expects.  First fills ISA-L's state with a pattern,
+ * which inflate_init then replaces in some fields.  If the state has another layout in this library
+ * than in the headers, these fields are not where raw.c looks for them. */
 static enum isal_verdict try_isal(const struct isal *isal, void *ctx)
 {
     struct inf_raw *raw = ctx;

@@ -40,7 +40,7 @@ enum inf_result {
 
 /* A call's input and output, each of less than 4 GiB. */
 struct inf_io {
-    const uint8_t *in; /* must be preceded by the last INF_BACK bytes of the input before it */
+    const uint8_t *in; /* the INF_BACK bytes before it must be the preceding input */
     size_t in_len;
     bool in_ends; /* nothing follows this input */
     uint8_t *out;

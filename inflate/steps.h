@@ -2,8 +2,8 @@
  * steps.h - decodes DEFLATE between two buffers, one step at a time
  *
  * A call of inf_run (inflate/raw.h) decodes from one piece of memory to another.  A caller with
- * more data than that has an input buffer, which it refills, and an output buffer, which it
- * empties.  Such a caller has this loop:
+ * more data than fits in memory has an input buffer, which it refills, and an output buffer, which
+ * it empties.  Such a caller has this loop:
  *
  *     for (;;) {
  *         const enum inf_step step = inf_step(&b);
@@ -32,7 +32,7 @@
 
 /* Why a step has ended. */
 enum inf_step {
-    /* All input but at most INF_REST bytes was decoded, and more may follow. */
+    /* All input was decoded, except for at most INF_REST bytes.  More input may follow. */
     INF_STEP_INPUT,
     /* Like INF_STEP_INPUT, but in_ends is set: the data is cut off. */
     INF_STEP_CUT_OFF,
@@ -51,9 +51,9 @@ struct inf_buffers {
     struct inf_raw *raw;
 
     /* The input.  A step decodes in[at..in_len) and moves `at`; at the data's end, it may move `at`
-     * back by up to INF_BACK bytes.  The INF_BACK bytes before in[at] must be those of the input
-     * before it.  A decoder may load this many bytes after the input, too, but does not use
-     * them. */
+     * back by up to INF_BACK bytes.  The INF_BACK bytes before in[at] must be the preceding bytes
+     * of the whole input.  A decoder may also load up to INF_BACK bytes after in[in_len - 1], but
+     * does not use them. */
     const uint8_t *in;
     size_t at, in_len;
     /* The position of in[0] in the whole input, in bytes.  It is negative, modulo 2^64, if there is

@@ -17,8 +17,8 @@
 
 struct inf_symbols {
     struct inf_codes codes;
-    /* By symbol: the byte that it stands for (inf_resolve).  Indices from 256 to INF_UNKNOWN - 1
-     * are not symbols. */
+    /* Indexed by symbol: the byte that the symbol stands for (inf_resolve).  Indices from 256 to
+     * INF_UNKNOWN - 1 are not symbols. */
     uint8_t bytes[INF_UNKNOWN + INF_WINDOW];
 };
 
