@@ -95,7 +95,7 @@ struct gz_info {
     uint32_t mtime;
     /* Whether the first member's header has a name. */
     bool has_name;
-    /* The name is longer than GZ_NAME_SIZE - 1 bytes; `name` has its first bytes. */
+    /* Whether the name is longer than GZ_NAME_SIZE - 1 bytes; `name` has its first bytes. */
     bool name_cut;
     /* The name as it is stored, directories and all.  Never trust it. */
     char name[GZ_NAME_SIZE];

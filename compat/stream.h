@@ -7,7 +7,7 @@
  * member.  Bytes that were decoded before an error are written too, as GNU gzip does, since people
  * rescue data from damaged files that way.
  *
- * This is for the decoders alone.  Callers of gz_decompress() need only compat/gunzip.h.
+ * This file is for the decoders alone.  Callers of gz_decompress() need only compat/gunzip.h.
  */
 #ifndef GZLZSS_STREAM_H
 #define GZLZSS_STREAM_H
@@ -70,7 +70,7 @@ struct gz_stream {
      * The first out_len bytes are still to be written. */
     uint8_t *out;
     size_t out_len;
-    /* The next bytes of output that io.ahead has written already. */
+    /* How many of the next bytes of output io.ahead has written already. */
     uint64_t out_skip;
     /* Whether a part of the member was left out (gz_place.is_jump). */
     bool has_jumped;
@@ -184,7 +184,7 @@ static inline void gz_skip_bits(struct gz_bits *b, unsigned n)
     b->count -= n < b->count ? n : b->count;
 }
 
-/* Gives whole bytes that were not used back to the input. */
+/* Gives unused whole bytes back to the input. */
 static inline void gz_end_bits(struct gz_bits *b, struct gz_stream *s)
 {
     s->in_pos -= b->count / 8;

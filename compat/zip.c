@@ -1,10 +1,10 @@
 /*
  * zip.c - writes a zip file with one deflated entry (zip.h)
  *
- * The entry's header is written before the sizes and the CRC are known.  So a descriptor after the
- * data has them (APPNOTE.TXT, section 4.3.9), and the directory at the file's end.  Sizes of 4 GiB
- * or more need the fields of zip64 (section 4.5.3).  The header's time has a resolution of two
- * seconds, so an extra field that Info-ZIP has defined ("UT") has the exact time.
+ * The entry's header is written before the sizes and the CRC are known.  So they are stored in a
+ * descriptor after the data (APPNOTE.TXT, section 4.3.9), and again in the directory at the file's
+ * end.  Sizes of 4 GiB or more need the fields of zip64 (section 4.5.3).  The header's time has a
+ * resolution of two seconds, so an extra field that Info-ZIP has defined ("UT") has the exact time.
  */
 #include "config.h"
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What gz_write_end needs to know about an output. */
+/* The facts about an output that gz_write_end needs. */
 struct gz_data {
     const uint8_t *start; /* the bytes that gz_write_start has written */
     size_t start_len;     /* their number */

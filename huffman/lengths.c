@@ -252,11 +252,11 @@ static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limi
 }
 
 /*
- * Package-merge with short lists.  parents[i] is the number of merged nodes that Huffman's algorithm
- * made at depth i.  In a code, a level takes two items for each merged node at its depth or
- * deeper.  The best code within the limit mostly takes few items more than Huffman's code.  So each
- * list gets as many items as Huffman's code takes, an eighth more, and 8.  If these are too few,
- * the lists are made again in full.
+ * Package-merge with short lists.  parents[i] is the number of merged nodes that Huffman's
+ * algorithm made at depth i.  In a code, a level takes two items for each merged node at its depth
+ * or deeper.  The best code within the limit mostly takes few items more than Huffman's code.  So
+ * each list gets as many items as Huffman's code takes, an eighth more, and 8.  If these are too
+ * few, the lists are made again in full.
  */
 static void limited(struct huff_lengths_work *w, unsigned n, unsigned limit,
                     const unsigned *parents, uint8_t *lengths)

@@ -18,7 +18,7 @@
  *
  * Odd cases are treated as by GNU gzip 1.12: a table of 2^9 entries still gets codes of 10 bits;
  * the entry that the first code after a clear code makes is never used; an incomplete code at the
- * end of the input is no error, and so a file that is cut off is none either.
+ * end of the input is ignored, so a file that is cut off need not be an error.
  */
 #include "config.h"
 
@@ -54,8 +54,8 @@ struct lzw {
     /* The table is full when it has this many entries. */
     uint32_t top;
 
-    /* The current bits of a code.  Codes become wider when `free`, the next entry, is above
-     * `last`. */
+    /* The number of bits of the next code.  Codes become wider when `free`, the next entry, is
+     * above `last`. */
     unsigned width;
     uint32_t last;
     /* The number of the next entry. */

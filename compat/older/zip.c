@@ -3,9 +3,9 @@
  *
  * An entry consists of a local header (PKWARE's APPNOTE.TXT, section 4.3.7), the name, an extra
  * field, and the data.  If the header was written before the CRC and the sizes were known, a flag
- * says so, and the CRC and the sizes follow the data (section 4.3.9).  Like GNU gzip, this reads
- * the first entry, reports whether there is another, and never looks at the directory at the end of
- * the file.
+ * says so, and the CRC and the sizes follow the data (section 4.3.9).  Like GNU gzip, the decoder
+ * reads the first entry, reports whether another follows, and never looks at the directory at the
+ * end of the file.
  */
 #include "config.h"
 
