@@ -1,5 +1,5 @@
 /*
- * view.c - a window on an input that can be read at any place (view.h)
+ * view.c - a buffer that moves along an input that can be read at any place (view.h)
  */
 #include "config.h"
 
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the buffer.  It is larger than what is asked for at a time, so that small steps back and
- * forth need no reads. */
+/* Bytes of the buffer.  The buffer is larger than any request (GZ_VIEW_MOST), so that small steps
+ * back and forth need no reads. */
 #define BUFFER (2 * GZ_VIEW_MOST)
 
 /* If a read fails, the bytes are read in units of this many, so that few are lost. */
