@@ -1,5 +1,5 @@
 /*
- * builder.h - makes an index of a .gz while that is decoded
+ * builder.h - makes an index of a .gz while the file is decoded
  *
  * Whoever decodes the file calls access_builder_note at places where a block starts, and
  * access_builder_wrote with the output.  The builder keeps a point every ACCESS_INDEX_APART bytes
@@ -23,8 +23,8 @@
 
 struct access_builder;
 
-/* Makes a builder.  file: the .gz, which is copied; NULL: it cannot be read at any place, so that
- * windows are stored whole (access_window_pack).  NULL if memory is short. */
+/* Makes a builder.  file: the .gz; *file is copied.  NULL if the .gz cannot be read at any place:
+ * then windows are stored whole (access_window_pack).  NULL if memory is short. */
 struct access_builder *access_builder_new(const struct access_source *file);
 
 /* b may be NULL. */

@@ -67,7 +67,7 @@ void access_set_strict(struct access_reader *r, bool is_strict)
 
 /* --- Hints ---------------------------------------------------------------------------------- */
 
-/* Adds new points, except the start, which r has; empties the list. */
+/* Moves the points in *found to r, except the start, which r has already.  Empties *found. */
 static bool take_points(struct access_reader *r, struct access_points *found)
 {
     bool ok = true;
@@ -75,7 +75,7 @@ static bool take_points(struct access_reader *r, struct access_points *found)
     for (size_t i = 0; i < found->count; i++) {
         struct access_point p = found->list[i];
 
-        found->list[i].bytes = NULL; /* it belongs to r now */
+        found->list[i].bytes = NULL; /* the window belongs to r now */
         if (p.bit > 0)
             ok = access_points_add(&r->points, &p) && ok;
     }
@@ -158,7 +158,7 @@ static enum gz_status get_cursor(struct access_reader *r, uint64_t offset,
     ssize_t len;
     bool ok;
 
-    /* The last point can be compared with nothing, unless the length of the data is known.  So
+    /* If the length of the data is not known, nothing tells whether the last point is right.  Then
      * begin one point earlier. */
     if (i > 0 && i + 1 == r->points.count && r->size == UINT64_MAX && p->is_hint && !p->is_checked)
         p--;
@@ -192,7 +192,8 @@ struct reading {
     uint64_t leave_at;        /* the next point is left at this byte of output, or later */
 };
 
-/* Sets what the cursor's way is compared with.  The caller has the lock. */
+/* Sets g->next and g->size, the hints with which compare() checks the cursor.  The caller has the
+ * lock. */
 static void find_next(struct reading *g)
 {
     const struct access_points *points = &g->r->points;
@@ -206,7 +207,7 @@ static void find_next(struct reading *g)
         g->next = points->list[i];
 }
 
-/* The hint from which the cursor began has turned out to be true. */
+/* Notes that the hint from which the cursor began is right. */
 static void prove(struct reading *g)
 {
     struct access_points *points = &g->r->points;
@@ -251,7 +252,7 @@ static void leave_point(struct reading *g)
             p.stored = (uint32_t)len;
             if (len > 0)
                 memcpy(p.bytes, window, len);
-            access_points_add(&r->points, &p); /* without memory, later reads take longer */
+            access_points_add(&r->points, &p); /* if this fails, later reads take longer */
         }
     }
     pthread_mutex_unlock(&r->lock);
@@ -350,7 +351,8 @@ static enum gz_status run(struct reading *g, uint8_t *buf, size_t len, uint64_t 
         if (g->c->piece_len == 0)
             status = step(g, wrong);
     }
-    /* Do not give out bytes before the point was checked from which they were decoded. */
+    /* Decode on until the point from which the cursor began is checked: before that, the bytes must
+     * not be given out. */
     while (status == GZ_OK && !g->c->is_proven) {
         g->c->piece_len = 0;
         status = step(g, wrong);
@@ -388,8 +390,8 @@ static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t le
     return status;
 }
 
-/* Without hints, decoding from the last point to the offset takes longer than to look for them, if
- * there are more bytes than this between. */
+/* A read looks for hints first if its offset is more than this many bytes of output after the last
+ * point: decoding them takes longer than looking for hints. */
 #ifndef ACCESS_FAR /* tests choose other sizes */
 #define ACCESS_FAR ((uint64_t)4 << 20)
 #endif

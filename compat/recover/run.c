@@ -23,8 +23,8 @@ _Static_assert(GZ_VIEW_BACK >= INF_BACK + INF_MARK_SIZE && GZ_VIEW_PAD >= INF_BA
 
 /* If a zero byte of the input decodes to more than this many bytes on average, the zeros are data:
  * a long stretch of equal bytes, which has about a thousand bytes of output for each byte of
- * input.  If it decodes to fewer, the zeros are a hole.  In other data, a zero byte would be a code
- * of a literal or of a short match, which makes only a few bytes. */
+ * input.  If it decodes to fewer, the zeros count as a hole: they were taken for codes of literals
+ * or of short matches, which make only a few bytes each. */
 #define HOLE_RATIO_MAX 64
 
 /* The state of decoding a run. */
@@ -37,7 +37,7 @@ struct decoding {
     uint64_t known;      /* bytes of output since the last unknown one */
     uint64_t input_end;  /* the byte of the input before which to end */
     uint64_t lent_end;   /* the byte before which the decoders' input ends now */
-    uint64_t segment_at; /* bytes of output before this segment; UINT64_MAX: before the run */
+    uint64_t segment_at; /* output bytes before this segment; UINT64_MAX: it began before the run */
 
     /* The next hole: bytes [hole, hole_end) of the input.  If the two are equal, no hole was found
      * up to that byte. */

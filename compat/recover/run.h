@@ -76,8 +76,7 @@ struct gz_run {
 struct gz_pass {
     struct gz_start start;
     uint64_t limit; /* the bit of the input before which to end */
-    uint64_t
-        most; /* when to end: after this many bytes of output, or a little later if `bytes` is NULL */
+    uint64_t most;  /* the most bytes of output; a little more if `bytes` is NULL */
     bool one_block; /* end after a block */
     bool is_trial;  /* nobody needs to know which bytes are unknown */
     bool stops_at_holes;
