@@ -23,8 +23,9 @@
 
 struct access_builder;
 
-/* Makes a builder.  file: the .gz; *file is copied.  NULL if the .gz cannot be read at any place:
- * then windows are stored whole (access_window_pack).  NULL if memory is short. */
+/* Makes a builder; returns NULL if memory is short.  file: the .gz; *file is copied.  If the .gz
+ * cannot be read at any place, `file` is NULL, and windows are stored whole
+ * (access_window_pack). */
 struct access_builder *access_builder_new(const struct access_source *file);
 
 /* b may be NULL. */

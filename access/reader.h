@@ -55,7 +55,7 @@ struct access_reader *access_open(const struct access_source *source);
 void access_close(struct access_reader *r);
 
 /* Gives the reader an index.  The index must not change until access_close.  Call this before any
- * read.  If it fails, the reader is as before. */
+ * read.  If the call fails, the reader is as before. */
 enum access_index_status access_use_index(struct access_reader *r,
                                           const struct access_source *index);
 

@@ -396,8 +396,8 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  * thread compresses a piece by itself.  A piece may refer to the 32 KiB before it, so small pieces
  * lose little.  Levels 1 and 10 to 12 find the matches of a piece as levels 2 and 9 do.  A flush
  * after more than 128 KiB ends a segment, as a full flush does, and the object's threads compress
- * that segment.  With GZLZSS_BGZF or `matcher`, every flush ends a segment.  With `rsyncable`, the
- * object's threads compress pieces, too.
+ * that segment.  With GZLZSS_BGZF or `matcher`, every flush ends a segment, which the object's
+ * threads compress.  With `rsyncable`, the object's threads compress pieces, too.
  *
  * A decompressing stream takes input before it needs it.  When it ends, in->used may be past the
  * end of the last member; call->in_bytes is where the member ends, counted from the stream's first
