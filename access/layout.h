@@ -1,8 +1,8 @@
 /*
  * layout.h - where a file's members or segments start, without decoding it
  *
- * These functions find hints.  The reader checks a point before it gives out bytes that were
- * decoded from there (reader.c).
+ * The results are hints: they may be wrong.  So the reader checks a point before it gives out bytes
+ * that were decoded from there (reader.c).
  */
 #ifndef GZLZSS_ACCESS_LAYOUT_H
 #define GZLZSS_ACCESS_LAYOUT_H

@@ -53,8 +53,8 @@ size_t gz_add_comment(uint8_t *out, size_t size, const char *comment);
 /* Writes the trailer: CRC-32 and length modulo 2^32 of the uncompressed data. */
 void gz_write_trailer(uint8_t out[GZ_TRAILER_SIZE], uint32_t crc, uint64_t len);
 
-/* A header that is being parsed.  gz_header_begin sets all fields; then the caller may set the
- * first four. */
+/* A header that is being parsed.  gz_header_begin sets all members.  Then the caller may set the
+ * first four: name, name_room, extra and ctx. */
 struct gz_header {
     /* Memory for the name, which is cut after name_room - 1 bytes and ends with a zero byte.  If
      * NULL, the name is not kept. */

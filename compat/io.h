@@ -66,8 +66,8 @@ struct gz_io {
      * called.  If `waits` is NULL, they are written only when the buffer is full. */
     bool (*waits)(void *ctx);
     void *ctx;
-    /* Whether to copy data in an unknown format to the output, also after a member, zeros included
-     * (zcat -f). */
+    /* Whether to copy data in an unknown format to the output, as zcat -f does.  After a member,
+     * all bytes that are no member are copied, also zeros. */
     bool copy_unknown;
     /* Called for a gzip header with an extra field, with the field's size in bytes.  The field
      * itself is ignored.  May be NULL. */

@@ -102,8 +102,8 @@ struct gz_info {
 
     /* Whether zero bytes follow the last member. */
     bool zeros_follow;
-    /* With GZ_TRUNCATED: all members are complete, and after them the input ends with one byte that
-     * cannot start another member. */
+    /* With GZ_TRUNCATED: whether all members are complete, and only one more byte follows, which
+     * cannot start a member. */
     bool lone_byte;
     /* Whether the stored length is wrong.  May be true with GZ_BAD_CRC, too. */
     bool bad_length;

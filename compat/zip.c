@@ -98,7 +98,7 @@ static bool is_utf8(const char *name, size_t len)
 }
 
 /* Writes a time and a date.  They are in UTC, so that the bytes do not depend on the time zone.
- * The format's first year is 1980; a time before that, or an unknown one, becomes its first day. */
+ * The format's first year is 1980.  An earlier or unknown time becomes 1 January 1980. */
 static uint8_t *put_dos_time(uint8_t *p, uint32_t mtime)
 {
     const time_t seconds = (time_t)mtime;

@@ -369,8 +369,8 @@ static void count_sample(struct chains_more *more, const struct chains_chunk *c,
 }
 
 /* In a piece of input of fewer bytes than this, short matches are always worth taking
- * (distinct_in_piece).  With a larger number, the output of longer pieces with few values becomes
- * larger; with a smaller one, that of pieces of some 100 bytes does. */
+ * (distinct_in_piece).  With a larger number, longer pieces with few values compress worse.  With a
+ * smaller number, pieces of some 100 bytes compress worse. */
 #define TINY_PIECE 256
 
 /* Numbers of different byte values in the sample.  From FEW_VALUES on, lz_least_length is at most

@@ -1,14 +1,14 @@
 /*
  * tagging.c - the tagging match finder on the CPU (tagging.h says what it finds)
  *
- * It makes two passes over CHUNKS chunks at a time.
+ * The finder makes two passes over CHUNKS chunks at a time.
  *
  * The first pass (enter) enters each position into the hash table.  It notes the distance to the
  * position that was in the entry before, and sets a bit for each position at which a match seems to
- * start.  No branch in this pass depends on the data.  The table entry alone tells whether four
- * bytes agree: it holds 16 of the 18 bits of the hash's product that are not in the bucket number.
- * Comparing the candidate's bytes instead takes 1.5 times as long with vectors of 64 bytes, which
- * can gather the bytes, and longer with other code.
+ * start.  No branch in this pass depends on the data.  The table entry alone nearly always tells
+ * whether four bytes agree: it holds 16 of the 18 bits of the hash's product that are not in the
+ * bucket number.  Comparing the candidate's bytes instead takes 1.5 times as long with vectors of
+ * 64 bytes, which can gather the bytes, and longer with other code.
  *
  * The second pass (walk) goes from set bit to set bit, and compares bytes only there.  In a walk,
  * each load has to wait for the one before it: the bits, then the distance, then the bytes.  So

@@ -24,7 +24,7 @@ enum {
     SIZES_SIZE = 16
 };
 
-/* A size in the header with this value is in zip64's field. */
+/* If a size in the header has this value, the size is in zip64's field instead. */
 #define SEE_ZIP64 UINT32_MAX
 
 /* Parses len bytes into `to`, or skips them if `to` is NULL.  False if the input ends first. */

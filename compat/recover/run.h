@@ -101,10 +101,10 @@ struct gz_runner {
 /*
  * Bytes are decoded again and again: a search for a start begins at a block that was decoded
  * already, and tries places that turn out to be false.  In a real file, that is little work.  In
- * hostile data, it could be without bound.  So each byte of the input allows WORK_RATIO units of
- * work, and WORK_FREE units are allowed besides.  A unit is the decoding of a byte of input; bytes
- * of output count, too, and so does each decoding by itself, which takes as long as a few thousand
- * bytes.
+ * hostile data, it could be without bound.  So each byte of the input allows GZ_WORK_RATIO units of
+ * work, in addition to GZ_WORK_FREE units for the whole input.  A unit is the decoding of a byte of
+ * input, or of GZ_WORK_OUTPUT bytes of output.  Each call of gz_run_decode counts GZ_WORK_DECODING
+ * units more, because it takes as long as decoding some thousand bytes.
  */
 #define GZ_WORK_RATIO 32
 #define GZ_WORK_FREE ((uint64_t)64 << 20)
