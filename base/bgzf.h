@@ -27,8 +27,8 @@
  * that cannot be compressed still fits into BGZF_SIZE_MAX bytes (pipeline.c asserts that). */
 #define BGZF_DATA_MAX ((size_t)65280)
 
-/* Whether h is the start of a BGZF header: of a gzip header whose first extra field is called "BC"
- * and has two bytes.  (The field holds the member's size, less 1.) */
+/* Whether h is the start of a BGZF header, which is a gzip header whose first extra field is called
+ * "BC" and has two bytes.  (The field holds the member's size, less 1.) */
 static inline bool bgzf_starts(const uint8_t h[BGZF_START])
 {
     return h[0] == 0x1f && h[1] == 0x8b && h[2] == 8 && (h[3] & 4) != 0 && h[12] == 'B' &&

@@ -44,7 +44,7 @@ enum cpu_path { CPU_PORTABLE, CPU_AVX2, CPU_AVX512, CPU_PATHS };
  * __builtin_cpu_supports() makes the program execute the CPUID instruction about ten times at its
  * start.  In a virtual machine, each CPUID goes to the hypervisor; all this took 5 us where it was
  * measured.  The C library has executed CPUID anyway, and glibc 2.34 and later give the results in
- * this header.
+ * the header below.
  */
 #ifdef HAVE_SYS_PLATFORM_X86_H
 #include <sys/platform/x86.h>

@@ -297,8 +297,7 @@ AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_l
         _mm512_setr_epi32(0, 0xff, 0xffff, 0xffffff, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     const __m512i even = broadcast(0x00ff00ff); /* the first and the third byte */
     const uint32_t end = locate_last_literals(e, sequences, count);
-    _Alignas(64)
-        uint32_t last[HUFF_LANES_BATCH]; /* by sequence: the 4 bytes at its last literals */
+    _Alignas(64) uint32_t last[HUFF_LANES_BATCH]; /* 4 bytes at the last literals, by sequence */
 
     for (uint32_t i = 0; i < count; i++)
         last[i] = load32(in + e->literals[i]);

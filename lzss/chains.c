@@ -1,11 +1,11 @@
 /*
  * chains.c - the hash chain match finder on the CPU (chains.h says what it finds)
  *
- * For each chunk, it first makes the links of all positions (links.h); then the parse searches
- * positions as it comes to them.  A search takes longest where its loads miss the cache, so it
- * loads the next link before it needs it.  Before a match is measured, two comparisons reject most
- * candidates: one of the four bytes that end just after the best match so far, and one of the first
- * bytes.
+ * For each chunk, the finder first makes the links of all positions (links.h).  Then the parse goes
+ * through the chunk and searches for matches.  A search takes longest where its loads miss the
+ * cache, so it loads each link before the link is needed.  Before a match is measured, two
+ * comparisons reject most candidates: one of the four bytes that end just after the best match so
+ * far, and one of the first bytes.
  */
 #include "config.h"
 
@@ -206,9 +206,9 @@ static struct lz_sequence *parse(const struct chains_chunk *c, const struct lz_l
     while (pos < c->size) {
         struct lz_match match;
 
-        /* Pass over positions without a candidate by three or four bytes; machine code has many.
-         * Such a position has no longer match, either, since each match of four or more bytes is a
-         * candidate by four bytes. */
+        /* Pass over positions without a candidate by three or four bytes.  They have no longer
+         * match, either, since each longer match is also a candidate by four bytes.  Machine code
+         * has many such positions. */
         if (!has_candidate4(c, pos) && !has_candidate3(c, level, pos)) {
             pos++;
             continue;

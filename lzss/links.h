@@ -29,7 +29,7 @@ _Static_assert(LZ_CHUNK_SIZE == 32768 && LZ_CHAINS_WINDOW < 32768, "positions in
 /* A set of chains, by prefixes of one length. */
 struct links {
     /* The last position of each hash, or LINKS_NONE.  Prefixes of 3 and 12 bytes use only the first
-     * half of it. */
+     * half of the table. */
     int16_t table[1 << LZ_CHAINS_HASH_BITS];
 
     /* The links of the previous chunk, then those of the current one. */
@@ -59,7 +59,7 @@ static inline void links_start(struct links *l, unsigned bytes)
         l->table[i] = LINKS_NONE;
 }
 
-/* Prepares for the chunk that follows the one in the table. */
+/* Prepares for the next chunk; the table has the positions of the chunk before it. */
 static inline void links_next_chunk(struct links *l, unsigned bytes)
 {
     const size_t entries = (size_t)1 << links_hash_bits(bytes);

@@ -29,9 +29,9 @@ extern "C" {
 
 /*
  * Bytes of a chunk.  Smaller chunks give a GPU more work to do side by side, and the encoder more
- * places where a block may end.  But each chunk's end cuts a match short, and for each chunk, a GPU
- * has to index the 32 KiB before it first.  A chunk and these 32 KiB must have at most 65536 bytes
- * together, as positions in them are kept in 16 bits.
+ * places where a block may end.  But a match cannot go on past a chunk's end, and for each chunk, a
+ * GPU first has to index the 32 KiB before it.  A chunk and these 32 KiB must have at most 65536
+ * bytes together, as positions in them are kept in 16 bits.
  */
 #define LZ_CHUNK_SIZE 32768
 
