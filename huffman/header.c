@@ -180,7 +180,8 @@ void huff_header_plan(struct huff_lengths_work *w,
                       const uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS],
                       struct huff_header *h)
 {
-    /* The lengths assumed in the first round: typical costs in the headers of text and programs. */
+    /* The costs assumed in the first round, which are typical of the headers of text and
+     * programs. */
     static const struct precode guess = {
         .cost = {3, 7, 7, 6, 5, 4, 4, 3, 3, 3, 4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7}};
     struct length_run runs[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];

@@ -156,8 +156,8 @@ VECTOR struct value_codes load_value_codes(const struct huff_value_code *codes)
     return c;
 }
 
-/* deflate_length_symbol less DEFLATE_FIRST_LENGTH of sixteen lengths; less3 is length - 3, below
- * 256. */
+/* Returns deflate_length_symbol() - DEFLATE_FIRST_LENGTH of sixteen lengths.  less3 has each length
+ * less 3, which is below 256. */
 VECTOR __m512i length_symbols_of(const struct bytes256 *t, __m512i less3)
 {
     return _mm512_and_si512(look_up_bytes(t, less3), broadcast(255));

@@ -108,11 +108,12 @@ struct huff_functions {
 struct huff_encoder {
     const struct huff_functions *functions; /* the versions for this processor */
     struct huff_block blocks[3];            /* the open block, the next part, and both joined */
-    struct huff_plan plan;                  /* of the block that is written */
-    struct huff_codes codes;                /* of the block that is written */
+    struct huff_plan plan;                  /* the plan of the block that is written */
+    struct huff_codes codes;                /* the codes of the block that is written */
     bool has_fixed_codes;                   /* `codes` has the codes of fixed blocks */
 
-    /* By a match's length less LZ_MIN_MATCH: the length's symbol, less DEFLATE_FIRST_LENGTH. */
+    /* Indexed by a match's length less LZ_MIN_MATCH: the length's symbol, less
+     * DEFLATE_FIRST_LENGTH. */
     _Alignas(64) uint8_t length_symbols[256];
 
     /* The symbols of distances; see huff_distance_symbol. */

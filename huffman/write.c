@@ -73,7 +73,7 @@ static void make_fixed_codes(struct huff_codes *codes)
                sizeof(distance_lengths));
 }
 
-/* Puts an entry of huff_codes.literal or .length. */
+/* Puts the bits of an entry of huff_codes.literal or .length. */
 static inline void put_code(struct bitwriter *w, uint32_t code)
 {
     bits_put(w, code >> 8, code & 0xff);

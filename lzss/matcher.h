@@ -21,7 +21,7 @@
 struct lz_matcher {
     struct lz_level level;          /* the row that the matcher was made for */
     void *state;                    /* the finder's own memory, or NULL */
-    uint64_t counters[LZ_COUNTERS]; /* sums to which a finder that counts adds */
+    uint64_t counters[LZ_COUNTERS]; /* the finder's counts (counter_names) */
 
     /* Memory for this matcher's own results: one entry for each chunk, and LZ_CHUNK_MAX_SEQUENCES
      * sequences for each chunk. */

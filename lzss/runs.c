@@ -24,7 +24,7 @@ static struct lz_sequence *find_runs(const uint8_t *in, size_t start, size_t end
             out = lz_emit(out, pos - literals, length, 1);
             literals = pos + length;
         }
-        /* The byte after the run does not repeat the one before it, so it begins no run. */
+        /* The byte after the run differs from the byte before it, so it begins no run. */
         length++;
     }
     return out;

@@ -288,8 +288,8 @@ AVX2_PATH NOINLINE static void hash_avx2(struct tagging_block *b, const uint8_t 
     }
 }
 
-/* Returns eight distances, modulo 65536, from now[0..8) to before[0..8).  Sets each of the eight
- * numbers of *near to all ones if a match seems to start there, else to 0. */
+/* Returns eight distances, modulo 65536, between the positions in now[0..8) and before[0..8).  Sets
+ * each of the eight numbers of *near to all ones if a match seems to start there, else to 0. */
 AVX2_PATH static inline __m256i compare_eight(const uint32_t *now, const uint32_t *before,
                                               __m256i *near)
 {
@@ -401,7 +401,7 @@ AVX512_PATH NOINLINE static void compare_avx512(const struct tagging_block *b, s
                           before = _mm512_load_si512(b->before + k + j);
             const __m512i distance = _mm512_and_si512(_mm512_sub_epi32(now, before), low);
             const __mmask16 same = _mm512_cmple_epu32_mask(_mm512_xor_si512(now, before), low);
-            /* A distance of 0 wraps around, and so is too far. */
+            /* With a distance of 0, distance - 1 wraps around and is too large. */
             const __mmask16 near =
                 _mm512_mask_cmplt_epu32_mask(same, _mm512_sub_epi32(distance, _mm512_set1_epi32(1)),
                                              _mm512_set1_epi32(LZ_WINDOW_SIZE));
