@@ -28,7 +28,7 @@ struct access_builder;
  * (access_window_pack). */
 struct access_builder *access_builder_new(const struct access_source *file);
 
-/* b may be NULL. */
+/* Frees b, which may be NULL. */
 void access_builder_free(struct access_builder *b);
 
 /* Whether the file is BGZF, so that the builder has its index already. */

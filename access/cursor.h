@@ -53,7 +53,7 @@ struct access_cursor {
 /* Makes a cursor, with 0.7 MB of memory.  NULL if memory is short. */
 struct access_cursor *access_cursor_new(const struct access_source *source);
 
-/* c may be NULL. */
+/* Frees c, which may be NULL. */
 void access_cursor_free(struct access_cursor *c);
 
 /* Sets the cursor to a point.  window[0..len) are the last bytes of output before the point; len is

@@ -51,7 +51,7 @@ struct access_watch {
  * NULL if memory is short. */
 struct access_reader *access_open(const struct access_source *source);
 
-/* r may be NULL. */
+/* Frees r, which may be NULL. */
 void access_close(struct access_reader *r);
 
 /* Gives the reader an index.  The index must not change until access_close.  Call this before any

@@ -10,7 +10,7 @@
 
 enum gz_format {
     GZ_FORMAT_NONE,       /* no member was found */
-    GZ_FORMAT_GZIP,       /* RFC 1952, also by the magic number that gzip 0.5 and before used */
+    GZ_FORMAT_GZIP,       /* RFC 1952, also with the magic number of gzip 0.5 and before */
     GZ_FORMAT_COMPRESS,   /* .Z */
     GZ_FORMAT_PACK,       /* .z of System V */
     GZ_FORMAT_LZH,        /* SCO's compress -H */

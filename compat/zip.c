@@ -58,7 +58,7 @@
 /* A field of 32 bits with this value means that the number is in a field of zip64. */
 #define SEE_ZIP64 UINT32_MAX
 
-/* An entry without a name gets this one, as in pigz. */
+/* An entry without a name gets this name, as in pigz. */
 #define NO_NAME "-"
 
 static size_t name_length(const char *name)

@@ -15,7 +15,7 @@
  * mark does not refer to data before it. */
 #define INF_MARK_SIZE ((size_t)9)
 
-/* Bytes of 00 00 FF FF, the end of an empty stored block; it starts at a byte boundary.  zlib's
+/* Bytes of an empty stored block's end: 00 00 FF FF, which starts at a byte boundary.  zlib's
  * Z_SYNC_FLUSH writes such a block. */
 #define INF_SYNC_SIZE ((size_t)4)
 

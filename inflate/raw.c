@@ -49,7 +49,7 @@ static void zlib_ready(struct zlib *zlib)
 
 /* At the start of each block, zlib writes to the start of its state.  If these writes cross from
  * one page to another, empty blocks take twice as long.  So memory for zlib starts at a multiple of
- * this. */
+ * this number of bytes. */
 enum { ALIGNMENT = 256 };
 
 static void *zlib_allocate(void *ctx, unsigned count, unsigned size)

@@ -20,7 +20,7 @@ struct gz_starts;
 /* Makes the tables for searching.  NULL if memory is short. */
 struct gz_starts *gz_starts_new(struct gz_runner *r);
 
-/* s may be NULL. */
+/* Frees s, which may be NULL. */
 void gz_starts_free(struct gz_starts *s);
 
 /* Finds the first start at bit `from` of the input or after it.  The last two blocks of the run
