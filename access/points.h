@@ -51,7 +51,7 @@ struct access_points {
     uint64_t bytes; /* memory for windows */
     /* The most bytes of memory for all; if they are exceeded, every second point is dropped. */
     uint64_t most;
-    /* How often points were dropped. */
+    /* How often every second point was dropped. */
     unsigned halvings;
 };
 

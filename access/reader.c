@@ -29,7 +29,7 @@ struct access_reader {
     uint64_t size;
     bool knows_size;
     uint64_t lines;
-    struct access_cursors cursors; /* those that no read uses; all are proven */
+    struct access_cursors cursors; /* cursors that no read uses; all are proven */
 };
 
 struct access_reader *access_open(const struct access_source *source)
@@ -327,7 +327,7 @@ static size_t take(struct access_cursor *c, uint8_t *buf, size_t len, uint64_t o
 
     if (n > 0 && buf != NULL)
         memcpy(buf, c->piece + skip, n);
-    /* A cursor without a piece has NULL. */
+    /* A cursor that has made no piece has NULL here. */
     if (skip + n > 0)
         c->piece += skip + n;
     c->piece_len -= skip + n;
@@ -472,7 +472,7 @@ enum gz_status access_size(struct access_reader *r, uint64_t *size,
     pthread_mutex_lock(&r->lock);
     knows = r->knows_size;
     pthread_mutex_unlock(&r->lock);
-    /* This decodes from the last point on, and notes the end. */
+    /* This read decodes from the last point up to the end, and notes the size. */
     if (!knows)
         status = read_at(r, NULL, 1, UINT64_MAX - 1, &done, watch);
     pthread_mutex_lock(&r->lock);

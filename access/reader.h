@@ -96,12 +96,13 @@ struct access_stretch {
     uint64_t to, lines_to;
 };
 
-/* Finds the stretch in which line `line` (counted from 0) begins, by the line numbers in the index.
- * They are hints: count the line feeds in the stretch.  False if the index has none. */
+/* Finds the stretch in which line `line` (counted from 0) begins, by the line numbers in the
+ * index.  The line numbers are hints, so the caller must count the line feeds in the stretch.
+ * False if the index has none. */
 bool access_find_line(struct access_reader *r, uint64_t line, struct access_stretch *found);
 
 /* Writes an index of the file, as far as points are known: see access_index_write.  A BGZF file
- * gets bgzip's, whatever the format. */
+ * gets bgzip's index, whatever the format. */
 bool access_export(struct access_reader *r, enum access_format format,
                    bool (*put)(void *ctx, const void *bytes, size_t len), void *ctx);
 

@@ -6,8 +6,8 @@
  * come three codes: T for the code lengths of C, C for literals and match lengths, and P for
  * distances.  Then come the items.  An item begins with a code word of C, which stands for a
  * literal byte or for a match of 3 to 256 bytes.  In a match, a word of P follows, which gives the
- * number of bits of distance - 1, and then these bits without the highest.  The window has 8 KiB;
- * at the start, all of them are zero.
+ * number of bits of distance - 1, and then these bits without the highest.  The window has 8192
+ * bytes; all are zero at the start.
  *
  * A code is stored as the number of its symbols and the length of each symbol's word.  If the
  * number of symbols is 0, the number of the only symbol follows, and this symbol takes no bits in
@@ -177,8 +177,8 @@ static bool read_lengths_code(struct lzh *z, struct gz_stream *s, unsigned symbo
     return set_lengths(&z->pt, lengths, symbols);
 }
 
-/* Reads C.  Its lengths are stored as words of T: symbols 0 to 2 stand for one or more zeros, a
- * higher symbol for the length symbol - 2. */
+/* Reads C. Its lengths are stored as words of T: symbols 0 to 2 stand for one or more zeros, and a
+ * higher symbol s for the length s - 2. */
 static bool read_c(struct lzh *z, struct gz_stream *s)
 {
     uint8_t lengths[1 << C_BITS] = {0};

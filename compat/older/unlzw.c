@@ -220,8 +220,9 @@ enum gz_status gz_read_lzw(struct gz_stream *s)
     z.free = z.block ? CLEAR + 1 : CLEAR;
     narrow(&z);
 
-    /* If the table is full, no entry is made any more, but the code of the next entry, `never`, is
-     * not an error.  For the code after it, its string is two zero bytes. */
+    /* When the table is full, no entry is made any more.  Even so, the number of the next entry,
+     * `never`, is no error as a code.  The code after it then takes two zero bytes for the string
+     * of `never`. */
     const uint32_t never = z.top > z.free ? z.top : z.free;
     z.table = malloc((never + 1) * sizeof *z.table);
     if (z.table == NULL)

@@ -64,15 +64,15 @@ struct recovery {
     uint64_t out; /* bytes written */
 
     /* The member that is being written: */
-    uint64_t member_out;         /* bytes of it that were written */
-    struct gz_segments segments; /* the lengths of its segments, in the legs that were examined */
+    uint64_t member_out;         /* bytes of the member that were written */
+    struct gz_segments segments; /* the lengths of the member's segments, in the legs examined */
     uint64_t gaps_in;            /* bytes of input where data of unknown length is lost */
 
     /* The segment that is being written: */
     bool is_aligned;     /* in_segment is known to count from the segment's start */
-    uint64_t in_segment; /* bytes of it that were written */
-    uint64_t dropped;    /* bytes of it that were not written, since it is too long */
-    uint64_t size;       /* the length that it should have; 0: any */
+    uint64_t in_segment; /* bytes of the segment that were written */
+    uint64_t dropped;    /* bytes that were not written, since the segment is too long */
+    uint64_t size;       /* the length that the segment should have; 0: any */
 };
 
 /* --- Examining a leg ------------------------------------------------------------------------ */
@@ -224,15 +224,15 @@ static uint64_t length_after_mark(const struct gz_run *run, uint64_t size)
            run->last_mark;
 }
 
-/* Returns how many bytes of its last segment are before the end of the leg.  The leg is the next
- * that will be written. */
+/* Returns how many bytes of the leg's last segment come before the leg's end.  `leg` is the next
+ * leg to be written. */
 static uint64_t segment_at_end(const struct recovery *r, const struct leg *leg)
 {
     return leg->run.marks > 0 ? leg->run.made - leg->run.last_mark : r->in_segment + leg->run.made;
 }
 
-/* Returns how many bytes of its member are before the end of the leg.  The leg is the next that
- * will be written. */
+/* Returns how many bytes of the leg's member come before the leg's end.  `leg` is the next leg to
+ * be written. */
 static uint64_t member_at_end(const struct recovery *r, const struct leg *leg)
 {
     const uint64_t size = segment_size(r, leg), after = length_after_mark(&leg->run, size);
@@ -454,8 +454,8 @@ static int64_t lack(const struct recovery *r, const struct leg *leg)
     return less <= leg->run.made / 8 ? -(int64_t)less : 0;
 }
 
-/* Writes the leg's run without its last `without` bytes, and tells the caller.  If the run ends its
- * member, the member is cut or filled up to the length in its trailer. */
+/* Writes the leg's run without its last `without` bytes, and tells the caller about it.  If the run
+ * ends its member, the member is cut or filled up to the length in its trailer. */
 static bool write_leg(struct recovery *r, const struct leg *leg, uint64_t without)
 {
     struct gz_finding found = {.kind = leg->is_right ? GZ_FOUND_VERIFIED : GZ_FOUND_UNVERIFIED,

@@ -59,10 +59,10 @@ enum gz_damage {
 /* A stretch of the output, and the part of the input to which it belongs. */
 struct gz_finding {
     enum gz_finding_kind kind;
-    enum gz_damage damage; /* the reason for the damage; not with GZ_FOUND_VERIFIED */
+    enum gz_damage damage; /* the kind of damage; not set with GZ_FOUND_VERIFIED */
     uint64_t in, in_end;   /* bytes [in, in_end) of the input */
     uint64_t out, out_end; /* bytes [out, out_end) of the output; empty if nothing was written */
-    /* GZ_FOUND_UNVERIFIED: how many of the bytes are unknown, and how many of the last ones are
+    /* GZ_FOUND_UNVERIFIED: how many of the bytes are unknown, and how many at the end are
      * doubtful. */
     uint64_t unknown, doubtful;
     /* GZ_FOUND_LOST: bytes of output that are lost, or GZ_LOST_UNKNOWN. */
@@ -79,8 +79,8 @@ struct gz_recover_io {
     ssize_t (*read_at)(void *ctx, void *buf, size_t len, uint64_t offset);
     /* Writes all bytes: returns 0, or -1 with errno set. */
     int (*write)(void *ctx, const void *buf, size_t len);
-    /* Called for each stretch, in the order of the output, after it was written; for a segment,
-     * before the stretch of which it is a part. */
+    /* Called for each stretch after it was written, in the order of the output.  A segment is
+     * reported before the stretch of which it is a part. */
     void (*tell)(void *ctx, const struct gz_finding *finding);
     void *ctx;
     uint64_t size; /* bytes of the input */

@@ -201,7 +201,7 @@ static bool begin(struct decoding *d)
                                        .window = has_window ? INF_WINDOW : 0,
                                        .stops = true};
     }
-    /* inf_begin takes a byte of the input, so no hole may begin there. */
+    /* inf_begin takes the first byte of the input, so no hole may begin with that byte. */
     d->hole = d->hole_end = start->bit / 8 + 1;
     lend(d, start->bit / 8);
     for (int i = 0; i < d->decoders; i++)

@@ -28,17 +28,18 @@
 _Static_assert(BEHIND >= 2 * STORED_MOST - 4096 && STEP + BEHIND <= GZ_VIEW_MOST, "room");
 _Static_assert(BEHIND >= STORED_MOST + INF_BLOCK_HEADER_MAX, "a stored block, and a header");
 
-/* A place is given up if its first block has more than this many bytes in the input or output.
- * Hostile data could have many such places. */
+/* A place is given up if its first block has more than this many bytes in the input or output.  The
+ * limits are for hostile data, which could have many such places. */
 #define TRIAL_IN ((uint64_t)4 << 20)
 #define TRIAL_OUT ((uint64_t)64 << 20)
 
 /* A place is taken to be inside a stored block if decoding from it makes more than this many bytes
- * before it comes to the next stored block.  Hostile data could have many such places. */
+ * before it comes to the next stored block.  The limit is for hostile data, which could have many
+ * such places. */
 #define LEADS_OUT ((uint64_t)4 << 20)
 
-/* The longest header of a member that the search finds.  Hostile data could have a name of any
- * length at every place. */
+/* The longest header of a member that the search finds.  The limit is for hostile data, which could
+ * have a header with a long name at every place. */
 #define HEADER_MOST ((size_t)4 << 10)
 
 /* A member's header or a mark is hardly there by chance.  So such a place counts even if its first

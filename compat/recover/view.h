@@ -12,7 +12,7 @@
 /* The most bytes that gz_view_at can give at a time. */
 #define GZ_VIEW_MOST ((size_t)512 << 10)
 
-/* The numbers of bytes before and after those that gz_view_at returns that may be read, too.  The
+/* The caller may also read this many bytes before and after the bytes that gz_view_at returns.  The
  * bytes before are the input's, or zero before the input's start.  The bytes after may have any
  * values. */
 #define GZ_VIEW_BACK ((size_t)32)
