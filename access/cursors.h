@@ -18,7 +18,7 @@ struct access_cursors {
     struct access_cursor *idle[ACCESS_CURSORS];
 };
 
-/* Frees all. */
+/* Frees all cursors in s. */
 void access_cursors_clear(struct access_cursors *s);
 
 /* Whether a cursor is at byte `from` of the output or after it, and not after `to`. */
@@ -33,7 +33,7 @@ struct access_cursor *access_cursors_take(struct access_cursors *s, uint64_t to,
 struct access_cursor *access_cursors_make(struct access_cursors *s,
                                           const struct access_source *source);
 
-/* Puts a cursor in.  Frees the one that was put in first if there are too many. */
+/* Puts a cursor in.  If there are ACCESS_CURSORS already, frees the one that was put in first. */
 void access_cursors_put(struct access_cursors *s, struct access_cursor *c);
 
 #endif

@@ -100,8 +100,8 @@ struct gz_stream {
 
 /* --- compat/stream.c ------------------------------------------------------------------------ */
 
-/* Reads more input.  At most GZ_IN_REST bytes may be unparsed; they stay.  False if there is no
- * more input; in_stop then says why. */
+/* Reads more input.  At most GZ_IN_REST bytes of the buffer may still be unparsed; these are kept.
+ * False if there is no more input; in_stop then says why. */
 bool gz_refill(struct gz_stream *s);
 
 /* Continues parsing at byte `offset` of the input, whether that was read yet or not.  Only with

@@ -31,18 +31,18 @@ size_t huff_bound(size_t len);
 
 /* How a call's output ends.  It always ends on a byte boundary. */
 enum huff_end {
-    /* With the mark of `pigz -i`: two empty stored blocks, so that the output ends with the bytes
-     * 00 00 FF FF 00 00 00 FF FF.  The next segment refers to nothing before its own start. */
+    /* The mark of `pigz -i`: two empty stored blocks, so that the output ends with the bytes 00 00
+     * FF FF 00 00 00 FF FF.  The next segment refers to nothing before its own start. */
     HUFF_MARK,
 
-    /* With the final block, whose BFINAL bit is set. */
+    /* The final block, whose BFINAL bit is set. */
     HUFF_LAST,
 
-    /* With one empty stored block, as after zlib's Z_SYNC_FLUSH.  The data after this block may
-     * refer to data before it. */
+    /* One empty stored block, as after zlib's Z_SYNC_FLUSH.  The data after this block may refer to
+     * data before it. */
     HUFF_SYNC,
 
-    /* With nothing added, as more data follows; only for huff_store. */
+    /* Nothing is added, as more data follows; only for huff_store. */
     HUFF_MORE,
 };
 

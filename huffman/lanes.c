@@ -38,8 +38,8 @@ struct fields {
     __m512i literals, length, distance;
 };
 
-/* Every third of the 48 numbers of 16 bits in a and b, from number `first` on, as numbers of 32
- * bits. */
+/* Returns every third of the 48 numbers of 16 bits in a and b, from number `first` on, as sixteen
+ * numbers of 32 bits. */
 VECTOR __m512i every_third(__m512i a, __m512i b, int first)
 {
     const __m512i index = _mm512_add_epi32(

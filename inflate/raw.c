@@ -293,7 +293,7 @@ static void begin_at(struct inf_raw *raw, uint8_t byte, unsigned skip)
         raw->state.read_in = (uint64_t)byte >> skip;
         raw->state.read_in_length = 8 - (int32_t)skip;
     }
-    /* Mark tmp_out_buffer as full, so that the window is copied there. */
+    /* Mark tmp_out_buffer as full, so that the next call first copies the window to its start. */
     raw->state.tmp_out_processed = raw->state.tmp_out_valid = 2 * WINDOW;
 }
 

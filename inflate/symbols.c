@@ -167,7 +167,7 @@ enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size
         skip(&r, (unsigned)(end % 8));
         size_t made = *n;
         result = decode_codes(&d->codes, &r, len, out, &made, room);
-        /* The bits of the error may come from after the input's end. */
+        /* The bits that seem wrong may lie after the input's end. */
         if (result == INF_BAD && r.at + sizeof(r.bits) > len)
             return INF_CUT;
         if (result != INF_BLOCK)

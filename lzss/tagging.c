@@ -73,10 +73,10 @@ _Static_assert(LZ_INPUT_PAD >= 63, "64 bytes are compared from the last one on")
  * The first pass's data about BLOCK positions.
  *
  * A table entry has a position, modulo 65536, in its lower half.  In its upper half it has the
- * lower half of the hash's product at that position.  The product's upper bits are the hash, and no
- * two numbers have the same product.  So if two entries of a bucket have the same upper half, their
- * four bytes are nearly always the same: of the pairs with different bytes, only one in 87,000 has
- * the same upper half.
+ * lower half of the product that lz_tagging_hash computes there.  The product's upper bits are the
+ * hash, and no two numbers of four bytes have the same product.  So if two entries of a bucket have
+ * the same upper half, their four bytes are nearly always the same: of the pairs with different
+ * bytes, only one in 87,000 has the same upper half.
  */
 struct tagging_block {
     _Alignas(64) uint32_t hashes[BLOCK];
