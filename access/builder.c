@@ -31,7 +31,7 @@ struct access_builder {
     pthread_mutex_t lock;
     struct access_points points;
     uint64_t counted; /* bytes of output whose line feeds were counted */
-    uint64_t lines;   /* line feeds in them */
+    uint64_t lines;   /* line feeds in the `counted` bytes */
     size_t known;     /* points whose number of line feeds is known */
 };
 

@@ -65,9 +65,12 @@ bool access_cursor_begin(struct access_cursor *c, const struct access_point *p,
 struct access_point access_start(void);
 
 /*
- * Decodes on.  Returns GZ_OK; GZ_BAD_DATA, GZ_BAD_CRC, GZ_BAD_LENGTH, GZ_TRUNCATED or an error in a
- * header if the file is damaged; GZ_NOT_GZIP if it does not begin with a member, or a member in an
- * older format follows; GZ_READ_ERROR, with errno; or GZ_NO_MEMORY.
+ * Does the next step of decoding.  Returns GZ_OK, or:
+ *
+ *   - GZ_BAD_DATA, GZ_BAD_CRC, GZ_BAD_LENGTH, GZ_TRUNCATED, or an error in a header: the file is
+ *     damaged;
+ *   - GZ_NOT_GZIP: the file does not begin with a member, or a member in an older format follows;
+ *   - GZ_READ_ERROR, with errno set, or GZ_NO_MEMORY.
  */
 enum gz_status access_cursor_step(struct access_cursor *c);
 

@@ -224,7 +224,7 @@ static void prove(struct reading *g)
     pthread_mutex_unlock(&g->r->lock);
 }
 
-/* Leaves a point where the cursor is, for later reads, if the last one is far enough away. */
+/* Leaves a point where the cursor is, for later reads, if the last point is far enough away. */
 static void leave_point(struct reading *g)
 {
     struct access_reader *r = g->r;

@@ -132,7 +132,8 @@ struct lz_finder {
 #define LZ_PARAMS 8
 
 /* A row of the level table (levels.c), or a row like these for a finder of papers/.  chains.h and
- * optimal.h say what their parameters do; a method's file in papers/ says what `param` holds. */
+ * optimal.h say what the parameters of their finders do; a method's file in papers/ says what
+ * `param` holds. */
 struct lz_level {
     const struct lz_finder *finder;
     uint16_t depth;           /* the most candidates that a search by four bytes looks at */
@@ -144,7 +145,7 @@ struct lz_level {
     uint8_t passes;           /* optimal: how often the shortest path is computed, 1 or more */
     uint16_t split;           /* bytes between two places where a block may end (huffman.h) */
     uint32_t segment_default; /* bytes of a segment without --blocksize */
-    double core_guess; /* assumed speed of a core in bytes per second, until it is measured */
+    double core_guess;        /* assumed bytes per second of a core, until they are measured */
     uint32_t param[LZ_PARAMS];
 };
 
