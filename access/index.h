@@ -62,8 +62,8 @@ enum access_format { ACCESS_BGZIP, ACCESS_GZTOOL, ACCESS_INDEXED_GZIP };
 enum access_index_status {
     ACCESS_INDEX_OK,
     ACCESS_INDEX_UNKNOWN, /* in none of the formats */
-    ACCESS_INDEX_DAMAGED, /* numbers in it contradict each other, or it is cut off */
-    ACCESS_INDEX_OTHER,   /* it belongs to a file of another length */
+    ACCESS_INDEX_DAMAGED, /* numbers in the index contradict each other, or it is cut off */
+    ACCESS_INDEX_OTHER,   /* the index belongs to a file of another length */
     ACCESS_INDEX_READ_ERROR,
     ACCESS_INDEX_NO_MEMORY,
 };

@@ -166,7 +166,7 @@ struct marks {
     uint64_t *ends; /* ends[0..count): the ends of marks, in access_marks_tail */
     size_t room;
     uint64_t count;       /* marks found */
-    uint64_t first, last; /* the ends of the first and of the last of them */
+    uint64_t first, last; /* the ends of the first and of the last mark */
     uint64_t segment;     /* bytes of output of each segment */
     bool is_short;        /* memory is short */
     bool is_odd;          /* a segment does not end where it should */

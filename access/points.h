@@ -24,7 +24,7 @@ enum access_form {
 struct access_point {
     uint64_t bit;  /* the place in the file, in bits */
     uint64_t out;  /* bytes of output before the point */
-    uint64_t line; /* line feeds in these bytes, or ACCESS_NO_LINE */
+    uint64_t line; /* line feeds before the point, or ACCESS_NO_LINE */
     /* Whether a member's header starts at the point; if not, a DEFLATE block starts there. */
     bool is_header;
     /* Whether the point comes from an index or a guess.  If not, decoding from the start of the

@@ -15,7 +15,7 @@
 struct sparse_output {
     int fd;
     uint64_t position; /* bytes given to sparse_write so far */
-    uint64_t zeros;    /* zeros at the end of these bytes that are not written yet */
+    uint64_t zeros;    /* zeros at the end of the bytes given, not written yet */
 };
 
 /* Whether zeros may be written to fd as holes: fd is a regular file, its position is at its end,

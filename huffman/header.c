@@ -140,7 +140,7 @@ static unsigned find_runs(const struct huff_header *h, struct length_run *runs, 
 struct precode {
     uint8_t cost[DEFLATE_PRECODE_SYMBOLS];    /* the costs assumed when runs were coded */
     uint8_t lengths[DEFLATE_PRECODE_SYMBOLS]; /* the lengths of the precode's codes */
-    unsigned count;                           /* how many of these lengths are sent */
+    unsigned count;                           /* how many of the `lengths` are sent */
     uint32_t bits;                            /* the header's size */
 };
 

@@ -321,7 +321,7 @@ void huff_codes(const uint8_t *lengths, unsigned n, uint16_t *codes)
     for (unsigned i = 0; i < n; i++)
         count[lengths[i]]++;
     count[0] = 0;
-    next[0] = 0; /* for symbols without a code; reverse() drops all bits of it */
+    next[0] = 0; /* for symbols without a code: reverse() drops all its bits */
     for (unsigned length = 1; length <= HUFF_MAX_LENGTH; length++) {
         code = (code + count[length - 1]) << 1;
         next[length] = code;

@@ -35,8 +35,8 @@ struct inf_block {
 struct inf_lengths {
     unsigned litlens;   /* the number of codes of literals and lengths */
     unsigned distances; /* the number of codes of distances */
-    /* First the lengths for literals and lengths, then those for distances, then scratch. */
-    uint8_t all[286 + 30 + 16];
+    uint8_t all[286 + 30 +
+                16]; /* the lengths for literals and lengths, then for distances; then scratch */
 };
 
 /*

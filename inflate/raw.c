@@ -38,7 +38,7 @@ struct zlib {
     z_stream z;
     bool at_block; /* whether a block starts next */
     unsigned rest; /* if at_block: how many bits of the last byte of input are in that block */
-    uint8_t bits;  /* if at_block: these bits */
+    uint8_t bits;  /* if at_block: the `rest` bits */
 };
 
 static void zlib_ready(struct zlib *zlib)
@@ -260,7 +260,7 @@ struct inf_raw {
                                  * block's end */
     unsigned stored_left;       /* bytes of a stored block that are still to be copied */
     size_t block_len;           /* bytes that ISA-L has decoded from its current or last block */
-    size_t block_bits;          /* bits of input that these bytes took */
+    size_t block_bits;          /* bits of input that the block_len bytes took */
     unsigned short_run;         /* short blocks in a row, so far */
     bool replay;                /* whether the next call copies the window to the output again */
 

@@ -60,8 +60,8 @@ static void *new_state(const struct lz_level *level, size_t segment_size)
 /* The chunk being matched. */
 struct chains_chunk {
     const uint8_t *in;          /* the chunk's first byte */
-    int32_t size;               /* its size in bytes */
-    uint32_t distinct;          /* its lz_count_distinct */
+    int32_t size;               /* the chunk's size in bytes */
+    uint32_t distinct;          /* the chunk's lz_count_distinct */
     const uint16_t *links;      /* the links by four bytes */
     const uint16_t *long_links; /* the links by LZ_LONG bytes, or NULL */
     const uint16_t *links3; /* the links by three bytes, made for this chunk alone; NULL if none */

@@ -139,7 +139,7 @@ static void enter(const struct tagging_functions *by, uint32_t *restrict table,
         by->compare(&b, n, distances + i, stops + i / 8);
     }
     stops[size / 8] = (uint8_t)((stops[size / 8] & ((1u << size % 8) - 1)) | 1u << size % 8);
-    store64(stops + size / 8 + 1, 0); /* next_stop reads these, and ignores them */
+    store64(stops + size / 8 + 1, 0); /* next_stop reads these bytes, but ignores them */
 }
 
 /* Returns the first set bit from bit `at` on.  The first load gives at least 57 bits, and mostly

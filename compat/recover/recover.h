@@ -90,9 +90,9 @@ struct gz_recover_io {
 /* The sums, in bytes of output.  The first four add up to all bytes written. */
 struct gz_recovered {
     uint64_t verified;
-    uint64_t unverified; /* without the unknown bytes among them */
+    uint64_t unverified; /* unverified data, without the unknown bytes */
     uint64_t unknown;
-    uint64_t filled;  /* for lost data */
+    uint64_t filled;  /* fill bytes in place of lost data */
     uint64_t damages; /* places with lost data, and members with GZ_DAMAGE_CRC */
     /* Places where data is lost whose length is not known.  The data after them may have another
      * place than in the original. */
