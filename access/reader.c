@@ -317,8 +317,8 @@ static enum gz_status step(struct reading *g, bool *wrong)
     return GZ_OK;
 }
 
-/* Takes bytes from the cursor: skips those before `offset`, copies up to `len`.  Returns the number
- * of bytes copied. */
+/* Takes bytes from the cursor: skips the bytes before `offset`, and copies up to `len` bytes.
+ * Returns the number of bytes copied. */
 static size_t take(struct access_cursor *c, uint8_t *buf, size_t len, uint64_t offset)
 {
     const uint64_t at = access_cursor_place(c), behind = offset > at ? offset - at : 0;

@@ -47,8 +47,8 @@ struct access_watch {
     void *ctx;
 };
 
-/* Makes a reader.  The struct is copied; the file or memory to which it refers must not change.
- * NULL if memory is short. */
+/* Makes a reader.  *source is copied; the file or memory to which it refers must not change.  NULL
+ * if memory is short. */
 struct access_reader *access_open(const struct access_source *source);
 
 /* Frees r, which may be NULL. */

@@ -87,7 +87,7 @@ _Static_assert(HUFF_MAX_SYMBOLS <= NODE_MARK && 2 * NODE_MARK <= 0xffff, "a mark
 
 /*
  * Huffman's algorithm on n >= 2 sorted leaves, after which the array has room for two more.  Sets
- * lengths[symbol] for each, and *total to the sum of weight times length.
+ * lengths[symbol] for each leaf's symbol, and *total to the sum of weight times length.
  *
  * Returns false, and sets no length, if a length exceeds the limit.  Then parents[i] is the number
  * of merged nodes of depth i; nodes deeper than limit - 1 are counted in parents[limit - 1].

@@ -15,8 +15,8 @@
  * mark does not refer to data before it. */
 #define INF_MARK_SIZE ((size_t)9)
 
-/* Bytes of an empty stored block's end: 00 00 FF FF, which starts at a byte boundary.  zlib's
- * Z_SYNC_FLUSH writes such a block. */
+/* Bytes of the pattern 00 00 FF FF with which an empty stored block ends.  The pattern starts at a
+ * byte boundary.  zlib's Z_SYNC_FLUSH writes such a block. */
 #define INF_SYNC_SIZE ((size_t)4)
 
 /* Whether in[0..INF_MARK_SIZE) is a mark. */

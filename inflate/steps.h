@@ -62,16 +62,16 @@ struct inf_buffers {
     /* Whether the input ends after in[in_len - 1]. */
     bool in_ends;
 
-    /* The output: out_len of out_size bytes are filled.  A step adds to out_len.  Each of the two
-     * buffers has less than 4 GiB. */
+    /* The output: out_len of out_size bytes are filled.  A step adds to out_len.  The input and the
+     * output have less than 4 GiB each. */
     uint8_t *out;
     size_t out_len, out_size;
     /* How many bytes before out + out_len belong to the same data, INF_WINDOW at most.  Some of
      * them may be before `out`.  A step adds the bytes that it has made. */
     size_t window;
 
-    /* Whether a step ends at the end of a block.  Ends before bit stops_from of the input are
-     * ignored. */
+    /* Whether a step ends at the end of a block.  Blocks that end before bit stops_from of the
+     * input are ignored. */
     bool stops;
     uint64_t stops_from;
 

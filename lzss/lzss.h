@@ -74,7 +74,7 @@ struct lz_level;
  * and for the twins in papers/. */
 struct gpu_finder;
 
-/* The most numbers that a finder may count as it works. */
+/* The most kinds of events that a finder may count as it works (counter_names). */
 #define LZ_COUNTERS 2
 
 /* A match finder: a method to choose a segment's matches.  finders.h lists the levels' finders, and
@@ -122,9 +122,9 @@ struct lz_finder {
     void (*find_more)(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                       size_t len);
 
-    /* Names of the LZ_COUNTERS things that the CPU finder counts, in the plural; NULL if it counts
-     * nothing.  The counts depend only on the segment's bytes and the level.  GPU finders do not
-     * count. */
+    /* Names of the LZ_COUNTERS kinds of events that the CPU finder counts, in the plural; NULL if
+     * it counts nothing.  The counts depend only on the segment's bytes and the level.  GPU finders
+     * do not count. */
     const char *const *counter_names;
 };
 
