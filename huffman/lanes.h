@@ -86,7 +86,7 @@ struct huff_encoded {
      * bits. */
     _Alignas(64) uint64_t bits[HUFF_LANES_BATCH];
 
-    /* The number of these bits; plus HUFF_LANES_SPECIAL if the sequence is special. */
+    /* The number of bits in `bits`; plus HUFF_LANES_SPECIAL if the sequence is special. */
     uint32_t count[HUFF_LANES_BATCH];
 
     /* The place of the sequence's last literals, in bytes from the start of the first sequence. */

@@ -83,9 +83,9 @@ struct inf_buffers {
 };
 
 /*
- * Begins with other data, or elsewhere in the same data: at in[at], after its lowest `skip` bits, 0
- * to 7.  If skip is not 0, in[at] must be in the buffer.  The caller has set `window`, and the
- * bytes that it counts are before out + out_len.  False if memory is short.
+ * Begins to decode other data, or the same data at another place: at in[at], after its lowest
+ * `skip` bits, 0 to 7.  If skip is not 0, in[at] must be in the buffer.  The caller has set
+ * `window`, and has put that many bytes before out + out_len.  False if memory is short.
  */
 bool inf_begin(struct inf_buffers *b, unsigned skip);
 

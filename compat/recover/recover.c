@@ -3,7 +3,7 @@
  *
  * The recovery goes from leg to leg.  A leg has a run (run.h) and the facts about what follows the
  * run in the input: another run, at once or after damage, or nothing.  A leg is written only after
- * the next leg was examined, too, because both together tell how much data is lost between them.
+ * the next leg was examined, because both legs together tell how much data is lost between them.
  */
 #include "config.h"
 

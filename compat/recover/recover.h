@@ -94,7 +94,7 @@ struct gz_recovered {
     uint64_t unknown;
     uint64_t filled;  /* fill bytes in place of lost data */
     uint64_t damages; /* places with lost data, and members with GZ_DAMAGE_CRC */
-    /* Places where data is lost whose length is not known.  The data after them may have another
+    /* Places where data of unknown length is lost.  The data after such a place may be at another
      * place than in the original. */
     uint64_t gaps;
 };
