@@ -46,7 +46,8 @@ void access_builder_note(struct access_builder *b, uint64_t bit, uint64_t out, c
 /*
  * Returns a gz_ahead (compat/io.h) that notes places where a block starts while compat/ decodes the
  * file, and otherwise does what `inner` does; `inner` may be NULL.  Both must stay as long as the
- * result is in use.  Runs that `inner` decodes ahead must be noted by whoever decodes them.
+ * result is in use.  Places in runs that `inner` decodes ahead are not noted here: the code that
+ * accepts a run must note them.
  */
 struct gz_ahead access_builder_ahead(struct access_builder *b, const struct gz_ahead *inner);
 

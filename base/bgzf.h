@@ -1,5 +1,6 @@
 /*
- * bgzf.h - BGZF (SAM specification, 4.1): gzip members of at most 64 KiB, whose headers say so
+ * bgzf.h - BGZF (SAM specification, 4.1): gzip members of at most 64 KiB, whose headers give their
+ * sizes
  */
 #ifndef GZLZSS_BASE_BGZF_H
 #define GZLZSS_BASE_BGZF_H

@@ -91,8 +91,8 @@ struct gz_stream {
     /* The next magic number; its first magic_len bytes were parsed. */
     uint8_t magic[4];
     size_t magic_len;
-    /* zip: whether the entry's CRC and sizes follow its data.  If not, the fields below are those
-     * of its header. */
+    /* zip: whether the entry's CRC and sizes follow its data.  If not, the fields below have the
+     * values in the entry's header. */
     bool sizes_follow;
     bool is_zip64; /* zip: the header has zip64's field */
     uint32_t zip_crc, zip_packed, zip_size;

@@ -518,10 +518,11 @@ gzlzss_status gzlzss_file_close(gzlzss_file *f);
  *
  * An index and marks may be wrong.  Before a read returns data that was decoded from such a place,
  * it has checked that decoding comes to the next place, or to the end of the data, where the index
- * or the marks say.  If not, the reader does without them.  But nobody can notice an index whose
- * places are right and whose windows (bytes before a place) were changed on purpose, or a file that
- * was made so that its marks mislead: use an index only if you trust its author as much as that of
- * the file.  A read checks a member's CRC only if it decodes the member from its start to its end.
+ * or the marks say.  If not, the reader does without them.  But two things cannot be noticed: an
+ * index whose places are right, but whose windows (bytes before a place) were changed on purpose;
+ * and a file that was made so that its marks mislead.  So use an index only if you trust its author
+ * as much as the file's author.  A read checks a member's CRC only if it decodes the member from
+ * its start to its end.
  *
  * The members `name`, `mtime` and `progress` of `call` have no effect; gzlzss_cancel ends a read.
  */

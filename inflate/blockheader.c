@@ -191,8 +191,8 @@ static enum inf_block_verdict read_lengths(struct bit_reader *reader, const stru
     for (unsigned i = 0; i < n;) {
         if (r.count < LENGTH_BITS_MAX + 7)
             fill_bits(&r);
-        /* At the end of the input, some of these bits may be missing.  A code whose bits are all
-         * there is found all the same.  A repeat is checked only if its count is complete. */
+        /* At the end of the input, some of these bits may be missing.  A code that is complete is
+         * still found.  A repeat is checked only if its count is complete. */
         const struct step step = steps[r.bits & ((1u << LENGTH_BITS_MAX) - 1)];
         if (step.bits > r.count)
             return INF_BLOCK_CUT;

@@ -306,9 +306,9 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 
 /* --- Input that comes piece by piece -------------------------------------------------------- */
 
-/* Enters the chunk's positions from *next on whose prefixes of `bytes` bytes lie in in[0..known),
- * and sets *next to the first position that is not entered.  The chunk's positions from there on
- * get no link. */
+/* Enters positions of the chunk from *next on, as long as their prefixes of `bytes` bytes lie in
+ * in[0..known).  Sets *next to the first position that is not entered.  The chunk's positions from
+ * there on get no link. */
 static inline __attribute__((always_inline)) void enter_known(struct links *l, unsigned bytes,
                                                               int32_t *next, const uint8_t *in,
                                                               int32_t size, int32_t known)

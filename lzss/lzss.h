@@ -213,7 +213,7 @@ void lz_matcher_free(struct lz_matcher *m);
 const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const uint8_t *in, size_t len);
 
 /* Like lz_match_segment, for a segment whose first chunk is a preset dictionary: matches may refer
- * to it, and it gets no sequences.  len is at least LZ_CHUNK_SIZE. */
+ * to the dictionary, and the dictionary gets no sequences.  len is at least LZ_CHUNK_SIZE. */
 const struct lz_chunk *lz_match_after(struct lz_matcher *m, const uint8_t *in, size_t len);
 
 /*
@@ -223,9 +223,9 @@ const struct lz_chunk *lz_match_after(struct lz_matcher *m, const uint8_t *in, s
  * entries from the chunk with `begin` on are valid, and that chunk's sequences start at `begin`.
  *
  * goes_on: this input continues the input of the last call with m, which ended at `begin`.  Then m
- * enters only the new positions into its tables.  That saves time, and does not change the results.
- * Since the last call, the caller may have cut off whole chunks at the front, but not the chunk
- * before the one with `begin`.
+ * enters only the new positions into its tables.  That saves time, and does not change the
+ * results.  Since the last call, the caller may have cut off whole chunks at the front, but not the
+ * chunk with `begin` or the chunk before it.
  */
 const struct lz_chunk *lz_match_more(struct lz_matcher *m, const uint8_t *in, size_t len,
                                      size_t begin, bool goes_on);

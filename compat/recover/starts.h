@@ -31,8 +31,8 @@ bool gz_starts_find(struct gz_starts *s, uint64_t from, const struct gz_run *exc
 /* Whether a member starts at byte `at` of the input.  *start becomes its start. */
 bool gz_starts_member(struct gz_view *view, uint64_t at, struct gz_start *start);
 
-/* Whether byte `at` of the input can be the one after a member: the input ends there, a member
- * starts there, or only zeros follow for a while. */
+/* Whether byte `at` of the input can be the first byte after a member: the input ends there, a
+ * member starts there, or only zeros follow for a while. */
 bool gz_starts_end(struct gz_view *view, uint64_t at);
 
 #endif

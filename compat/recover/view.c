@@ -29,8 +29,8 @@ void gz_view_close(struct gz_view *v)
     v->memory = NULL;
 }
 
-/* Reads len bytes from `offset` on, all of which the input has.  Those that cannot be read become
- * zeros. */
+/* Reads len bytes from `offset` on; the input must have that many.  Bytes that cannot be read
+ * become zeros. */
 static void read_bytes(struct gz_view *v, uint8_t *to, size_t len, uint64_t offset)
 {
     ssize_t n = v->read_at(v->ctx, to, len, offset);
