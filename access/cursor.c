@@ -208,7 +208,8 @@ static enum gz_status parse_header(struct access_cursor *c)
     return status;
 }
 
-/* Reads what follows a member, or the first header. */
+/* Reads the first header, or the bytes after a member: another header, zeros, garbage or
+ * nothing. */
 static enum gz_status step_header(struct access_cursor *c)
 {
     const bool is_start = position(c) == 0;

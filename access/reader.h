@@ -70,8 +70,8 @@ void access_set_strict(struct access_reader *r, bool is_strict);
 /*
  * Reads `len` bytes of the decompressed data, from byte `offset` on, into buf.  Sets *done to the
  * number of bytes read, which is less than `len` only at the end of the data or after an error.
- * Returns what access_cursor_step does; GZ_READ_ERROR if the watch, which may be NULL, ends the
- * read.  Several threads may read at the same time.
+ * Returns the same statuses as access_cursor_step, and GZ_READ_ERROR if `watch`, which may be NULL,
+ * ends the read.  Several threads may read at the same time.
  */
 enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint64_t offset,
                            size_t *done, const struct access_watch *watch);

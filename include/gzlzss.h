@@ -202,9 +202,9 @@ void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size);
  * Further arguments and results of a call.  A function that takes one accepts NULL: no name, no
  * time, no `progress`, and no results.
  *
- * Initialize with GZLZSS_CALL_INIT; `size` is as in gzlzss_options.  The struct and what it points
- * to must stay valid until the call returns; for a stream, until gzlzss_stream_free.  Use one
- * struct for one call or stream at a time.
+ * Initialize with GZLZSS_CALL_INIT; `size` is as in gzlzss_options.  The struct and the memory to
+ * which it points must stay valid until the call returns; for a stream, until gzlzss_stream_free.
+ * Use one struct for one call or stream at a time.
  */
 typedef struct gzlzss_call {
     size_t size; /* sizeof(gzlzss_call): set by GZLZSS_CALL_INIT */
@@ -280,8 +280,8 @@ gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const voi
  * Like gzlzss_compress and gzlzss_decompress, but write to memory that grows with the output.
  *
  * The call gets the memory from resize(ctx, memory, size), which works like realloc(): it returns
- * memory for `size` bytes, 1 or more, which begins with the bytes at `memory`.  `memory` is what
- * `resize` returned last, or NULL at first.  If `resize` returns other memory, it frees `memory`.
+ * memory for `size` bytes, 1 or more, which begins with the bytes at `memory`.  `memory` is the
+ * last result of `resize`, or NULL at first.  If `resize` returns other memory, it frees `memory`.
  * If it returns NULL, `memory` stays valid, and the call ends with GZLZSS_ERROR_MEMORY.  resize ==
  * NULL means realloc().  Any thread may call `resize`, but one at a time.  `resize` must not call
  * functions on the object.
@@ -387,10 +387,10 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  * A compressing stream gives the output of whole segments, and the rest at the end.  To get output
  * sooner, flush the stream, or choose smaller segments.
  *
- * The places of flushes are part of what determines the output: two streams with the same input and
- * options, flushed at the same places, give the same bytes.  Another flush without new input adds
- * nothing, except that a full flush after a flush adds five bytes.  A flush at the stream's start
- * gives the header and an empty block.
+ * The output depends on the places of flushes, too: two streams with the same input and options,
+ * flushed at the same places, give the same bytes.  Another flush without new input adds nothing,
+ * except that a full flush after a flush adds five bytes.  A flush at the stream's start gives the
+ * header and an empty block.
  *
  * Input of up to 128 KiB between two flushes, or after the last one, is a piece.  The calling
  * thread compresses a piece by itself.  A piece may refer to the 32 KiB before it, so small pieces
@@ -489,9 +489,9 @@ int gzlzss_file_eof(const gzlzss_file *f);
  * GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE, else to 0. */
 gzlzss_status gzlzss_file_error(const gzlzss_file *f, int *error_number);
 
-/* Writes what is left, and the member's end; closes the descriptor if gzlzss_file_open has opened
- * it; and frees f, also after an error.  Returns the file's error, or that of these steps.  The
- * data of a written file is complete only if this returns GZLZSS_OK.  f may be NULL. */
+/* Writes the remaining data and the member's end; closes the descriptor if gzlzss_file_open has
+ * opened it; and frees f, also after an error.  Returns the file's error, or that of these steps.
+ * The data of a written file is complete only if this returns GZLZSS_OK.  f may be NULL. */
 gzlzss_status gzlzss_file_close(gzlzss_file *f);
 
 /* --- Readers: the decompressed data at any place -------------------------------------------- */

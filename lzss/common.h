@@ -1,8 +1,8 @@
 /*
  * common.h - the parts of match finding that are compiled for the CPU and for the GPU
  *
- * Everything that decides what a match finder finds is in this file or in the finder's own header
- * (tagging.h, chains.h, optimal.h), in C that gcc, clang and nvcc all compile.  So the CPU's
+ * All code that decides which matches a finder finds is in this file or in the finder's own header
+ * (tagging.h, chains.h, optimal.h).  It is C that gcc, clang and nvcc all compile.  So the CPU's
  * results and the GPU's cannot differ.
  */
 #ifndef GZLZSS_LZSS_COMMON_H
