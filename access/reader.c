@@ -327,7 +327,7 @@ static size_t take(struct access_cursor *c, uint8_t *buf, size_t len, uint64_t o
 
     if (n > 0 && buf != NULL)
         memcpy(buf, c->piece + skip, n);
-    /* A cursor that has made no piece has NULL here. */
+    /* If the cursor has made no piece yet, c->piece is NULL; then add nothing to it. */
     if (skip + n > 0)
         c->piece += skip + n;
     c->piece_len -= skip + n;

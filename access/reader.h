@@ -25,8 +25,8 @@
 #define ACCESS_APART ((uint64_t)1 << 20)
 #endif
 
-/* The most bytes of memory for points.  If there are more, every second one is dropped, and the
- * distance of new ones doubles. */
+/* The most bytes of memory for points.  If the points need more, every second point is dropped, and
+ * the distance of new points doubles. */
 #define ACCESS_POINTS_MEMORY ((uint64_t)32 << 20)
 
 /* Where a reader's hints come from. */

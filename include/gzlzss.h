@@ -642,10 +642,10 @@ gzlzss_status gzlzss_end(const gzlzss *z, void *out, size_t *out_len, uint32_t c
  * gzlzss_end, which are for every format. */
 
 /* Returns the CRC-32 of two ranges, the second right after the first, from the CRC-32 of each and
- * the bytes of the second. */
+ * the number of bytes of the second. */
 uint32_t gzlzss_crc32_combine(uint32_t first, uint32_t second, uint64_t second_len);
 
-/* Writes a member's trailer to out: 8 bytes, with the CRC-32 and the bytes of the whole input. */
+/* Writes a member's trailer to out: 8 bytes, with the CRC-32 and the length of the whole input. */
 void gzlzss_trailer(void *out, uint32_t crc, uint64_t in_len);
 
 /* --- Versions ------------------------------------------------------------------------------- */

@@ -5,10 +5,10 @@
  * If a run starts in the middle of data, the 32 KiB of output before its start may not be known.
  * Then two decoders decode the same input.  The first decoder takes each unknown byte for the fill
  * byte, the second decoder for the fill byte's complement.  DEFLATE only copies bytes of its
- * window.  So a byte of output is known exactly if both decoders make the same byte.  In the first
- * decoder's output, each unknown byte is the fill byte.  As soon as 32 KiB in a row are known, one
- * decoder is enough.  (The symbols of inflate/symbols.h would tell the same, but they come only
- * block by block, and a damaged block has no end.)
+ * window.  So a byte of output is known if, and only if, both decoders make the same byte.  In the
+ * first decoder's output, each unknown byte is the fill byte.  As soon as 32 KiB in a row are
+ * known, one decoder is enough.  (The symbols of inflate/symbols.h would tell the same, but they
+ * come only block by block, and a damaged block has no end.)
  */
 #ifndef GZLZSS_RECOVER_RUN_H
 #define GZLZSS_RECOVER_RUN_H
