@@ -23,11 +23,11 @@ struct access_builder {
     bool has_file, is_bgzf;
     uint64_t members; /* members with data, if the file is BGZF */
     bool is_short;    /* memory was short, so points are missing */
-    /* For access_builder_ahead. */
+    /* The next three members are for access_builder_ahead. */
     const struct gz_ahead *inner; /* or NULL */
     bool inner_has;               /* the last result of inner->has */
     uint64_t ask_from;            /* no place before this bit is wanted */
-    /* Protects all below. */
+    /* Protects the members below. */
     pthread_mutex_t lock;
     struct access_points points;
     uint64_t counted; /* bytes of output whose line feeds were counted */

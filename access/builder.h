@@ -1,7 +1,7 @@
 /*
  * builder.h - makes an index of a .gz while the file is decoded
  *
- * Whoever decodes the file calls access_builder_note at places where a block starts, and
+ * The code that decodes the file calls access_builder_note at places where a block starts, and
  * access_builder_wrote with the output.  The builder keeps a point every ACCESS_INDEX_APART bytes
  * of output.  If the file is BGZF, its members are all that an index needs, and both calls do
  * nothing.
@@ -12,8 +12,8 @@
 #include "access/index.h"
 #include "compat/io.h"
 
-/* The least distance of two points with windows, in bytes of output.  Half as many make reads twice
- * as fast, and the index twice as large. */
+/* The least distance of two points with windows, in bytes of output.  With half this distance,
+ * reads are twice as fast, and the index is twice as large. */
 #ifndef ACCESS_INDEX_APART /* tests choose other sizes */
 #define ACCESS_INDEX_APART ((uint64_t)8 << 20)
 #endif
@@ -39,7 +39,7 @@ bool access_builder_wants(struct access_builder *b, uint64_t bit, uint64_t out, 
 
 /* Says that a block starts at bit `bit` of the file and byte `out` of the output.  The `len` bytes
  * before `end` are the window, INF_WINDOW at most; 0: the data does not refer back.  Places come in
- * order.  Any thread may call this, one at a time. */
+ * order.  Any thread may call this, but only one at a time. */
 void access_builder_note(struct access_builder *b, uint64_t bit, uint64_t out, const uint8_t *end,
                          size_t len);
 
@@ -51,8 +51,9 @@ void access_builder_note(struct access_builder *b, uint64_t bit, uint64_t out, c
  */
 struct gz_ahead access_builder_ahead(struct access_builder *b, const struct gz_ahead *inner);
 
-/* Takes the next bytes of the output, to count lines.  Any thread may call this, one at a time,
- * also while another notes a place.  All places in these bytes must have been noted before. */
+/* Takes the next bytes of the output, to count lines.  Any thread may call this, but only one at a
+ * time; another thread may note a place meanwhile.  All places in these bytes must have been noted
+ * before. */
 void access_builder_wrote(struct access_builder *b, const uint8_t *bytes, size_t len);
 
 /* Writes the index (access_index_write) once all was decoded.  file_size, size: the lengths of the

@@ -233,7 +233,7 @@ static enum gz_status step_header(struct access_cursor *c)
     return GZ_OK;
 }
 
-/* Reads a member's trailer, and compares it with what was decoded. */
+/* Reads a member's trailer, and compares it with the decoded data. */
 static enum gz_status step_trailer(struct access_cursor *c)
 {
     uint8_t trailer[GZ_TRAILER_SIZE];

@@ -23,8 +23,8 @@ struct access_cursor {
     size_t piece_len;
     uint64_t out;
 
-    /* A step ends at the first end of a block at this bit of the file or after it.  With
-     * UINT64_MAX, no step ends because a block does. */
+    /* A step ends when a block ends at this bit of the file or after it.  With UINT64_MAX, the end
+     * of a block ends no step. */
     uint64_t stop_at;
     /* Whether the last step ended at a place where a block or a member's header starts; `bit` is
      * that place. */

@@ -102,8 +102,8 @@ enum access_layout access_bgzf_list(const struct access_source *file, uint64_t a
 /* Bytes that find_block examines together. */
 #define BLOCK ((size_t)128)
 
-/* Returns the first place in in[from..to] from which on BLOCK bytes may hold the start of a mark,
- * or `to` if there is none.  in[0..to + INF_MARK_SIZE) is readable.
+/* Returns the first place in in[from..to] where a block of BLOCK bytes begins that may hold the
+ * start of a mark; `to` if there is none.  in[0..to + INF_MARK_SIZE) is readable.
  *
  * The loop compares words of four bytes, every fourth byte from byte 3 of the block on.  Wherever a
  * mark starts, its first seven bytes contain one of these words whole.  That word has one of four

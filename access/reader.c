@@ -21,7 +21,7 @@
 struct access_reader {
     struct access_source source, index; /* index.size is 0 if there is none */
     bool is_strict;
-    /* Protects all below. */
+    /* Protects the members below. */
     pthread_mutex_t lock;
     struct access_points points;
     enum access_hints hints;

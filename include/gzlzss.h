@@ -149,7 +149,7 @@ typedef struct gzlzss_options {
      * threads if memory is limited.  Beside these, each GPU has up to eight threads, which mostly
      * wait, and each decompressing stream has one. */
     int threads;
-    gzlzss_backend backend; /* GZLZSS_GPU does not go with `rsyncable` */
+    gzlzss_backend backend; /* GZLZSS_GPU cannot be combined with `rsyncable` */
     /* Bytes of a segment: 32768 to 33554432, a multiple of 1024.  0: 2 MiB, or 4 MiB from level 10
      * on.  Segments are compressed independently, side by side.  GZLZSS_BGZF: 32768 to 64512; 0:
      * 65280, as bgzip has it. */
@@ -163,7 +163,7 @@ typedef struct gzlzss_options {
     /* Find matches by the method of a paper: NAME[,KEY=VALUE]... as in the command's --matcher.
      * NULL: the level's own match finder.  gzlzss_new does not keep the pointer. */
     const char *matcher;
-    gzlzss_format format; /* GZLZSS_BGZF does not go with `rsyncable` */
+    gzlzss_format format; /* GZLZSS_BGZF cannot be combined with `rsyncable` */
 } gzlzss_options;
 
 #define GZLZSS_OPTIONS_INIT                                                                \
@@ -485,8 +485,8 @@ uint64_t gzlzss_file_tell(const gzlzss_file *f);
  * bytes. */
 int gzlzss_file_eof(const gzlzss_file *f);
 
-/* Returns the error that stays, or GZLZSS_OK.  Sets *error_number, unless NULL, to the errno after
- * GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE, else to 0. */
+/* Returns the error that all further calls return, or GZLZSS_OK.  Sets *error_number, unless NULL,
+ * to the errno after GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE, else to 0. */
 gzlzss_status gzlzss_file_error(const gzlzss_file *f, int *error_number);
 
 /* Writes the remaining data and the member's end; closes the descriptor if gzlzss_file_open has
