@@ -199,7 +199,7 @@ static inline uint32_t gz_get_u32(const uint8_t p[4])
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Compares the CRC and the length modulo 2^32 of data with the stored ones. */
+/* Compares the CRC and the length (modulo 2^32) of decoded data with the stored values. */
 enum gz_status gz_check_data(struct gz_stream *s, uint32_t crc, uint64_t len, uint32_t stored_crc,
                              uint32_t stored_len);
 

@@ -124,8 +124,8 @@ static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uin
         next += 2 - merged_leaves;
         nodes[node] = NODE(sum);
         nodes[node + 2] = NO_LEAF;
-        /* The sum counts each leaf's weight once for each level of its depth, since the weight is
-         * part of as many nodes as the leaf is deep. */
+        /* A leaf's weight is part of as many nodes as the leaf is deep, so `sums` becomes the sum
+         * of weight times depth. */
         sums += LEAF_WEIGHT(sum);
     }
     *total = sums;

@@ -367,8 +367,8 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  * are the caller's again.  in == NULL means no input; out->bytes may be NULL if out->size is 0.
  * One thread at a time may run a stream.
  *
- * If out is full and there is more output, it returns GZLZSS_OK: call it again with more room and
- * the same directive.  Otherwise, each directive has its own end:
+ * If out is full and there is more output, the function returns GZLZSS_OK: call it again with more
+ * room and the same directive.  Otherwise, each directive has its own end:
  *
  * - GZLZSS_CONTINUE returns GZLZSS_OK when it has taken all of *in.  Later calls may give the
  *   output of that input.

@@ -4,8 +4,8 @@
  * For each chunk, the finder first makes the links of all positions (links.h).  Then the parse goes
  * through the chunk and searches for matches.  A search takes longest where its loads miss the
  * cache, so it loads each link before the link is needed.  Before a match is measured, two
- * comparisons reject most candidates: one of the four bytes that end just after the best match so
- * far, and one of the first bytes.
+ * comparisons reject most candidates.  The first compares four bytes, of which the last comes just
+ * after the length of the best match so far.  The second compares the bytes that were hashed.
  */
 #include "config.h"
 
