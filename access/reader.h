@@ -98,7 +98,7 @@ struct access_stretch {
 
 /* Finds the stretch in which line `line` (counted from 0) begins, by the line numbers in the
  * index.  The line numbers are hints, so the caller must count the line feeds in the stretch.
- * False if the index has none. */
+ * False if the index has no line numbers. */
 bool access_find_line(struct access_reader *r, uint64_t line, struct access_stretch *found);
 
 /* Writes an index of the file, as far as points are known: see access_index_write.  A BGZF file

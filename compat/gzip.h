@@ -76,11 +76,11 @@ struct gz_header {
 
     /* Only gz_header_parse uses the members from here on. */
     uint8_t magic[2];
-    /* The field that is parsed next (enum field in gzip.c). */
+    /* The current field, which is parsed next (enum field in gzip.c). */
     unsigned field;
-    /* Bytes of that field still to come; not used for a field that ends with a zero byte. */
+    /* Bytes of the current field still to come; not used for a field that ends with a zero byte. */
     size_t left;
-    /* The bytes of that field, if its size is fixed. */
+    /* The bytes of the current field, if its size is fixed. */
     uint8_t bytes[6];
     /* Bytes of the name that were stored. */
     size_t name_len;

@@ -30,7 +30,7 @@ enum gz_start_kind {
 struct gz_start {
     enum gz_start_kind kind;
     uint64_t bit; /* where the block starts, in bits of the input */
-    uint64_t at;  /* the byte where the member's header starts; without a header, that of `bit` */
+    uint64_t at;  /* the byte where the member's header starts; without one, the byte of `bit` */
 };
 
 enum gz_run_end {

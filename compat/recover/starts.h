@@ -28,7 +28,7 @@ void gz_starts_free(struct gz_starts *s);
 bool gz_starts_find(struct gz_starts *s, uint64_t from, const struct gz_run *except,
                     struct gz_start *start);
 
-/* Whether a member starts at byte `at` of the input.  *start becomes its start. */
+/* Whether a member starts at byte `at` of the input.  Sets *start to the member's start. */
 bool gz_starts_member(struct gz_view *view, uint64_t at, struct gz_start *start);
 
 /* Whether byte `at` of the input can be the first byte after a member: the input ends there, a
