@@ -41,8 +41,8 @@ enum access_layout access_bgzf_list(const struct access_source *file, uint64_t a
  * one member, and all of these are true:
  *
  *   - the first segment has a multiple of 1024 bytes;
- *   - the length in the trailer, modulo 2^32, fits: before each mark is a segment as long as the
- *     first, and a last segment that is not longer follows;
+ *   - the length in the trailer, modulo 2^32, is that of one segment before each mark, all as long
+ *     as the first, and of a last segment that is not longer;
  *   - the last segment has just the length that is left for it, and ends before the trailer.
  *
  * If the segments' lengths differ, or if nine bytes of other data look like a mark, it is very

@@ -199,8 +199,8 @@ void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size);
 /* --- Calls ---------------------------------------------------------------------------------- */
 
 /*
- * Further arguments and results of a call.  A function that takes one accepts NULL: no name, no
- * time, no `progress`, and no results.
+ * Further arguments and results of a call.  Functions accept NULL instead of a gzlzss_call: then
+ * there is no name, no time, no `progress`, and no results.
  *
  * Initialize with GZLZSS_CALL_INIT; `size` is as in gzlzss_options.  The struct and the memory to
  * which it points must stay valid until the call returns; for a stream, until gzlzss_stream_free.

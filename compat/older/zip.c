@@ -45,9 +45,9 @@ static unsigned get_u16(const uint8_t p[2])
     return p[0] | (unsigned)p[1] << 8;
 }
 
-/* Parses zip64's field, of `len` bytes.  It has the original and then the compressed size, but only
- * those for which the header has SEE_ZIP64.  As everywhere in this file, only the lowest 32 bits of
- * a size count.  False if the input ends first. */
+/* Parses zip64's field, of `len` bytes.  The field has the original size and then the compressed
+ * size.  A size is missing if the header has a value other than SEE_ZIP64 for it.  As everywhere in
+ * this file, only the lowest 32 bits of a size count.  False if the input ends first. */
 static bool read_zip64(struct gz_stream *s, unsigned len)
 {
     uint32_t *const sizes[] = {&s->zip_size, &s->zip_packed};
