@@ -30,9 +30,9 @@ struct start {
     void *argument;
 };
 
-/* Fills in the signals that the thread does not block.  These are the signals of a fault in the
- * thread itself: if they were blocked, the kernel would kill the process without calling the
- * handler.  The set also has SIGPROF, by which a profiler looks at all threads. */
+/* Fills the set with the signals that a started thread does not block.  These are the signals of a
+ * fault in the thread itself: if they were blocked, the kernel would kill the process without
+ * calling the handler.  The set also has SIGPROF, by which a profiler looks at all threads. */
 static void taken_signals(sigset_t *set)
 {
     static const int taken[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};

@@ -566,8 +566,8 @@ gzlzss_status gzlzss_reader_index(gzlzss_reader *r, const void *index, size_t in
 gzlzss_status gzlzss_reader_read(gzlzss_reader *r, void *buf, size_t *len, uint64_t offset,
                                  gzlzss_call *call);
 
-/* Sets *size to the bytes of the data.  If no index and no marks say it, decodes all of the input
- * once.  Errors are those of gzlzss_reader_read. */
+/* Sets *size to the bytes of the data.  If neither an index nor marks give the size, decodes all of
+ * the input once.  Errors are those of gzlzss_reader_read. */
 gzlzss_status gzlzss_reader_size(gzlzss_reader *r, uint64_t *size, gzlzss_call *call);
 
 /* The format of an index that is written.  The index of a BGZF file always has bgzip's. */
