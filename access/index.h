@@ -1,8 +1,8 @@
 /*
  * index.h - index files: of bgzip (.gzi), gztool (gzipindx), and indexed_gzip (GZIDX)
  *
- * A point's place in the file is given by two numbers: its first whole byte, and its first bits,
- * which are how many bits of the byte before belong to the data, too.
+ * A point's place in the file is given by two numbers: the first whole byte of its data, and the
+ * number of early bits, which are the bits of the byte before that belong to the data, too.
  *
  * An index of bgzip lists the members of a BGZF file:
  *
@@ -23,7 +23,7 @@
  *     for each point:
  *         8 bytes: its place in the output
  *         8 bytes: its first whole byte in the file
- *         4 bytes: its first bits
+ *         4 bytes: the number of early bits
  *         4 bytes: the length of the window
  *         the window
  *         with line numbers, 8 bytes: the number of the line, from 1
@@ -45,7 +45,7 @@
  *     for each point:
  *         8 bytes: its first whole byte in the file
  *         8 bytes: its place in the output
- *         1 byte: its first bits
+ *         1 byte: the number of early bits
  *         from version 1 on, 1 byte: 1 if the point has a window
  *     the windows
  *

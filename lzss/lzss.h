@@ -94,11 +94,11 @@ struct lz_finder {
      * many cores. */
     bool is_slow;
 
-    /* The finder works in memory that is called its state; each matcher has its own.  new_state
-     * makes it for a level and for segments of up to `segment_size` bytes; it returns NULL if
-     * memory is short.  state_size returns how many bytes a new state has.  free_state frees it; if
-     * free_state is NULL, free() does.  All three are NULL in a finder without a state, or with a
-     * plain one. */
+    /* A finder's working memory is called its state; each matcher has a state of its own.
+     * new_state makes a state for a level and for segments of up to `segment_size` bytes, and
+     * returns NULL if memory is short.  state_size returns how many bytes a new state has.
+     * free_state frees a state; if free_state is NULL, free() does.  All three are NULL in a finder
+     * without a state, or with a plain one. */
     void *(*new_state)(const struct lz_level *level, size_t segment_size);
     size_t (*state_size)(const struct lz_level *level, size_t segment_size);
     void (*free_state)(void *state);
