@@ -174,9 +174,9 @@ static void make_steps(const uint8_t lengths[LENGTH_SYMBOLS],
 
 /* --- Dynamic blocks ------------------------------------------------------------------------- */
 
-/* The number of code lengths that read_lengths writes for every step.  A step that stands for fewer
- * writes too many, which later steps overwrite.  A step that stands for more stands for zeros,
- * which need not be written. */
+/* The number of code lengths that read_lengths writes for every step.  If a step stands for fewer
+ * lengths, later steps overwrite the surplus.  If a step stands for more, all of its lengths are
+ * zero, and zeros need not be written. */
 enum { STEP_MAX = 16 };
 
 /* Reads n code lengths, by the table of steps, into `lengths`, which the caller has set to zero.

@@ -51,9 +51,9 @@ enum gz_finding_kind {
 enum gz_damage {
     GZ_DAMAGE_DATA,   /* the compressed data is not valid */
     GZ_DAMAGE_CUT,    /* the input ends */
-    GZ_DAMAGE_ZEROS,  /* sectors of zeros, which do not belong there */
+    GZ_DAMAGE_ZEROS,  /* sectors of zeros that are not part of the data */
     GZ_DAMAGE_HEADER, /* no member starts where one should */
-    GZ_DAMAGE_CRC,    /* the member has no error but the wrong CRC or length */
+    GZ_DAMAGE_CRC,    /* the data is valid, but has the wrong CRC or length */
 };
 
 /* A stretch of the output, and the part of the input to which it belongs. */
