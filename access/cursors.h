@@ -12,8 +12,8 @@
 /* The most cursors that are kept, of 0.7 MB each. */
 #define ACCESS_CURSORS 4
 
-/* The cursors, the one that was put in last first; NULL where there is none.  All are NULL at
- * first. */
+/* The cursors that wait: idle[0] was put in last, and the following ones earlier.  The rest of the
+ * array is NULL; at first, all of it. */
 struct access_cursors {
     struct access_cursor *idle[ACCESS_CURSORS];
 };

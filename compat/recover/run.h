@@ -130,7 +130,7 @@ bool gz_run_is_stored(struct gz_view *view, uint64_t bit);
 /* Adds the segments of *more to *to. */
 void gz_segments_add(struct gz_segments *to, const struct gz_segments *more);
 
-/* Returns the length that nearly all segments have; 0 if too many have others. */
+/* Returns the length that nearly all segments have; 0 if too many segments have other lengths. */
 static inline uint64_t gz_segments_size(const struct gz_segments *s)
 {
     return 2 * s->votes >= s->count ? s->size : 0;
