@@ -133,8 +133,8 @@ static uint64_t find_flush(const struct area *a, size_t at)
 }
 
 /* Whether a stored block's two lengths are in[at..at + STORED_HEADER), and a good header follows
- * the block.  Two stored blocks in a row also have zeros as padding: the RFC does not ask for that,
- * but all programs do it. */
+ * the block.  If the block that follows is stored, too, its padding must be zeros: the RFC does not
+ * ask for that, but all programs write zeros. */
 static bool is_stored(const struct area *a, size_t at)
 {
     const uint32_t lengths = load32(a->in + at);
