@@ -33,8 +33,9 @@
  * bytes plus an eighth of its length (lack). */
 #define LACK_MAX 4096
 
-/* The number of bits before the end of a stored block that may belong to the data after it, because
- * bytes of the block were deleted. */
+/* If bytes of a stored block were deleted, the decoder takes bytes of the next block for the stored
+ * block's last ones.  So a search for a start begins this many bits before a stored block's end
+ * (search_from). */
 #define STORED_DOUBT (8 * (uint64_t)1024)
 
 /* A run, and the facts about what follows it in the input. */
