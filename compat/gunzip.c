@@ -63,8 +63,8 @@ static enum gz_status skip_zeros(struct gz_stream *s, enum gz_format *format)
 /*
  * Parses a magic number, and sets *format to its format: GZ_FORMAT_NONE if the input has ended, or
  * if only zeros follow a member.  As in GNU gzip, a single byte that is not zero is a truncated
- * file or member.  A zero byte needs no second one.  (With io.copy_unknown, a single byte is an
- * unknown format.)
+ * file or member.  If the first byte is zero, the format is unknown whatever follows.  (With
+ * io.copy_unknown, a single byte is an unknown format.)
  */
 static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
 {
