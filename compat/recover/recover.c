@@ -29,8 +29,8 @@
 /* A byte of DEFLATE data makes fewer bytes of output than this. */
 #define RATIO_MAX 1040
 
-/* A member without a gap is filled up to the length in its trailer if it lacks at most this many
- * bytes plus an eighth of its length (lack). */
+/* A member without a gap of unknown length is filled up to the length in its trailer if it lacks at
+ * most this many bytes plus an eighth of its length (lack). */
 #define LACK_MAX 4096
 
 /* If bytes of a stored block were deleted, the decoder takes bytes of the next block for the stored
@@ -277,8 +277,8 @@ static double lost_most(const struct recovery *r, const struct leg *leg)
 }
 
 /* Interprets a difference of lengths modulo 2^32.  *lost becomes the number of bytes that are lost
- * after the leg, at most lost_most; or, as a negative number, the number of bytes that the leg has
- * too many, at most its doubtful bytes.  False if the difference can be neither. */
+ * after the leg (at most lost_most), or minus the number of bytes that the leg has too many (at
+ * most its doubtful bytes).  False if the difference can be neither. */
 static bool interpret(const struct recovery *r, const struct leg *leg, uint32_t difference,
                       int64_t *lost)
 {
