@@ -37,7 +37,7 @@
 #define EXTRA_ZIP64_SIZE 20
 #define EXTRA_TIME_SIZE 9
 
-/* Bytes of the other parts, without names and extra fields. */
+/* Bytes of the parts of a zip file, without names and extra fields. */
 #define ENTRY_SIZE 30
 #define DESCRIPTOR_MOST 24
 #define DIRECTORY_SIZE 46
