@@ -1,5 +1,5 @@
 /*
- * builder.c - makes an index of a .gz while that is decoded (builder.h)
+ * builder.c - makes an index of a .gz while the file is decoded (builder.h)
  */
 #include "config.h"
 
@@ -14,7 +14,8 @@
 #include "inflate/find.h"
 #include "inflate/raw.h"
 
-/* The least distance of points without windows, in bytes of output.  They take little room. */
+/* The least distance of points without windows, in bytes of output.  Such points take little
+ * room. */
 #define CHEAP_APART (ACCESS_INDEX_APART / 8)
 
 struct access_builder {
@@ -22,15 +23,15 @@ struct access_builder {
     bool has_file, is_bgzf;
     uint64_t members; /* members with data, if the file is BGZF */
     bool is_short;    /* memory was short, so points are missing */
-    /* For access_builder_ahead. */
+    /* The next three members are for access_builder_ahead. */
     const struct gz_ahead *inner; /* or NULL */
-    bool inner_has;               /* what inner->has has said last */
-    uint64_t ask_from;            /* the bit from which on a place is wanted */
-    /* Protects all below. */
+    bool inner_has;               /* the last result of inner->has */
+    uint64_t ask_from;            /* no place before this bit is wanted */
+    /* Protects the members below. */
     pthread_mutex_t lock;
     struct access_points points;
     uint64_t counted; /* bytes of output whose line feeds were counted */
-    uint64_t lines;   /* line feeds in them */
+    uint64_t lines;   /* line feeds in the `counted` bytes */
     size_t known;     /* points whose number of line feeds is known */
 };
 
@@ -136,7 +137,8 @@ void access_builder_wrote(struct access_builder *b, const uint8_t *bytes, size_t
     if (b->is_bgzf || len == 0)
         return;
     pthread_mutex_lock(&b->lock);
-    /* Dropping points may have left fewer than those whose lines are known. */
+    /* Points may have been dropped.  Go back to the last one whose number of line feeds is
+     * known. */
     if (b->known > b->points.count)
         b->known = b->points.count;
     for (; b->known > 0 && b->points.list[b->known - 1].line == ACCESS_NO_LINE; b->known--)
@@ -160,7 +162,7 @@ void access_builder_wrote(struct access_builder *b, const uint8_t *bytes, size_t
 
 /* --- Writing -------------------------------------------------------------------------------- */
 
-/* How bgzip's index is written. */
+/* The function that writes bgzip's index, and its argument. */
 struct bgzip_writing {
     bool (*put)(void *ctx, const void *bytes, size_t len);
     void *ctx;
@@ -208,8 +210,8 @@ bool access_builder_write(struct access_builder *b, enum access_format format, u
 
 /* --- Decoding by compat/ -------------------------------------------------------------------- */
 
-/* After a place was noted, or was too near to the last one, the next one is looked for this many
- * bytes of input further on.  Each costs a write of what was decoded. */
+/* After each place that run_ahead gets, has_ahead asks for the next place only this many bytes of
+ * input further on.  For each place, compat/ first writes all output, which takes time. */
 #define ASK_APART ((uint64_t)16 << 10)
 
 static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)

@@ -1,7 +1,7 @@
 /*
- * builder.h - makes an index of a .gz while that is decoded
+ * builder.h - makes an index of a .gz while the file is decoded
  *
- * Whoever decodes the file calls access_builder_note at places where a block starts, and
+ * The code that decodes the file calls access_builder_note at places where a block starts, and
  * access_builder_wrote with the output.  The builder keeps a point every ACCESS_INDEX_APART bytes
  * of output.  If the file is BGZF, its members are all that an index needs, and both calls do
  * nothing.
@@ -12,8 +12,8 @@
 #include "access/index.h"
 #include "compat/io.h"
 
-/* The least distance of two points with windows, in bytes of output.  Half as many make reads twice
- * as fast, and the index twice as large. */
+/* The least distance of two points with windows, in bytes of output.  With half this distance,
+ * reads are twice as fast, and the index is twice as large. */
 #ifndef ACCESS_INDEX_APART /* tests choose other sizes */
 #define ACCESS_INDEX_APART ((uint64_t)8 << 20)
 #endif
@@ -23,11 +23,12 @@
 
 struct access_builder;
 
-/* Makes a builder.  file: the .gz, which is copied; NULL: it cannot be read at any place, so that
- * windows are stored whole (access_window_pack).  NULL if memory is short. */
+/* Makes a builder; returns NULL if memory is short.  file: the .gz; *file is copied.  If the .gz
+ * cannot be read at any place, `file` is NULL, and windows are stored whole
+ * (access_window_pack). */
 struct access_builder *access_builder_new(const struct access_source *file);
 
-/* b may be NULL. */
+/* Frees b, which may be NULL. */
 void access_builder_free(struct access_builder *b);
 
 /* Whether the file is BGZF, so that the builder has its index already. */
@@ -38,19 +39,21 @@ bool access_builder_wants(struct access_builder *b, uint64_t bit, uint64_t out, 
 
 /* Says that a block starts at bit `bit` of the file and byte `out` of the output.  The `len` bytes
  * before `end` are the window, INF_WINDOW at most; 0: the data does not refer back.  Places come in
- * order.  Any thread may call this, one at a time. */
+ * order.  Any thread may call this, but only one at a time. */
 void access_builder_note(struct access_builder *b, uint64_t bit, uint64_t out, const uint8_t *end,
                          size_t len);
 
 /*
  * Returns a gz_ahead (compat/io.h) that notes places where a block starts while compat/ decodes the
  * file, and otherwise does what `inner` does; `inner` may be NULL.  Both must stay as long as the
- * result is in use.  Runs that `inner` decodes ahead must be noted by whoever decodes them.
+ * result is in use.  Places in runs that `inner` decodes ahead are not noted here: the code that
+ * accepts a run must note them.
  */
 struct gz_ahead access_builder_ahead(struct access_builder *b, const struct gz_ahead *inner);
 
-/* Takes the next bytes of the output, to count lines.  Any thread may call this, one at a time,
- * also while another notes a place.  All places in these bytes must have been noted before. */
+/* Takes the next bytes of the output, to count lines.  Any thread may call this, but only one at a
+ * time; another thread may note a place meanwhile.  All places in these bytes must have been noted
+ * before. */
 void access_builder_wrote(struct access_builder *b, const uint8_t *bytes, size_t len);
 
 /* Writes the index (access_index_write) once all was decoded.  file_size, size: the lengths of the

@@ -67,7 +67,8 @@ static enum gz_status read_around(struct access_cursor *c)
 {
     const uint64_t at = position(c);
     const size_t back = at < BACK ? (size_t)at : BACK;
-    /* Near the start of the file, a decoder looks at bytes before it all the same. */
+    /* Near the file's start, zeros take the place of bytes before it, as a decoder may load
+     * them. */
     const size_t missing = BACK - back;
     const ssize_t n = access_source_read(c->source, c->in + missing, back + IN_SIZE, at - back);
 
@@ -104,7 +105,7 @@ static void come_to_place(struct access_cursor *c, uint64_t bit, bool is_header)
     c->bit = bit;
 }
 
-/* Begins with the data of a member, of which the first block starts at the position. */
+/* Begins with the data of a member, whose first block starts at the position. */
 static void begin_member(struct access_cursor *c)
 {
     inf_reset(c->b.raw);
@@ -155,10 +156,10 @@ const uint8_t *access_cursor_window(const struct access_cursor *c, size_t *len)
 
 /* --- Headers and trailers ------------------------------------------------------------------- */
 
-/* What may follow a member, or begin a file. */
+/* The kinds of data that may follow a member or begin a file. */
 enum next { NEXT_MEMBER, NEXT_OLDER, NEXT_NOTHING, NEXT_GARBAGE };
 
-/* Skips zeros, and looks at what comes then. */
+/* Skips zeros, and sets *next to the kind of the data after them. */
 static enum gz_status look_ahead(struct access_cursor *c, enum next *next)
 {
     bool has, is_first = true;
@@ -207,7 +208,8 @@ static enum gz_status parse_header(struct access_cursor *c)
     return status;
 }
 
-/* Reads what follows a member, or the first header. */
+/* Reads the first header, or the bytes after a member: another header, zeros, garbage or
+ * nothing. */
 static enum gz_status step_header(struct access_cursor *c)
 {
     const bool is_start = position(c) == 0;
@@ -231,7 +233,7 @@ static enum gz_status step_header(struct access_cursor *c)
     return GZ_OK;
 }
 
-/* Reads a member's trailer, and compares it with what was decoded. */
+/* Reads a member's trailer, and compares it with the decoded data. */
 static enum gz_status step_trailer(struct access_cursor *c)
 {
     uint8_t trailer[GZ_TRAILER_SIZE];
@@ -266,7 +268,7 @@ static void hand_over(struct access_cursor *c)
         c->crc = gz_crc32(c->crc, c->piece, c->piece_len);
 }
 
-/* Decodes a member's data on. */
+/* Decodes the next piece of a member's data. */
 static enum gz_status step_data(struct access_cursor *c)
 {
     enum inf_step step;

@@ -23,8 +23,8 @@ struct access_cursor {
     size_t piece_len;
     uint64_t out;
 
-    /* Where a step may end: at the first end of a block at this bit of the file, or after it.
-     * UINT64_MAX: nowhere. */
+    /* A step ends when a block ends at this bit of the file or after it.  With UINT64_MAX, the end
+     * of a block ends no step. */
     uint64_t stop_at;
     /* Whether the last step ended at a place where a block or a member's header starts; `bit` is
      * that place. */
@@ -35,11 +35,12 @@ struct access_cursor {
     /* With has_ended: the file goes on with bytes that are no member, and not all zero. */
     bool has_garbage;
 
-    /* For the reader alone (reader.c): whether decoding begun at the start of the file, or what it
-     * began with was checked. */
+    /* For the reader alone (reader.c): whether decoding began at the start of the file or at a
+     * point that was checked. */
     bool is_proven;
 
-    /* Whether the CRC and the length are known of the member's data before the cursor. */
+    /* Whether `crc` and `len` are known: the CRC and the length of the member's data before the
+     * cursor. */
     bool knows_member;
     uint32_t crc;
     uint64_t len;
@@ -52,11 +53,11 @@ struct access_cursor {
 /* Makes a cursor, with 0.7 MB of memory.  NULL if memory is short. */
 struct access_cursor *access_cursor_new(const struct access_source *source);
 
-/* c may be NULL. */
+/* Frees c, which may be NULL. */
 void access_cursor_free(struct access_cursor *c);
 
-/* Sets the cursor to a point.  window[0..len) are the last bytes of output before it, of which
- * decoding may need up to INF_WINDOW.  False if memory is short. */
+/* Sets the cursor to a point.  window[0..len) are the last bytes of output before the point; len is
+ * at most INF_WINDOW.  False if memory is short. */
 bool access_cursor_begin(struct access_cursor *c, const struct access_point *p,
                          const uint8_t *window, size_t len);
 
@@ -64,9 +65,12 @@ bool access_cursor_begin(struct access_cursor *c, const struct access_point *p,
 struct access_point access_start(void);
 
 /*
- * Decodes on.  Returns GZ_OK; GZ_BAD_DATA, GZ_BAD_CRC, GZ_BAD_LENGTH, GZ_TRUNCATED or an error in a
- * header if the file is damaged; GZ_NOT_GZIP if it does not begin with a member, or a member in an
- * older format follows; GZ_READ_ERROR, with errno; or GZ_NO_MEMORY.
+ * Does the next step of decoding.  Returns GZ_OK, or:
+ *
+ *   - GZ_BAD_DATA, GZ_BAD_CRC, GZ_BAD_LENGTH, GZ_TRUNCATED, or an error in a header: the file is
+ *     damaged;
+ *   - GZ_NOT_GZIP: the file does not begin with a member, or a member in an older format follows;
+ *   - GZ_READ_ERROR, with errno set, or GZ_NO_MEMORY.
  */
 enum gz_status access_cursor_step(struct access_cursor *c);
 

@@ -12,26 +12,28 @@
 /* The most cursors that are kept, of 0.7 MB each. */
 #define ACCESS_CURSORS 4
 
-/* The cursor that was put in last comes first.  NULL where there is none.  All NULL at first. */
+/* The cursors that wait: idle[0] was put in last, and the following ones earlier.  The rest of the
+ * array is NULL; at first, all of it. */
 struct access_cursors {
     struct access_cursor *idle[ACCESS_CURSORS];
 };
 
-/* Frees all. */
+/* Frees all cursors in s. */
 void access_cursors_clear(struct access_cursors *s);
 
 /* Whether a cursor is at byte `from` of the output or after it, and not after `to`. */
 bool access_cursors_have(const struct access_cursors *s, uint64_t to, uint64_t from);
 
-/* Takes out the last cursor that access_cursors_have looks for; NULL if there is none. */
+/* Takes out the cursor with the highest place from byte `from` to byte `to`; NULL if there is
+ * none. */
 struct access_cursor *access_cursors_take(struct access_cursors *s, uint64_t to, uint64_t from);
 
-/* Makes a cursor, or takes out the one that was put in first if there are ACCESS_CURSORS, or memory
- * is short.  NULL if there is none. */
+/* Makes a cursor.  If ACCESS_CURSORS are kept already, or memory is short, takes out the one that
+ * was put in first instead.  NULL if there is none. */
 struct access_cursor *access_cursors_make(struct access_cursors *s,
                                           const struct access_source *source);
 
-/* Puts a cursor in.  Frees the one that was put in first if there are too many. */
+/* Puts a cursor in.  If there are ACCESS_CURSORS already, frees the one that was put in first. */
 void access_cursors_put(struct access_cursors *s, struct access_cursor *c);
 
 #endif

@@ -88,7 +88,8 @@ static void fail(struct reading *r, enum access_index_status status)
         r->status = status;
 }
 
-/* Adds a point, whose place is given as in gztool's and in indexed_gzip's format. */
+/* Adds a point.  Byte `byte` is the first whole byte of its data; the highest `bits` bits of the
+ * byte before belong to the data, too. */
 static void add(struct reading *r, struct access_point *p, uint64_t byte, uint64_t bits)
 {
     const struct access_points *points = r->points;
@@ -127,7 +128,7 @@ static void read_bgzip(struct reading *r)
     }
 }
 
-/* gztool's: the magic number, without the zeros before it, and its form with lines. */
+/* gztool's magic numbers, for indexes without and with lines.  Eight zeros precede them. */
 #define GZTOOL_MAGIC "gzipindx"
 #define GZTOOL_MAGIC_LINES "gzipindX"
 
@@ -141,7 +142,7 @@ static void read_gztool(struct reading *r, struct access_index *index, bool has_
         next_number(r, 4);
     count = next_number(r, 8);
     if (next_number(r, 8) != count)
-        fail(r, ACCESS_INDEX_DAMAGED); /* gztool has not finished it */
+        fail(r, ACCESS_INDEX_DAMAGED); /* gztool has not finished the index */
     for (uint64_t i = 0; i < count && r->status == ACCESS_INDEX_OK; i++) {
         struct access_point p = {.line = ACCESS_NO_LINE, .out = next_number(r, 8)};
         const uint64_t byte = next_number(r, 8), bits = next_number(r, 4);
@@ -236,7 +237,7 @@ enum access_index_status access_index_read(const struct access_source *source, u
 
 /* --- Writing -------------------------------------------------------------------------------- */
 
-/* Where an index is written to. */
+/* An index that is being written. */
 struct writing {
     const struct access_points *points;
     const struct access_source *source;
@@ -253,7 +254,8 @@ static bool put_number(const struct writing *w, size_t len, bool is_big, uint64_
     return w->put(w->ctx, bytes, len);
 }
 
-/* The first whole byte of a point's data, and how many bits of the byte before belong to it. */
+/* whole_byte returns the first whole byte of a point's data, and bits_before the number of bits of
+ * the byte before that belong to the data, too. */
 static uint64_t whole_byte(const struct access_point *p)
 {
     return (p->bit + 7) / 8;
@@ -337,8 +339,8 @@ static bool put_windows(const struct writing *w)
     return ok;
 }
 
-/* What indexed_gzip is told about the usual distance of points, in bytes of output.  It makes
- * points of its own at this distance behind the last one. */
+/* The usual distance of points, in bytes of output, that the index gives to indexed_gzip.
+ * indexed_gzip makes points of its own at this distance after the last one. */
 #define INDEXED_GZIP_SPACING ((uint64_t)4 << 20)
 
 static bool write_indexed_gzip(const struct writing *w)

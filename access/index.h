@@ -1,32 +1,52 @@
 /*
  * index.h - index files: of bgzip (.gzi), gztool (gzipindx), and indexed_gzip (GZIDX)
  *
- * bgzip's lists the members of a BGZF file: 8 bytes with their number, then for each, but the
- * first, 8 bytes with its place in the file and 8 with that in the output.  All numbers are
- * little-endian.
+ * A point's place in the file is given by two numbers: the first whole byte of its data, and the
+ * number of early bits, which are the bits of the byte before that belong to the data, too.
  *
- * gztool's lists points with windows in zlib's format:
+ * An index of bgzip lists the members of a BGZF file:
  *
- *     8 zeros, "gzipindx", or "gzipindX" if the numbers of lines are there
- *     with lines: 4 bytes, 0 if lines end with a line feed
- *     8 bytes: the number of points, twice
- *     for each point: 8 bytes: place in the output; 8: the first whole byte in the file; 4: how
- * many
- *         bits of the byte before belong to the data; 4: bytes of the window; the window;
- *         with lines: 8 bytes, the number of the line, from 1
- *     8 bytes: the length of the output; with lines: 8 bytes, the number of line feeds
+ *     8 bytes: the number of members, without the first
+ *     for each member but the first:
+ *         8 bytes: its place in the file
+ *         8 bytes: its place in the output
  *
- * All numbers are big-endian.  Windows in zlib's format have a checksum.
+ * All numbers are little-endian.
  *
- * indexed_gzip's has windows as they are:
+ * An index of gztool lists points with windows in zlib's format, which have a checksum:
  *
- *     "GZIDX", version (0 or 1), 0
- *     8 bytes: the length of the file; 8: of the output; 4: usual bytes between two points; 4:
- * bytes
- *         of a window; 4: the number of points
- *     for each point: 8 bytes: the first whole byte in the file; 8: place in the output; 1: bits,
- * as
- *         above; from version 1 on: 1 byte, 1 if the point has a window
+ *     8 bytes: zeros
+ *     8 bytes: "gzipindx", or "gzipindX" if the index has line numbers
+ *     with line numbers, 4 bytes: 0 if lines end with a line feed
+ *     8 bytes: the number of points
+ *     8 bytes: the same number again
+ *     for each point:
+ *         8 bytes: its place in the output
+ *         8 bytes: its first whole byte in the file
+ *         4 bytes: the number of early bits
+ *         4 bytes: the length of the window
+ *         the window
+ *         with line numbers, 8 bytes: the number of the line, from 1
+ *     8 bytes: the length of the output
+ *     with line numbers, 8 bytes: the number of line feeds
+ *
+ * All numbers are big-endian.
+ *
+ * An index of indexed_gzip lists points with windows that are not compressed:
+ *
+ *     5 bytes: "GZIDX"
+ *     1 byte: the version, 0 or 1
+ *     1 byte: 0
+ *     8 bytes: the length of the file
+ *     8 bytes: the length of the output
+ *     4 bytes: the usual number of bytes of output between two points
+ *     4 bytes: the length of a window
+ *     4 bytes: the number of points
+ *     for each point:
+ *         8 bytes: its first whole byte in the file
+ *         8 bytes: its place in the output
+ *         1 byte: the number of early bits
+ *         from version 1 on, 1 byte: 1 if the point has a window
  *     the windows
  *
  * All numbers are little-endian.
@@ -42,13 +62,13 @@ enum access_format { ACCESS_BGZIP, ACCESS_GZTOOL, ACCESS_INDEXED_GZIP };
 enum access_index_status {
     ACCESS_INDEX_OK,
     ACCESS_INDEX_UNKNOWN, /* in none of the formats */
-    ACCESS_INDEX_DAMAGED, /* numbers in it contradict each other, or it is cut off */
-    ACCESS_INDEX_OTHER,   /* it belongs to a file of another length */
+    ACCESS_INDEX_DAMAGED, /* numbers in the index contradict each other, or it is cut off */
+    ACCESS_INDEX_OTHER,   /* the index belongs to a file of another length */
     ACCESS_INDEX_READ_ERROR,
     ACCESS_INDEX_NO_MEMORY,
 };
 
-/* What an index says. */
+/* The facts in an index, besides its points. */
 struct access_index {
     enum access_format format;
     uint64_t file_size; /* the length of the file; UINT64_MAX: not known */
@@ -57,9 +77,8 @@ struct access_index {
 };
 
 /*
- * Reads the index of a file of file_size bytes.  The points are added to *points, with is_hint set,
- * except that the point at the start of the file is always true.  Windows stay in the index
- * (window.h).
+ * Reads the index of a file of file_size bytes.  Adds the points to *points, with is_hint set for
+ * all but the point at the start of the file.  Windows stay in the index (window.h).
  */
 enum access_index_status access_index_read(const struct access_source *source, uint64_t file_size,
                                            struct access_points *points,
@@ -67,7 +86,8 @@ enum access_index_status access_index_read(const struct access_source *source, u
 
 /* Writes an index in gztool's or indexed_gzip's format by calls of `put`, which returns false if it
  * fails.  The windows of the points are in memory, or in `source`, the index from which they were
- * read.  False if `put` or memory fails, or a window is damaged.  No point is a header. */
+ * read.  False if `put` or memory fails, or a window is damaged.  No point may be one with
+ * is_header. */
 bool access_index_write(const struct access_points *points, const struct access_source *source,
                         const struct access_index *index,
                         bool (*put)(void *ctx, const void *bytes, size_t len), void *ctx);

@@ -13,8 +13,8 @@
 
 /* --- BGZF ----------------------------------------------------------------------------------- */
 
-/* Bytes of a header up to the member's size, and the least that a member has: a header of 18 bytes,
- * an empty block, a trailer. */
+/* Bytes of a header up to the end of the member's size; and the fewest bytes of a member: such a
+ * header, an empty block of two bytes, and a trailer. */
 #define BGZF_SIZED (BGZF_START + 2)
 #define BGZF_MEMBER_MIN (BGZF_SIZED + 2 + GZ_TRAILER_SIZE)
 
@@ -22,7 +22,8 @@ enum access_layout access_bgzf_walk(const struct access_source *file,
                                     bool (*found)(void *ctx, uint64_t at, uint64_t out), void *ctx,
                                     uint64_t *size)
 {
-    /* The end of a member's trailer, which is the length of its data; and the next header. */
+    /* The last four bytes of a member's trailer, which are the length of its data; and the next
+     * member's header. */
     uint8_t bytes[4 + BGZF_SIZED] = {0};
     uint64_t at = 0, next = 0;
 
@@ -78,7 +79,7 @@ enum access_layout access_bgzf_list(const struct access_source *file, uint64_t a
 
 /* --- Marks ---------------------------------------------------------------------------------- */
 
-/* Four bytes as they are loaded. */
+/* The number that four bytes of memory give when loaded as a uint32_t. */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define BYTES(a, b, c, d) \
     ((uint32_t)(d) | (uint32_t)(c) << 8 | (uint32_t)(b) << 16 | (uint32_t)(a) << 24)
@@ -87,24 +88,26 @@ enum access_layout access_bgzf_list(const struct access_source *file, uint64_t a
     ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 #endif
 
-/* Bytes of one read: larger ones leave the second-level cache before they are looked at. */
+/* Bytes of one read.  The bytes of a larger read leave the second-level cache before they are
+ * searched. */
 #define SCAN_SIZE ((size_t)256 << 10)
 
-/* If there is no mark in this many bytes at the start of the file, the file has none: a segment of
- * 2 or 4 MiB does not become longer. */
+/* If there is no mark in this many bytes at the start of the file, the file is taken to have none:
+ * compressed segments of 2 or 4 MiB are not that long. */
 #define FIRST_MARK_MAX ((uint64_t)5 << 20)
 
 /* The most bytes at the end of the file in which access_marks_tail looks for marks. */
 #define TAIL_MAX ((uint64_t)64 << 20)
 
-/* Bytes that are looked at together. */
+/* Bytes that find_block examines together. */
 #define BLOCK ((size_t)128)
 
-/* Returns the first place in in[from..to] from which on BLOCK bytes may hold the start of a mark,
- * or `to` if there is none.  in[0..to + INF_MARK_SIZE) is readable.
+/* Returns the first place in in[from..to] where a block of BLOCK bytes begins that may hold the
+ * start of a mark; `to` if there is none.  in[0..to + INF_MARK_SIZE) is readable.
  *
- * Of a mark's nine bytes, four stand at a multiple of four bytes from the block's start, wherever
- * the mark starts; there are four possible values. */
+ * The loop compares words of four bytes, every fourth byte from byte 3 of the block on.  Wherever a
+ * mark starts, its first seven bytes contain one of these words whole.  That word has one of four
+ * values. */
 static size_t find_block(const uint8_t *in, size_t from, size_t to)
 {
     enum { WORDS = BLOCK / 4 };
@@ -127,7 +130,7 @@ static size_t find_block(const uint8_t *in, size_t from, size_t to)
     return from < to ? from : to;
 }
 
-/* Calls `found` with the end of each mark that ends in bytes [from, to) of the file, until that
+/* Calls `found` with the end of each mark that ends in bytes [from, to) of the file, until `found`
  * returns false.  `buffer` has room for SCAN_SIZE bytes.  False if reading fails. */
 static bool scan(const struct access_source *file, uint8_t *buffer, uint64_t from, uint64_t to,
                  bool (*found)(void *ctx, uint64_t end), void *ctx)
@@ -154,7 +157,7 @@ static bool scan(const struct access_source *file, uint8_t *buffer, uint64_t fro
     return true;
 }
 
-/* What the functions below have in common. */
+/* The state of a search for marks. */
 struct marks {
     const struct access_source *file;
     uint8_t *buffer; /* of SCAN_SIZE bytes */
@@ -163,7 +166,7 @@ struct marks {
     uint64_t *ends; /* ends[0..count): the ends of marks, in access_marks_tail */
     size_t room;
     uint64_t count;       /* marks found */
-    uint64_t first, last; /* the ends of the first and of the last of them */
+    uint64_t first, last; /* the ends of the first and of the last mark */
     uint64_t segment;     /* bytes of output of each segment */
     bool is_short;        /* memory is short */
     bool is_odd;          /* a segment does not end where it should */
@@ -184,8 +187,9 @@ static void close_marks(struct marks *m)
     access_cursor_free(m->cursor);
 }
 
-/* Decodes a segment that starts at bit `from` and ends at the mark at bit `to`; UINT64_MAX: at the
- * end of the file, after a trailer.  Sets *len to its bytes of output. */
+/* Decodes a segment that should start at the point `from` and end at the mark at bit `to`;
+ * UINT64_MAX: at the end of the file, after a trailer.  Sets *len to its bytes of output.  False if
+ * it does not end there. */
 static bool measure(struct marks *m, struct access_point from, uint64_t to, uint64_t *len)
 {
     struct access_cursor *c = m->cursor;

@@ -13,7 +13,7 @@ static uint64_t memory_of(const struct access_points *points)
     return points->bytes + points->count * sizeof(struct access_point);
 }
 
-/* Removes the point from the account, and frees its window. */
+/* Frees the point's window, and subtracts its size from points->bytes. */
 static void drop(struct access_points *points, struct access_point *p)
 {
     if (p->bytes == NULL)

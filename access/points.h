@@ -24,15 +24,16 @@ enum access_form {
 struct access_point {
     uint64_t bit;  /* the place in the file, in bits */
     uint64_t out;  /* bytes of output before the point */
-    uint64_t line; /* line feeds in these bytes, or ACCESS_NO_LINE */
+    uint64_t line; /* line feeds before the point, or ACCESS_NO_LINE */
     /* Whether a member's header starts at the point; if not, a DEFLATE block starts there. */
     bool is_header;
     /* Whether the point comes from an index or a guess.  If not, decoding from the start of the
      * file came to it. */
     bool is_hint;
-    /* Whether decoding from this hint came to what another hint says. */
+    /* Whether decoding from this hint has come to the place that another hint gives. */
     bool is_checked;
-    /* Whether the CRC and the length are known of the member's data before the point. */
+    /* Whether `crc` and `len` are known: the CRC and the length of the member's data before the
+     * point. */
     bool has_crc;
     uint32_t crc;
     uint64_t len;
@@ -50,7 +51,7 @@ struct access_points {
     uint64_t bytes; /* memory for windows */
     /* The most bytes of memory for all; if they are exceeded, every second point is dropped. */
     uint64_t most;
-    /* How often points were dropped. */
+    /* How often every second point was dropped. */
     unsigned halvings;
 };
 
@@ -58,8 +59,8 @@ struct access_points {
  * then p->bytes is freed. */
 bool access_points_add(struct access_points *points, const struct access_point *p);
 
-/* Returns the number of points with an `out` of at most `out`.  So the last of these has the number
- * that this returns, less 1. */
+/* Returns the number of points with an `out` of at most `out`.  The last of these points has the
+ * result less 1 as its index. */
 size_t access_points_until(const struct access_points *points, uint64_t out);
 
 /* Removes the hints. */

@@ -21,7 +21,7 @@
 struct access_reader {
     struct access_source source, index; /* index.size is 0 if there is none */
     bool is_strict;
-    /* Protects all below. */
+    /* Protects the members below. */
     pthread_mutex_t lock;
     struct access_points points;
     enum access_hints hints;
@@ -29,7 +29,7 @@ struct access_reader {
     uint64_t size;
     bool knows_size;
     uint64_t lines;
-    struct access_cursors cursors; /* those that no read uses; all are proven */
+    struct access_cursors cursors; /* cursors that no read uses; all are proven */
 };
 
 struct access_reader *access_open(const struct access_source *source)
@@ -67,7 +67,7 @@ void access_set_strict(struct access_reader *r, bool is_strict)
 
 /* --- Hints ---------------------------------------------------------------------------------- */
 
-/* Adds new points, except the start, which r has; empties the list. */
+/* Moves the points in *found to r, except the start, which r has already.  Empties *found. */
 static bool take_points(struct access_reader *r, struct access_points *found)
 {
     bool ok = true;
@@ -75,7 +75,7 @@ static bool take_points(struct access_reader *r, struct access_points *found)
     for (size_t i = 0; i < found->count; i++) {
         struct access_point p = found->list[i];
 
-        found->list[i].bytes = NULL; /* it belongs to r now */
+        found->list[i].bytes = NULL; /* the window belongs to r now */
         if (p.bit > 0)
             ok = access_points_add(&r->points, &p) && ok;
     }
@@ -158,7 +158,7 @@ static enum gz_status get_cursor(struct access_reader *r, uint64_t offset,
     ssize_t len;
     bool ok;
 
-    /* The last point can be compared with nothing, unless the length of the data is known.  So
+    /* If the length of the data is not known, nothing tells whether the last point is right.  Then
      * begin one point earlier. */
     if (i > 0 && i + 1 == r->points.count && r->size == UINT64_MAX && p->is_hint && !p->is_checked)
         p--;
@@ -192,7 +192,8 @@ struct reading {
     uint64_t leave_at;        /* the next point is left at this byte of output, or later */
 };
 
-/* Sets what the cursor's way is compared with.  The caller has the lock. */
+/* Sets g->next and g->size, the hints with which compare() checks the cursor.  The caller has the
+ * lock. */
 static void find_next(struct reading *g)
 {
     const struct access_points *points = &g->r->points;
@@ -206,7 +207,7 @@ static void find_next(struct reading *g)
         g->next = points->list[i];
 }
 
-/* The hint from which the cursor began has turned out to be true. */
+/* Notes that the hint from which the cursor began is right. */
 static void prove(struct reading *g)
 {
     struct access_points *points = &g->r->points;
@@ -223,7 +224,7 @@ static void prove(struct reading *g)
     pthread_mutex_unlock(&g->r->lock);
 }
 
-/* Leaves a point where the cursor is, for later reads, if the last one is far enough away. */
+/* Leaves a point where the cursor is, for later reads, if the last point is far enough away. */
 static void leave_point(struct reading *g)
 {
     struct access_reader *r = g->r;
@@ -251,7 +252,7 @@ static void leave_point(struct reading *g)
             p.stored = (uint32_t)len;
             if (len > 0)
                 memcpy(p.bytes, window, len);
-            access_points_add(&r->points, &p); /* without memory, later reads take longer */
+            access_points_add(&r->points, &p); /* if this fails, later reads take longer */
         }
     }
     pthread_mutex_unlock(&r->lock);
@@ -316,8 +317,8 @@ static enum gz_status step(struct reading *g, bool *wrong)
     return GZ_OK;
 }
 
-/* Takes bytes from the cursor: skips those before `offset`, copies up to `len`.  Returns the number
- * of bytes copied. */
+/* Takes bytes from the cursor: skips the bytes before `offset`, and copies up to `len` bytes.
+ * Returns the number of bytes copied. */
 static size_t take(struct access_cursor *c, uint8_t *buf, size_t len, uint64_t offset)
 {
     const uint64_t at = access_cursor_place(c), behind = offset > at ? offset - at : 0;
@@ -326,7 +327,7 @@ static size_t take(struct access_cursor *c, uint8_t *buf, size_t len, uint64_t o
 
     if (n > 0 && buf != NULL)
         memcpy(buf, c->piece + skip, n);
-    /* A cursor without a piece has NULL. */
+    /* If the cursor has made no piece yet, c->piece is NULL; then add nothing to it. */
     if (skip + n > 0)
         c->piece += skip + n;
     c->piece_len -= skip + n;
@@ -350,7 +351,8 @@ static enum gz_status run(struct reading *g, uint8_t *buf, size_t len, uint64_t 
         if (g->c->piece_len == 0)
             status = step(g, wrong);
     }
-    /* Do not give out bytes before the point was checked from which they were decoded. */
+    /* Decode on until the point from which the cursor began is checked: before that, the bytes must
+     * not be given out. */
     while (status == GZ_OK && !g->c->is_proven) {
         g->c->piece_len = 0;
         status = step(g, wrong);
@@ -388,8 +390,8 @@ static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t le
     return status;
 }
 
-/* Without hints, decoding from the last point to the offset takes longer than to look for them, if
- * there are more bytes than this between. */
+/* A read looks for hints first if its offset is more than this many bytes of output after the last
+ * point: decoding them takes longer than looking for hints. */
 #ifndef ACCESS_FAR /* tests choose other sizes */
 #define ACCESS_FAR ((uint64_t)4 << 20)
 #endif
@@ -470,7 +472,7 @@ enum gz_status access_size(struct access_reader *r, uint64_t *size,
     pthread_mutex_lock(&r->lock);
     knows = r->knows_size;
     pthread_mutex_unlock(&r->lock);
-    /* This decodes from the last point on, and notes the end. */
+    /* This read decodes from the last point up to the end, and notes the size. */
     if (!knows)
         status = read_at(r, NULL, 1, UINT64_MAX - 1, &done, watch);
     pthread_mutex_lock(&r->lock);

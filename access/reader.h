@@ -6,11 +6,11 @@
  * the file's layout (BGZF, marks), and from reads, which leave a point every ACCESS_APART bytes.
  *
  * An index and a layout are hints.  They may be wrong, by accident or on purpose.  So the first
- * read from such a point decodes on, up to what comes next: another point, the end of a member that
- * began after the point, or the end of the file.  If the place, the length and, for a member, the
- * CRC are not as expected, the hints are dropped.  This does not find out whether the bytes of a
- * window in an index, or places further ahead, are wrong: only decoding all that comes before
- * would.
+ * read from such a point decodes on, up to the first of these: another point, the end of a member
+ * that began after the point, or the end of the file.  If the place, the length and, for a member,
+ * the CRC are not as expected, the hints are dropped.  This check cannot find wrong bytes in the
+ * window that an index gives, or wrong places further ahead.  Only decoding all data before them
+ * could.
  */
 #ifndef GZLZSS_ACCESS_READER_H
 #define GZLZSS_ACCESS_READER_H
@@ -25,8 +25,8 @@
 #define ACCESS_APART ((uint64_t)1 << 20)
 #endif
 
-/* The most bytes of memory for points.  If there are more, every second one is dropped, and the
- * distance of new ones doubles. */
+/* The most bytes of memory for points.  If the points need more, every second point is dropped, and
+ * the distance of new points doubles. */
 #define ACCESS_POINTS_MEMORY ((uint64_t)32 << 20)
 
 /* Where a reader's hints come from. */
@@ -47,15 +47,15 @@ struct access_watch {
     void *ctx;
 };
 
-/* Makes a reader.  The source is copied; what it refers to must stay as it is.  NULL if memory is
- * short. */
+/* Makes a reader.  *source is copied; the file or memory to which it refers must not change.  NULL
+ * if memory is short. */
 struct access_reader *access_open(const struct access_source *source);
 
-/* r may be NULL. */
+/* Frees r, which may be NULL. */
 void access_close(struct access_reader *r);
 
-/* Gives the reader an index.  It must stay as it is until access_close.  Call this before any
- * read.  If it fails, the reader is as before. */
+/* Gives the reader an index.  The index must not change until access_close.  Call this before any
+ * read.  If the call fails, the reader is as before. */
 enum access_index_status access_use_index(struct access_reader *r,
                                           const struct access_source *index);
 
@@ -63,26 +63,26 @@ enum access_index_status access_use_index(struct access_reader *r,
  * hints that the reader has now. */
 enum access_hints access_look(struct access_reader *r);
 
-/* Whether a read goes on without hints if they are wrong.  By default, it does; if not, it returns
- * GZ_BAD_DATA, and access_look returns ACCESS_WRONG_HINTS. */
+/* Sets whether a read fails if the hints are wrong: it then returns GZ_BAD_DATA, and access_look
+ * returns ACCESS_WRONG_HINTS.  By default, the read goes on without hints. */
 void access_set_strict(struct access_reader *r, bool is_strict);
 
 /*
  * Reads `len` bytes of the decompressed data, from byte `offset` on, into buf.  Sets *done to the
  * number of bytes read, which is less than `len` only at the end of the data or after an error.
- * Returns what access_cursor_step does; GZ_READ_ERROR if the watch, which may be NULL, ends the
- * read.  Several threads may read at the same time.
+ * Returns the same statuses as access_cursor_step, and GZ_READ_ERROR if `watch`, which may be NULL,
+ * ends the read.  Several threads may read at the same time.
  */
 enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint64_t offset,
                            size_t *done, const struct access_watch *watch);
 
-/* Finds the last point before byte `offset` of the output from which an earlier read has decoded,
- * or which it has left, and copies its window to the INF_WINDOW bytes of `window`.  A window that
- * is shorter is at its end. */
+/* Returns the last proven point at byte `offset` of the output or before it: the start, a point
+ * that a read has left, or a hint that a read has checked.  Copies its window to the end of the
+ * INF_WINDOW bytes of `window`, after zeros if it is shorter. */
 struct access_point access_proven_point(struct access_reader *r, uint64_t offset, uint8_t *window);
 
 /* The length of the decompressed data if hints or an earlier read tell it, else UINT64_MAX.  Hints
- * may be wrong, and bgzip's index gives the place of the last member instead. */
+ * may be wrong.  With bgzip's index, the result is the place of the last member instead. */
 uint64_t access_size_hint(struct access_reader *r);
 
 /* Sets *size to the length of the decompressed data.  Decodes from the last point up to the end,
@@ -96,12 +96,13 @@ struct access_stretch {
     uint64_t to, lines_to;
 };
 
-/* Finds the stretch in which line `line` (counted from 0) begins, by the line numbers in the index.
- * They are hints: count the line feeds in the stretch.  False if the index has none. */
+/* Finds the stretch in which line `line` (counted from 0) begins, by the line numbers in the
+ * index.  The line numbers are hints, so the caller must count the line feeds in the stretch.
+ * False if the index has no line numbers. */
 bool access_find_line(struct access_reader *r, uint64_t line, struct access_stretch *found);
 
 /* Writes an index of the file, as far as points are known: see access_index_write.  A BGZF file
- * gets bgzip's, whatever the format. */
+ * gets bgzip's index, whatever the format. */
 bool access_export(struct access_reader *r, enum access_format format,
                    bool (*put)(void *ctx, const void *bytes, size_t len), void *ctx);
 

@@ -17,8 +17,8 @@ struct access_source {
     uint64_t size;         /* in bytes */
 };
 
-/* Reads `len` bytes from byte `at` on, or those that there are.  Returns their number, or -1 with
- * errno set.  Any number of threads may read. */
+/* Reads `len` bytes from byte `at` on, or fewer at the end.  Returns the number of bytes read, or
+ * -1 with errno set.  Any number of threads may read. */
 static inline ssize_t access_source_read(const struct access_source *s, void *buf, size_t len,
                                          uint64_t at)
 {

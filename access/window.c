@@ -55,19 +55,19 @@ ssize_t access_window_get(const struct access_point *p, const struct access_sour
     return len;
 }
 
-/* Bytes of the file after the point that are looked at to find out which bytes of the window they
- * copy. */
+/* Bytes of the file after the point that are decoded to find out which bytes of the window the data
+ * copies. */
 #define NEEDED_IN ((size_t)512 << 10)
 
-/* Room for the symbols that are decoded for this. */
+/* Room for the symbols to which these bytes are decoded. */
 #define NEEDED_SYMBOLS ((size_t)1 << 20)
 
-/* Output after the point that may refer to the window: a match that starts before the window's last
- * byte is out of reach may go on for 257 bytes. */
+/* Bytes of output after the point that may refer to the window.  The last match that can reach the
+ * window starts at the last of the first INF_WINDOW bytes, and may go on for 257 bytes. */
 #define NEEDED_OUT (INF_WINDOW + 257)
 
-/* Whether decoding from the point needs no window.  (The symbols below do not tell if a block is
- * very long, as after a mark.) */
+/* Whether decoding from the point needs no window.  (The symbols in clear_unneeded would tell, too,
+ * but not if a block is very long, as after a mark.) */
 static bool needs_none(const struct access_source *file, const struct access_point *p)
 {
     struct access_cursor *c = access_cursor_new(file);
@@ -98,8 +98,8 @@ static size_t decode_symbols(struct inf_symbols *d, const struct access_source *
     return result == INF_END || n >= NEEDED_OUT ? n : 0;
 }
 
-/* Sets those bytes of window[0..INF_WINDOW) to 0 that the data from bit `bit` of the file on does
- * not copy.  Leaves the window alone if it is not possible to find out. */
+/* Clears the bytes of window[0..INF_WINDOW) that the data from bit `bit` of the file on does not
+ * copy.  Clears none if it is not possible to find out which these are. */
 static void clear_unneeded(uint8_t *window, const struct access_source *file, uint64_t bit)
 {
     uint16_t *const symbols = malloc((INF_WINDOW + NEEDED_SYMBOLS) * sizeof(*symbols));

@@ -17,9 +17,9 @@ ssize_t access_window_get(const struct access_point *p, const struct access_sour
  * Packs the window[0..len) of the point at bit `bit` of the file, len at most INF_WINDOW: sets
  * p->form, p->stored and p->bytes.  False if memory is short.
  *
- * Of the window, decoding needs only those bytes that data after the point copies.  If the file can
- * be read (`file` may be NULL), all others are set to 0 first, which leaves a third of the packed
- * bytes in text.  If no byte is needed, the point gets no window.
+ * Decoding needs only the bytes of the window that data after the point copies.  If the file can be
+ * read (`file` may be NULL), all other bytes are set to 0 first.  In text, that makes the packed
+ * window a third as large.  If no byte is needed, the point gets no window.
  */
 bool access_window_pack(struct access_point *p, const struct access_source *file,
                         const uint8_t *window, size_t len);

@@ -9,7 +9,8 @@
 
 #include <stdint.h>
 
-/* The prefix of a function in such a header.  With nvcc, code on the device can call it, too. */
+/* The prefix of an inline function for the CPU and the GPU.  With nvcc, both host code and device
+ * code can call the function. */
 #ifdef __CUDACC__
 #define BOTH_INLINE static __host__ __device__ __forceinline__
 #else

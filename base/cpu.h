@@ -18,7 +18,8 @@
  * time.
  *
  * HAVE_AVX2_PATH and HAVE_AVX512_PATH are defined where the paths are compiled.  The tests compile
- * such files again with PORTABLE, which leaves out both, and with WITHOUT_AVX512.
+ * the files with several versions again: with PORTABLE, which leaves out both paths, and with
+ * WITHOUT_AVX512, which leaves out the second.
  */
 #ifndef GZLZSS_BASE_CPU_H
 #define GZLZSS_BASE_CPU_H
@@ -43,7 +44,7 @@ enum cpu_path { CPU_PORTABLE, CPU_AVX2, CPU_AVX512, CPU_PATHS };
  * __builtin_cpu_supports() makes the program execute the CPUID instruction about ten times at its
  * start.  In a virtual machine, each CPUID goes to the hypervisor; all this took 5 us where it was
  * measured.  The C library has executed CPUID anyway, and glibc 2.34 and later give the results in
- * this header.
+ * the header below.
  */
 #ifdef HAVE_SYS_PLATFORM_X86_H
 #include <sys/platform/x86.h>

@@ -40,9 +40,9 @@
 
 enum deflate_block_type { DEFLATE_STORED, DEFLATE_FIXED, DEFLATE_DYNAMIC };
 
-/* The symbol for a match length (3 to 258).  Lengths up to 10 have a symbol each.  Above, the
- * values of (length - 3) between two powers of two share four symbols; 258 has a symbol of its
- * own. */
+/* The symbol for a match length (3 to 258).  Each length up to 10 has a symbol of its own, and so
+ * has 258.  For the other lengths, the values of (length - 3) from one power of two up to the next
+ * share four symbols. */
 BOTH_INLINE unsigned deflate_length_symbol(unsigned length)
 {
     unsigned x = length - DEFLATE_MIN_MATCH;
@@ -82,8 +82,8 @@ BOTH_INLINE unsigned deflate_length_extra(unsigned length, unsigned extra_bits)
     return (length - DEFLATE_MIN_MATCH) & ((1u << extra_bits) - 1);
 }
 
-/* The symbol for a distance (1 to 32768): the values of (distance - 1) between two powers of two
- * share two symbols. */
+/* The symbol for a distance (1 to 32768): the values of (distance - 1) from one power of two up to
+ * the next share two symbols. */
 BOTH_INLINE unsigned deflate_distance_symbol(unsigned distance)
 {
     unsigned x = distance - 1;

@@ -29,7 +29,8 @@ static inline uint8_t *hugepages_alloc(size_t size)
     return memory;
 }
 
-/* Allocates `count` times `size` bytes in the same way. */
+/* Like hugepages_alloc, for `count` times `size` bytes.  NULL also if the product is too large for
+ * a size_t. */
 static inline uint8_t *hugepages_alloc_many(uint64_t count, size_t size)
 {
     return count > (SIZE_MAX - HUGE_PAGE) / size ? NULL : hugepages_alloc((size_t)count * size);

@@ -9,14 +9,14 @@
  * Decompression by zlib 1.2.13 takes 2.1 to 2.9 times the processor time of ISA-L 2.30.  This was
  * measured with one thread on a Xeon, for 327 MB of documentation, headers and Python sources and
  * for 564 MB of headers and sources, compressed by gzlzss -6 and by gzip -6.  The command's message
- * says 2.5 times.
+ * that ISA-L is not used says 2.5 times.
  */
 #ifndef GZLZSS_ISAL_H
 #define GZLZSS_ISAL_H
 
-/* Returns the reason why zlib decompresses instead of ISA-L; NULL if ISA-L decompresses, which is
- * loaded then.  Whether ISA-L's inflate is right is known only after inf_open has made a decoder
- * for an input that is not small.  Any thread may call this. */
+/* Returns the reason why zlib decompresses instead of ISA-L; NULL if ISA-L decompresses.  Loads
+ * ISA-L to find out.  Whether ISA-L's inflate is right is known only after inf_open has made a
+ * decoder for an input that is not small.  Any thread may call this. */
 const char *isal_why_not(void);
 
 #ifdef HAVE_ISAL

@@ -7,8 +7,8 @@
  * /proc/self/mountinfo says where each hierarchy is mounted.  A container may see only a part of
  * the hierarchy: then the field "root" in mountinfo names the group where that part begins.
  *
- * The limits of all groups above a process's own group apply to the process, too.  So this reads
- * the files of all groups from the process's own up to the mount point.  See cgroups(7), and
+ * The limits of all groups above a process's own group apply to the process, too.  So limits_read
+ * reads the files of all groups from the process's own up to the mount point.  See cgroups(7), and
  * proc(5) for the fields of mountinfo.
  */
 #include "config.h"
@@ -25,11 +25,12 @@
 #include "base/io.h"
 #include "base/limits.h"
 
-/* In version 1, a group without a limit has a number larger than any memory.  Numbers from this one
- * on count as no limit. */
+/* A memory limit of this many bytes or more counts as no limit.  In version 1, the file of a group
+ * without a limit has such a number. */
 #define NO_MEMORY_LIMIT (UINT64_C(1) << 60)
 
-/* Bytes of the longest path that is read, and of the longest file of paths. */
+/* Sizes of buffers, in bytes: for a path, and for the text of a file with many paths.  What does
+ * not fit is cut off. */
 #define NAME_SIZE 4096
 #define FILE_SIZE (16 * NAME_SIZE)
 
@@ -48,8 +49,8 @@ struct hierarchy {
 /* The hierarchies that may limit this process. */
 enum { V2, V1_CPU, V1_MEMORY, HIERARCHIES };
 
-/* All large buffers.  They are not on the stack, which can be small: `ulimit -s` limits it, and a
- * thread of musl's has 128 KiB. */
+/* All large buffers.  They are not on the stack, which may be small: `ulimit -s` limits it, and
+ * musl gives a thread only 128 KiB. */
 struct tables {
     const char *root;
     struct hierarchy all[HIERARCHIES];
@@ -61,9 +62,9 @@ struct tables {
     char path[4 * NAME_SIZE];
 };
 
-/* Reads the file t->path into text[0..room) as a string, cut off if the file is longer.  `is_line`:
- * the file has one line, and a single read(2) returns all of it.  False if the file cannot be
- * opened.  The system composes these files for each reader, so fewer calls are faster. */
+/* Reads the file t->path into text[0..room) as a string, cut off if the file is longer.  False if
+ * the file cannot be opened.  If `is_line` is true, the file has one line: one read(2) returns all
+ * of it, and a second one, which would return 0, is left out to save time. */
 static bool read_file(const struct tables *t, bool is_line, char *text, size_t room)
 {
     const int fd = open(t->path, O_RDONLY | O_CLOEXEC);
@@ -141,8 +142,8 @@ static void find_mounts(struct tables *t)
     if (!read_text(t, "/proc/self/mountinfo"))
         return;
     while ((line = strsep(&lines, "\n")) != NULL) {
-        /* ID, parent, device, root, mount point, options, perhaps more, "-", type, source,
-         * options */
+        /* A line's fields: ID, parent, device, root, mount point, options, optional fields, "-",
+         * type, source, options. */
         char *rest = strstr(line, " - cgroup"), *at = line, *words[5], *type, *options;
         bool is_whole = rest != NULL;
 
@@ -223,7 +224,8 @@ static void apply_memory(struct limits *l, struct tables *t, const struct hierar
     }
 }
 
-/* Lowers a limit in *l to that of the group t->group: apply_quota or apply_memory. */
+/* The type of apply_quota and apply_memory, which lower a limit in *l to that of the group
+ * t->group. */
 typedef void apply_function(struct limits *l, struct tables *t, const struct hierarchy *h);
 
 /* Applies the limits of the process's group and of the visible groups above it. */

@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A set of processors, one bit for each.  Linux has up to 8192.  (The cpu_set_t of C libraries has
- * 1024, and the system refuses to fill in a set that is smaller than its own.) */
+/* A set of processors, one bit for each.  Linux supports up to 8192 processors.  (The cpu_set_t of
+ * C libraries has only 1024 bits, and the system refuses to fill in a set that is smaller than its
+ * own.) */
 struct limits_set {
     unsigned long bits[8192 / (8 * sizeof(unsigned long))];
 };

@@ -9,8 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Returns all whole pages between `from` and `to`, which lie in memory from malloc(), to the
- * system.  The memory may be used again; each byte is then zero, or what it was. */
+/* Gives all whole pages between `from` and `to` back to the system.  Both addresses lie in memory
+ * from malloc().  The caller may use the memory again; each byte of it is then zero, or
+ * unchanged. */
 static inline void pages_give_back(void *from, const void *to)
 {
 #ifdef MADV_DONTNEED

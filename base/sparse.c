@@ -2,9 +2,10 @@
  * sparse.c - files with holes (sparse.h)
  *
  * sparse_write divides its bytes into pieces of PIECE bytes.  It writes each piece that has a byte
- * other than zero; usually the first word tells.  Zeros between two such pieces become a hole if
- * they are HOLE_MIN bytes or more.  With a smaller HOLE_MIN, more files have holes.  But many small
- * holes divide a file into many parts on the disk; programs, for example, have short runs of zeros.
+ * other than zero.  (The first word of such a piece mostly has one already, so the test is fast.)
+ * Zeros between two such pieces become a hole if they are HOLE_MIN bytes or more.  With a smaller
+ * HOLE_MIN, more files have holes.  But many small holes divide a file into many parts on the disk;
+ * programs, for example, have short runs of zeros.
  */
 #include "config.h"
 

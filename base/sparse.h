@@ -15,7 +15,7 @@
 struct sparse_output {
     int fd;
     uint64_t position; /* bytes given to sparse_write so far */
-    uint64_t zeros;    /* the last of these bytes: zeros that are not written yet */
+    uint64_t zeros;    /* zeros at the end of the bytes given, not written yet */
 };
 
 /* Whether zeros may be written to fd as holes: fd is a regular file, its position is at its end,
@@ -26,8 +26,8 @@ bool sparse_is_possible(int fd);
  * set, after an error.  Call sparse_end after the last write. */
 bool sparse_write(struct sparse_output *s, const void *buf, size_t len);
 
-/* Gives the file its length, and sets its position to its end.  Returns false, with errno set,
- * after an error. */
+/* Makes the file as long as the data, even if it ends with a hole, and sets its position to its
+ * end.  Returns false, with errno set, after an error. */
 bool sparse_end(struct sparse_output *s);
 
 /* Whether the regular file fd takes fewer than `size` bytes on the disk.  Then it has holes, or the

@@ -9,9 +9,9 @@
 #include "base/limits.h"
 #include "base/thread.h"
 
-/* Chooses the size of a stack.  glibc's default is `ulimit -s`, which may be very small or very
- * large; musl's is 128 KiB.  If the memory that the process may map is limited, the stack gets no
- * more than THREAD_STACK_SIZE, since most of a larger one would be wasted. */
+/* Chooses the size of a stack (thread.h).  The C library's default is not good: glibc takes the
+ * value of "ulimit -s", which may be very small or very large, and musl takes 128 KiB.  If the
+ * memory that the process may map is limited, a larger stack than necessary would waste it. */
 static void choose_stack(pthread_attr_t *attributes)
 {
     const size_t most = limits_mapped() == UINT64_MAX ? THREAD_STACK_MAX : THREAD_STACK_SIZE;
@@ -30,9 +30,9 @@ struct start {
     void *argument;
 };
 
-/* Fills in the signals that the thread does not block.  These are the signals of a fault in the
- * thread itself: if they were blocked, the kernel would kill the process without calling the
- * handler.  The set also has SIGPROF, by which a profiler looks at all threads. */
+/* Fills the set with the signals that a started thread does not block.  These are the signals of a
+ * fault in the thread itself: if they were blocked, the kernel would kill the process without
+ * calling the handler.  The set also has SIGPROF, by which a profiler looks at all threads. */
 static void taken_signals(sigset_t *set)
 {
     static const int taken[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};

@@ -34,7 +34,8 @@ void wake_close(const struct wake *w)
 
 void wake_call(const struct wake *w)
 {
-    /* If the pipe is full, this write fails, but the bytes in the pipe end waits as well. */
+    /* The write fails only if the pipe is full.  Then the bytes in the pipe already end all
+     * waits. */
     (void)!write(w->ends[1], "", 1);
 }
 

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* The two ends of a pipe; -1: there is none. */
+/* The two ends of a pipe: [0] to read, [1] to write.  Both are -1 if there is no pipe. */
 struct wake {
     int ends[2];
 };
@@ -29,7 +29,8 @@ void wake_close(const struct wake *w);
 
 bool wake_is_open(const struct wake *w);
 
-/* Ends waits.  Any thread may call this while the pipe is open; it never waits itself. */
+/* Ends all waits, now and until wake_clear.  Never blocks.  Any thread may call this while the pipe
+ * is open. */
 void wake_call(const struct wake *w);
 
 /* Empties the pipe: earlier calls of wake_call no longer end waits. */

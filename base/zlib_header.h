@@ -9,7 +9,7 @@
 
 #include "base/both.h"
 
-/* Bytes before and behind the DEFLATE data.  The trailer is the Adler-32, highest byte first. */
+/* Bytes before and after the DEFLATE data.  The trailer is the Adler-32, highest byte first. */
 #define ZLIB_HEADER_SIZE 2u
 #define ZLIB_TRAILER_SIZE 4u
 

@@ -28,7 +28,7 @@ uint32_t gz_check_start(enum gz_check check)
     return check == GZ_CHECK_ADLER32 ? 1 : 0;
 }
 
-/* Returns the Adler-32 of some data, whose Adler-32 is `value`, followed by p[0..len). */
+/* Returns the Adler-32 of A followed by p[0..len); `value` is the Adler-32 of A. */
 static uint32_t adler(uint32_t value, const uint8_t *p, size_t len)
 {
     /* zlib's length is an unsigned int, which cannot hold 4 GiB or more. */

@@ -12,7 +12,7 @@
 enum gz_check {
     GZ_CHECK_CRC32,   /* CRC-32 (compat/crc.h) */
     GZ_CHECK_ADLER32, /* Adler-32 (RFC 1950, section 8.2) */
-    GZ_CHECK_NONE,    /* no check value: all functions of values return 0 */
+    GZ_CHECK_NONE,    /* no check value: the functions below return 0 for it */
 };
 
 /* Returns the kind of check value that a format has. */

@@ -1,5 +1,5 @@
 /*
- * container.c - writes what surrounds DEFLATE data (container.h)
+ * container.c - writes headers and trailers around DEFLATE data (container.h)
  */
 #include "config.h"
 

@@ -19,8 +19,7 @@ uint32_t gz_crc32(uint32_t crc, const void *buf, size_t len)
 {
     const uint8_t *p = buf;
 
-    /* If there are no bytes, buf may be NULL, by which zlib understands a request for the initial
-     * value. */
+    /* Without bytes, buf may be NULL.  zlib would then return the initial value. */
     if (len == 0)
         return crc;
 #ifdef HAVE_ISAL

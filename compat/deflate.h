@@ -13,7 +13,7 @@
  * before it. */
 enum gz_status gz_read_deflate(struct gz_stream *s, uint32_t *check, uint64_t *len);
 
-/* Frees what gz_read_deflate keeps in s for its next call. */
+/* Frees the decoder that gz_read_deflate keeps in s for its next call. */
 void gz_free_deflate(struct gz_stream *s);
 
 #endif

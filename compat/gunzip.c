@@ -61,10 +61,10 @@ static enum gz_status skip_zeros(struct gz_stream *s, enum gz_format *format)
 }
 
 /*
- * Parses a magic number and finds its format: GZ_FORMAT_NONE if the input has ended, or if only
- * zeros follow a member.  Like GNU gzip, this needs two bytes, unless the first is zero: any other
- * single byte is a truncated file or member.  (With io.copy_unknown, a single byte is an unknown
- * format.)
+ * Parses a magic number, and sets *format to its format: GZ_FORMAT_NONE if the input has ended, or
+ * if only zeros follow a member.  As in GNU gzip, a single byte that is not zero is a truncated
+ * file or member.  If the first byte is zero, the format is unknown whatever follows.  (With
+ * io.copy_unknown, a single byte is an unknown format.)
  */
 static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
 {
@@ -230,8 +230,8 @@ static enum gz_status read_raw(struct gz_stream *s)
     return gz_read_deflate(s, &check, &len);
 }
 
-/* Sets *format to the format of the next bytes, where the caller has given the input's format.
- * Only zeros may follow the data. */
+/* Like next_format, for an input whose format the caller has given.  Only zeros may follow the
+ * data. */
 static enum gz_status next_given(struct gz_stream *s, enum gz_format *format)
 {
     int byte;

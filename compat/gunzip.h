@@ -4,9 +4,8 @@
  * A stream is one or more members back to back.  Zero bytes from a member's end to the end of the
  * input are padding, as on tapes, and are ignored.  Anything else that does not start a member is
  * trailing garbage, which is reported but does not make the data wrong.  GNU gzip 1.12 does the
- * same.  It also agrees in these cases: one single byte that is not zero is not garbage but a
- * truncated member (gz_info.lone_byte tells); a member after padding is garbage; an empty input is
- * truncated.
+ * same, also in these cases: a single byte that is not zero is not garbage but a truncated member
+ * (gz_info.lone_byte); a member after padding is garbage; an empty input is truncated.
  *
  * After a member in gzip's or pack's format, members of any format but zip may follow.  A member in
  * another format is the last one: data in compress's format extends to the end of the input; bytes
@@ -33,10 +32,11 @@
  * format, and errors in a gzip or a zip header.  Of other formats it parses only the magic number,
  * and gz_run() judges the header.  With io->copy_unknown, it never returns GZ_NOT_GZIP.
  *
- * gz_run() does the rest.  It calls gz_read_header() if the caller has not, and returns its error
- * again if it failed.  Data is written as it is decoded, before its CRC is known, and up to where
- * an error was found: after an error the caller throws the output away.  After the end or an error,
- * read is not called again, unless something was decoded ahead.
+ * gz_run() does the rest.  It calls gz_read_header() if the caller has not done so.  If
+ * gz_read_header() has failed, gz_run() returns the same error.  Data is written as it is decoded,
+ * before its CRC is known, and up to where an error was found: after an error the caller throws the
+ * output away.  After the end or an error, read is not called again, unless other threads have
+ * decoded ahead (io->ahead).
  *
  * *io is copied.  *info is not, and must stay until gz_close().  The functions leave errno as read
  * or write has set it.  A stream takes about 0.6 MB of memory, and 1.0 MB more for compress's
@@ -52,7 +52,7 @@ bool gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info
 enum gz_status gz_read_header(struct gz_stream *s);
 enum gz_status gz_run(struct gz_stream *s);
 
-/* s may be NULL. */
+/* Frees s, which may be NULL. */
 void gz_close(struct gz_stream *s);
 
 /* Opens a stream, decompresses it and closes it, in one call. */

@@ -2,7 +2,7 @@
  * gzip.h - the gzip member format (RFC 1952): its header and its trailer
  *
  * Only gz_header_parse knows the layout of a header.  It takes the header in parts of any size, as
- * they are read; gz_member_header uses it for a header in memory.
+ * they are read.  gz_member_header calls it for a header in memory.
  */
 #ifndef GZLZSS_GZIP_H
 #define GZLZSS_GZIP_H
@@ -53,8 +53,8 @@ size_t gz_add_comment(uint8_t *out, size_t size, const char *comment);
 /* Writes the trailer: CRC-32 and length modulo 2^32 of the uncompressed data. */
 void gz_write_trailer(uint8_t out[GZ_TRAILER_SIZE], uint32_t crc, uint64_t len);
 
-/* A header that is being parsed.  gz_header_begin sets all fields; then the caller may set the
- * first four. */
+/* A header that is being parsed.  gz_header_begin sets all members.  Then the caller may set the
+ * first four: name, name_room, extra and ctx. */
 struct gz_header {
     /* Memory for the name, which is cut after name_room - 1 bytes and ends with a zero byte.  If
      * NULL, the name is not kept. */
@@ -74,13 +74,13 @@ struct gz_header {
     /* With GZ_FLAG_HEADER_CRC: the CRC-16 in the header, and the correct one. */
     uint16_t stored_crc, right_crc;
 
-    /* Only gz_header_parse uses this field and all below. */
+    /* Only gz_header_parse uses the members from here on. */
     uint8_t magic[2];
-    /* The field that is parsed next (enum field in gzip.c). */
+    /* The current field, which is parsed next (enum field in gzip.c). */
     unsigned field;
-    /* Bytes of that field still to come; not used for a field that ends with a zero byte. */
+    /* Bytes of the current field still to come; not used for a field that ends with a zero byte. */
     size_t left;
-    /* The bytes of that field, if its size is fixed. */
+    /* The bytes of the current field, if its size is fixed. */
     uint8_t bytes[6];
     /* Bytes of the name that were stored. */
     size_t name_len;
@@ -102,10 +102,10 @@ void gz_header_begin(struct gz_header *h, const uint8_t magic[2]);
 enum gz_status gz_header_parse(struct gz_header *h, const uint8_t *in, size_t len, size_t *used);
 
 /*
- * Searches for members in the middle of data use this.  If in[0..len) starts with a complete and
- * correct member header, and the header of a DEFLATE block follows that is correct as far as it is
- * in the input, returns the bytes of the member header; else 0.  May read up to 8 bytes after in +
- * len, but the result does not depend on them.
+ * Returns the size in bytes of the member header at in[0], or 0 if no member seems to start there.
+ * The header must be complete and correct.  A DEFLATE block's header must follow, which must be
+ * correct as far as it lies in in[0..len).  Searches for members in the middle of data use this.
+ * May read up to 8 bytes after in + len, but the result does not depend on them.
  */
 size_t gz_member_header(const uint8_t *in, size_t len);
 

@@ -19,22 +19,22 @@
 struct gz_place {
     /* The place, in bits from the start of the whole input. */
     uint64_t bit;
-    /* The check value and the bytes of the member's data before the place. */
+    /* The check value, and the length in bytes, of the member's data before the place. */
     uint32_t check;
     uint64_t len;
-    /* The bytes of the data of earlier members. */
+    /* The length in bytes of the data of all earlier members. */
     uint64_t before;
-    /* The last bytes of that data, INF_WINDOW at most, are stored before `end`.  gz_ahead.run
-     * replaces them by the last bytes that it has written. */
+    /* The memory before `end` has the last bytes of the member's data before the place, INF_WINDOW
+     * at most.  gz_ahead.run replaces them by the last bytes that it has written. */
     uint8_t *end;
-    /* Bytes that gz_ahead.run has written; it sets this. */
+    /* Set by gz_ahead.run: the number of bytes that it has written. */
     uint64_t made;
     /* Whether the data ends at the place, so that no block starts there. */
     bool ended;
     /* Whether gz_ahead.run has moved the place without writing the bytes before it.  Then the CRC
      * and the length of the member are not compared with its trailer. */
     bool is_jump;
-    /* Bytes of the data behind the place that were written already.  The decoder that goes on from
+    /* Bytes of the data after the place that were written already.  The decoder that goes on from
      * the place must not write them again. */
     uint64_t skip;
 };
@@ -66,13 +66,13 @@ struct gz_io {
      * called.  If `waits` is NULL, they are written only when the buffer is full. */
     bool (*waits)(void *ctx);
     void *ctx;
-    /* Whether to copy data in an unknown format to the output, also after a member, zeros included
-     * (zcat -f). */
+    /* Whether to copy data in an unknown format to the output, as zcat -f does.  After a member,
+     * all bytes that are no member are copied, also zeros. */
     bool copy_unknown;
     /* Called for a gzip header with an extra field, with the field's size in bytes.  The field
      * itself is ignored.  May be NULL. */
     void (*extra)(void *ctx, unsigned bytes);
-    /* Decodes ahead; may be NULL. */
+    /* Functions for decoding ahead; may be NULL. */
     const struct gz_ahead *ahead;
     /* The format of the input, if it is CONTAINER_ZLIB or CONTAINER_RAW.  With any other value, the
      * first bytes tell the format. */

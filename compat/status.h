@@ -10,7 +10,7 @@
 
 enum gz_format {
     GZ_FORMAT_NONE,       /* no member was found */
-    GZ_FORMAT_GZIP,       /* RFC 1952, also by the magic number that gzip 0.5 and before used */
+    GZ_FORMAT_GZIP,       /* RFC 1952, also with the magic number of gzip 0.5 and before */
     GZ_FORMAT_COMPRESS,   /* .Z */
     GZ_FORMAT_PACK,       /* .z of System V */
     GZ_FORMAT_LZH,        /* SCO's compress -H */
@@ -95,15 +95,15 @@ struct gz_info {
     uint32_t mtime;
     /* Whether the first member's header has a name. */
     bool has_name;
-    /* The name is longer than GZ_NAME_SIZE - 1 bytes; `name` has its first bytes. */
+    /* Whether the name is longer than GZ_NAME_SIZE - 1 bytes; `name` has its first bytes. */
     bool name_cut;
     /* The name as it is stored, directories and all.  Never trust it. */
     char name[GZ_NAME_SIZE];
 
     /* Whether zero bytes follow the last member. */
     bool zeros_follow;
-    /* With GZ_TRUNCATED: all members are complete, and after them the input ends with one byte that
-     * cannot start another member. */
+    /* With GZ_TRUNCATED: whether all members are complete, and only one more byte follows, which
+     * cannot start a member. */
     bool lone_byte;
     /* Whether the stored length is wrong.  May be true with GZ_BAD_CRC, too. */
     bool bad_length;

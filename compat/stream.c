@@ -36,8 +36,8 @@ bool gz_refill(struct gz_stream *s)
 
 void gz_seek(struct gz_stream *s, uint64_t offset)
 {
-    /* Bytes from `offset` to the end of the bytes read.  If `offset` was not read yet, this wraps
-     * to a huge number. */
+    /* The number of bytes from `offset` to the end of the bytes read.  If `offset` was not read
+     * yet, this wraps to a huge number. */
     const uint64_t back = s->info->read_bytes - offset;
 
     if (back <= s->in_end - GZ_IN_BACK) {

@@ -7,7 +7,7 @@
  * member.  Bytes that were decoded before an error are written too, as GNU gzip does, since people
  * rescue data from damaged files that way.
  *
- * This is for the decoders alone.  Callers of gz_decompress() need only compat/gunzip.h.
+ * This file is for the decoders alone.  Callers of gz_decompress() need only compat/gunzip.h.
  */
 #ifndef GZLZSS_STREAM_H
 #define GZLZSS_STREAM_H
@@ -70,7 +70,7 @@ struct gz_stream {
      * The first out_len bytes are still to be written. */
     uint8_t *out;
     size_t out_len;
-    /* The next bytes of output that io.ahead has written already. */
+    /* The number of output bytes, from out[0] on, that io.ahead has written already. */
     uint64_t out_skip;
     /* Whether a part of the member was left out (gz_place.is_jump). */
     bool has_jumped;
@@ -91,8 +91,8 @@ struct gz_stream {
     /* The next magic number; its first magic_len bytes were parsed. */
     uint8_t magic[4];
     size_t magic_len;
-    /* zip: whether the entry's CRC and sizes follow its data.  If not, the fields below are those
-     * of its header. */
+    /* zip: whether the entry's CRC and sizes follow its data.  If not, the fields below have the
+     * values in the entry's header. */
     bool sizes_follow;
     bool is_zip64; /* zip: the header has zip64's field */
     uint32_t zip_crc, zip_packed, zip_size;
@@ -100,8 +100,8 @@ struct gz_stream {
 
 /* --- compat/stream.c ------------------------------------------------------------------------ */
 
-/* Reads more input.  At most GZ_IN_REST bytes may be unparsed; they stay.  False if there is no
- * more input; in_stop then says why. */
+/* Reads more input.  At most GZ_IN_REST bytes of the buffer may still be unparsed; these are kept.
+ * False if there is no more input; in_stop then says why. */
 bool gz_refill(struct gz_stream *s);
 
 /* Continues parsing at byte `offset` of the input, whether that was read yet or not.  Only with
@@ -184,7 +184,7 @@ static inline void gz_skip_bits(struct gz_bits *b, unsigned n)
     b->count -= n < b->count ? n : b->count;
 }
 
-/* Gives whole bytes that were not used back to the input. */
+/* Gives unused whole bytes back to the input. */
 static inline void gz_end_bits(struct gz_bits *b, struct gz_stream *s)
 {
     s->in_pos -= b->count / 8;
@@ -199,7 +199,7 @@ static inline uint32_t gz_get_u32(const uint8_t p[4])
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Compares the CRC and the length modulo 2^32 of data with the stored ones. */
+/* Compares the CRC and the length (modulo 2^32) of decoded data with the stored values. */
 enum gz_status gz_check_data(struct gz_stream *s, uint32_t crc, uint64_t len, uint32_t stored_crc,
                              uint32_t stored_len);
 

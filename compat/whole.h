@@ -13,8 +13,9 @@
 
 /*
  * Decompresses in[0..len) to out[0..room), and sets *made to the bytes of output.  Returns true if
- * the output fits, and the input has nothing but good data with the right check values.  That is
- * one stream if `container` is CONTAINER_ZLIB or CONTAINER_RAW, else one or more members of gzip.
+ * the output fits, and the input has nothing but good data with the right check values.  The input
+ * must be one stream if `container` is CONTAINER_ZLIB or CONTAINER_RAW, else one or more members of
+ * gzip.
  *
  * Otherwise returns false; out[0..room) then has undefined contents.  The caller must decompress
  * the input again by compat/gunzip.h, which knows more formats and finds out what is wrong.

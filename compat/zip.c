@@ -1,10 +1,10 @@
 /*
  * zip.c - writes a zip file with one deflated entry (zip.h)
  *
- * The entry's header is written before the sizes and the CRC are known.  So a descriptor after the
- * data has them (APPNOTE.TXT, section 4.3.9), and the directory at the file's end.  Sizes of 4 GiB
- * or more need the fields of zip64 (section 4.5.3).  The header's time has a resolution of two
- * seconds, so an extra field that Info-ZIP has defined ("UT") has the exact time.
+ * The entry's header is written before the sizes and the CRC are known.  So they are stored in a
+ * descriptor after the data (APPNOTE.TXT, section 4.3.9), and again in the directory at the file's
+ * end.  Sizes of 4 GiB or more need the fields of zip64 (section 4.5.3).  The header's time has a
+ * resolution of two seconds, so an extra field that Info-ZIP has defined ("UT") has the exact time.
  */
 #include "config.h"
 
@@ -37,7 +37,7 @@
 #define EXTRA_ZIP64_SIZE 20
 #define EXTRA_TIME_SIZE 9
 
-/* Bytes of the other parts, without names and extra fields. */
+/* Bytes of the parts of a zip file, without names and extra fields. */
 #define ENTRY_SIZE 30
 #define DESCRIPTOR_MOST 24
 #define DIRECTORY_SIZE 46
@@ -58,7 +58,7 @@
 /* A field of 32 bits with this value means that the number is in a field of zip64. */
 #define SEE_ZIP64 UINT32_MAX
 
-/* An entry without a name gets this one, as in pigz. */
+/* An entry without a name gets this name, as in pigz. */
 #define NO_NAME "-"
 
 static size_t name_length(const char *name)
@@ -98,7 +98,7 @@ static bool is_utf8(const char *name, size_t len)
 }
 
 /* Writes a time and a date.  They are in UTC, so that the bytes do not depend on the time zone.
- * The format's first year is 1980; a time before that, or an unknown one, becomes its first day. */
+ * The format's first year is 1980.  An earlier or unknown time becomes 1 January 1980. */
 static uint8_t *put_dos_time(uint8_t *p, uint32_t mtime)
 {
     const time_t seconds = (time_t)mtime;

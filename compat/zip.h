@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What gz_write_end needs to know about an output. */
+/* The facts about an output that gz_write_end needs. */
 struct gz_data {
     const uint8_t *start; /* the bytes that gz_write_start has written */
-    size_t start_len;     /* their number */
+    size_t start_len;     /* the number of bytes at `start` */
     uint32_t check;       /* the check value of the uncompressed data (compat/check.h) */
     uint64_t len;         /* bytes of the uncompressed data */
     uint64_t packed;      /* bytes between the start and the end */

@@ -4,7 +4,7 @@
  *   cc descriptor.c $(pkg-config --cflags --libs gzlzss) -o descriptor
  *   ./descriptor FILE FILE.gz
  *
- * FILE becomes the name in the header, as it is given: name a file in the current directory.
+ * The header gets the name FILE as it is given, so FILE should be a name without directories.
  */
 #include <fcntl.h>
 #include <gzlzss.h>

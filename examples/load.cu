@@ -6,9 +6,9 @@
  *   ./load FILE.gz
  *
  * Prints the number of bytes, and the number of line feeds, which a kernel counts.  Without
- * USE_CUFILE, the program maps the file, and gzlzss copies its pages to the GPU.  With it, cuFile
- * brings the compressed bytes to the GPU: directly from an NVMe drive if GPUDirect Storage is set
- * up, otherwise through the host's memory.
+ * USE_CUFILE, the program maps the file, and gzlzss copies its pages to the GPU.  With USE_CUFILE,
+ * cuFile brings the compressed bytes to the GPU: directly from an NVMe drive if GPUDirect Storage
+ * is set up, otherwise through the host's memory.
  */
 #include <cuda_runtime.h>
 #include <fcntl.h>

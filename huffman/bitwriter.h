@@ -3,8 +3,8 @@
  *
  * Bits gather in a 64-bit word.  A flush stores the whole word, and then keeps only the bits of the
  * last, unfinished byte.  So at most 7 bits are pending after a flush, and BITWRITER_ROOM more can
- * be put before the next one.  There are no branches, so none is mispredicted.  The price is that a
- * flush overwrites up to BITWRITER_SLACK bytes after the last byte that it writes; the caller's
+ * be put before the next flush.  There are no branches, so none is mispredicted.  The price is that
+ * a flush overwrites up to BITWRITER_SLACK bytes after the last byte that it writes; the caller's
  * buffer must have room for them.
  */
 #ifndef GZLZSS_BITWRITER_H

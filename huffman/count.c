@@ -16,8 +16,8 @@
 
 _Static_assert(LZ_CHUNK_SIZE <= UINT16_MAX, "a part's literals in 16 bits");
 
-/* Bytes that are compared at once.  The compiler uses whatever vector registers the processor
- * has. */
+/* Vectors whose bytes are compared at once.  The compiler uses whatever vector registers the
+ * processor has. */
 typedef uint64_t vector16 __attribute__((vector_size(16)));
 typedef uint64_t vector32 __attribute__((vector_size(32)));
 
@@ -56,7 +56,7 @@ LOOP void compare(struct difference *d, const uint8_t *a, const uint8_t *b, cons
     }
 }
 
-/* Bytes of a comparison. */
+/* The number of bytes that one call of compare() compares. */
 #define COMPARED 32
 
 /* compare_masks + COMPARED - n is a mask of n bytes of ones, followed by zeros. */
@@ -104,7 +104,7 @@ static void count_literals(struct huff_encoder *e, const uint8_t *in, size_t n)
         e->literals[i & 3][in[i]]++;
 }
 
-/* Sets the part's counts of literals and of the end of the block, and its extra bits. */
+/* Sets the part's counts of literals and of the end-of-block symbol, and its extra bits. */
 static void sum_up(const struct huff_encoder *e, struct huff_counts *counts)
 {
     for (unsigned i = 0; i < 256; i++)
@@ -170,7 +170,7 @@ AVX2_PATH NOINLINE size_t huff_count_avx2(struct huff_encoder *e, const uint8_t 
 
 #ifdef HAVE_AVX512_PATH
 /* Like count_loop, but stops where huff_lanes_locate stops.  If it counts no sequence, it returns
- * pos, even if that is 0. */
+ * pos, even if pos is 0.  (In other cases, 0 means that a sequence is not a match.) */
 AVX512_PATH NOINLINE static size_t count_lanes(struct huff_encoder *e, const uint8_t *in,
                                                size_t pos, size_t chunk_end, size_t enough,
                                                const struct lz_sequence *sequences, uint32_t count,

@@ -9,8 +9,8 @@
 /*
  * Checks and counts sequences that start at in[pos], in a chunk that ends at in[chunk_end]: at most
  * `count` of them, and none that starts at in[enough] or later.  Sets *counted to the number of
- * sequences counted, and returns the place after the last one.  Returns 0 if one of them is not a
- * match.
+ * sequences counted, and returns the place after the last one.  Returns 0 if one of these sequences
+ * is not a match.
  */
 huff_count_function huff_count_portable, huff_count_avx2, huff_count_avx512;
 

@@ -1,12 +1,12 @@
 /*
  * encoder.c - turns a segment's sequences into DEFLATE blocks
  *
- * A block's Huffman codes fit its data better the less data it has, but each block costs a header.
- * So the encoder goes through the segment part by part; a part is a chunk, or some of a chunk's
- * sequences.  count.c compares the part's matches with the input and counts its symbols.  plan.c
- * estimates from the counts how many bits the part would take as a block.  One block is kept open:
- * if block and part take no more bits together than apart, the part joins the block; otherwise the
- * block is written, and the part opens the next one.
+ * The smaller a block is, the better its Huffman codes fit its data.  But each block costs a
+ * header.  So the encoder goes through the segment part by part; a part is a chunk, or some of a
+ * chunk's sequences.  count.c compares the part's matches with the input and counts its symbols.
+ * plan.c estimates from the counts how many bits the part would take as a block.  One block is kept
+ * open: if block and part take no more bits together than apart, the part joins the block;
+ * otherwise the block is written, and the part opens the next one.
  *
  * When a block is written, plan.c chooses the shortest of DEFLATE's three forms by their exact
  * sizes, and write.c writes it.
@@ -24,9 +24,9 @@
 #include "huffman/write.h"
 
 /* Fills the tables of symbols.  It sets all entries of a symbol at once, as the lengths or
- * distances of a symbol are adjacent; this makes the start of a process faster.  Symbol 284's extra
- * bits also reach the entry of length 258, which symbol 285 then overwrites.  Entries of
- * distance_symbols that stand for no distance (0, 257 and 258) are not set. */
+ * distances of a symbol are adjacent; this makes the start of a process faster.  Symbol 284 also
+ * sets the entry of length 258, which symbol 285 then overwrites.  Entries of distance_symbols that
+ * stand for no distance (0, 257 and 258) are not set. */
 static void fill_symbols(struct huff_encoder *e)
 {
     for (unsigned symbol = DEFLATE_FIRST_LENGTH; symbol < DEFLATE_LITLEN_SYMBOLS; symbol++)
@@ -73,10 +73,10 @@ void huff_encoder_free(struct huff_encoder *e)
 
 size_t huff_bound(size_t len)
 {
-    /* No block takes more bytes than it would as stored blocks: its own bytes, and a header of at
-     * most 5 bytes, with padding, for each 65535 bytes or less.  So it is enough to add 5 bytes for
-     * each part: a block has at least one part for each such header.  Each part has HUFF_SPLIT_MIN
-     * bytes or more unless it is its chunk's last one. */
+    /* No block takes more bytes than its data would take as stored blocks.  A stored block adds at
+     * most 5 bytes to its data, with padding.  A block has at least as many parts as its data would
+     * need stored blocks, so 5 bytes for each part are enough.  Each part has HUFF_SPLIT_MIN bytes
+     * or more, unless it is its chunk's last one. */
     return len + 5 * (len / HUFF_SPLIT_MIN + len / LZ_CHUNK_SIZE + 2) + 2 * 5 + 2 * BITWRITER_SLACK;
 }
 
@@ -121,7 +121,8 @@ static void show_writes(volatile uint8_t *out, size_t out_len)
 #define show_writes(out, out_len) ((void)0)
 #endif
 
-/* Encodes the segment in[0..len) from `at`, where a chunk's sequences start, to its end. */
+/* Encodes the segment in[0..len) from `at` to its end.  The sequences of chunk at.chunk start at
+ * `at`. */
 static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
                    const struct lz_chunk *chunks, struct huff_place at, size_t split,
                    enum huff_end end, uint8_t *out, size_t *out_len)
@@ -158,7 +159,7 @@ static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
     if (open != NULL) {
         end_block(e, &w, in, len, chunks, open, end == HUFF_LAST);
     } else if (end == HUFF_LAST) {
-        /* An empty file becomes a fixed block that has only the end of the block. */
+        /* An empty file becomes a fixed block that has only the end-of-block symbol. */
         bits_put(&w, 1 | DEFLATE_FIXED << 1, 3);
         bits_put(&w, 0, 7);
     }

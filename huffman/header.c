@@ -9,8 +9,8 @@
  * So the plan takes two rounds.  The first round assumes typical lengths of the precode's codes,
  * codes each run in the cheapest way for these lengths, and makes the best precode for the symbols
  * used.  The second round does the same with the lengths of that precode.  The better result of the
- * two is used.  In each round, the way chosen for a run is really the cheapest: the cost depends
- * only on how often each symbol is used, so few combinations have to be tried.  (Symbol 16 could
+ * two is used.  In each round, every run gets the cheapest of all ways: the cost of a way depends
+ * only on how often it uses each symbol, so few combinations have to be tried.  (Symbol 16 could
  * repeat zeros, too.  It is not used for that, as 17 and 18 stand for more zeros in about as many
  * bits.)
  */
@@ -31,10 +31,10 @@ static const uint8_t extra_bits[DEFLATE_PRECODE_SYMBOLS] = {
 /* The order in which the precode's lengths are sent. */
 static const uint8_t precode_order[DEFLATE_PRECODE_SYMBOLS] = DEFLATE_PRECODE_ORDER;
 
-/* How a run of equal lengths is coded.  Zeros: as `longest` symbols 18 and `shorter` symbols 17.
- * Other lengths: as `shorter` symbols 16.  These symbols stand for `covered` lengths together.
- * Each other length of the run is coded by its own symbol; these symbols come before 18 and 17, but
- * after 16. */
+/* How a run of equal lengths is coded.  A run of zeros gets `longest` symbols 18 and `shorter`
+ * symbols 17; a run of another length gets `shorter` symbols 16.  Together these symbols stand for
+ * `covered` lengths.  Each remaining length of the run is coded by its own symbol, which is written
+ * before the symbols 18 and 17, but after the symbols 16. */
 struct run_split {
     unsigned longest, shorter, covered;
 };
@@ -70,7 +70,8 @@ static struct run_split split_zeros(unsigned run, const uint8_t *cost)
     return best;
 }
 
-/* Finds the cheapest way to code `run` lengths that follow a length equal to them, `length`. */
+/* Finds the cheapest way to code `run` lengths equal to `length`, which follow one more such
+ * length. */
 static struct run_split split_repeats(unsigned length, unsigned run, const uint8_t *cost)
 {
     struct run_split best = {0, 0, 0};
@@ -108,8 +109,8 @@ struct length_run {
     uint16_t count;
 };
 
-/* Writes these runs to `runs`, and writes to others[] how often each length occurs in all other
- * runs.  Returns the number of runs written. */
+/* Writes the runs that are long enough for symbol 16, 17 or 18 to `runs`.  Writes to others[] how
+ * often each length occurs in all other runs.  Returns the number of runs written. */
 static unsigned find_runs(const struct huff_header *h, struct length_run *runs, uint32_t *others)
 {
     const unsigned n = h->litlen_count + h->distance_count;
@@ -139,12 +140,12 @@ static unsigned find_runs(const struct huff_header *h, struct length_run *runs, 
 struct precode {
     uint8_t cost[DEFLATE_PRECODE_SYMBOLS];    /* the costs assumed when runs were coded */
     uint8_t lengths[DEFLATE_PRECODE_SYMBOLS]; /* the lengths of the precode's codes */
-    unsigned count;                           /* how many of these lengths are sent */
+    unsigned count;                           /* how many of the `lengths` are sent */
     uint32_t bits;                            /* the header's size */
 };
 
-/* Counts the precode's symbols for the runs, coded in the cheapest way under `cost`, and for the
- * other lengths. */
+/* Counts the precode's symbols for the n runs, which are coded in the cheapest way under `cost`,
+ * and for the lengths in others[]. */
 static void count_symbols(const struct length_run *runs, unsigned n, const uint32_t *others,
                           const uint8_t *cost, uint32_t *frequencies)
 {
@@ -179,7 +180,8 @@ void huff_header_plan(struct huff_lengths_work *w,
                       const uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS],
                       struct huff_header *h)
 {
-    /* The lengths assumed in the first round: typical costs in the headers of text and programs. */
+    /* The costs assumed in the first round, which are typical of the headers of text and
+     * programs. */
     static const struct precode guess = {
         .cost = {3, 7, 7, 6, 5, 4, 4, 3, 3, 3, 4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7}};
     struct length_run runs[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
@@ -208,7 +210,7 @@ void huff_header_plan(struct huff_lengths_work *w,
         second.cost[s] = (uint8_t)(length + extra_bits[s]);
     }
     count_symbols(runs, n, others, second.cost, again);
-    /* In most cases the counts are the same, and would make the same precode. */
+    /* In most cases the counts are those of the first round, and would make the same precode. */
     if (memcmp(frequencies, again, sizeof(again)) != 0) {
         make_precode(w, &second, again);
         if (second.bits < first.bits)

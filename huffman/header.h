@@ -21,7 +21,8 @@ struct huff_header {
     /* The code lengths in the header: first of literals and lengths, then of distances. */
     uint8_t lengths[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
 
-    /* By symbol of the precode: its cost in bits, by which runs were divided into symbols. */
+    /* The cost in bits of each symbol of the precode.  The plan used these costs to choose how to
+     * code runs. */
     uint8_t cost[DEFLATE_PRECODE_SYMBOLS];
 
     uint8_t precode_lengths[DEFLATE_PRECODE_SYMBOLS];
@@ -34,8 +35,8 @@ void huff_header_plan(struct huff_lengths_work *w,
                       const uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS],
                       struct huff_header *h);
 
-/* Writes the header, and flushes.  Since the last flush, at most BITWRITER_ROOM - 14 bits may have
- * been put; BITWRITER_SLACK bytes after the header's end may be overwritten. */
+/* Writes the header, and flushes.  The caller may have put at most BITWRITER_ROOM - 14 bits since
+ * the last flush; BITWRITER_SLACK bytes after the header's end may be overwritten. */
 void huff_header_write(const struct huff_header *h, struct bitwriter *w);
 
 #endif

@@ -31,18 +31,18 @@ size_t huff_bound(size_t len);
 
 /* How a call's output ends.  It always ends on a byte boundary. */
 enum huff_end {
-    /* With the mark of `pigz -i`: two empty stored blocks, so that the bytes 00 00 FF FF 00 00 00
-     * FF FF stand before the next segment, which refers to nothing before them. */
+    /* The mark of `pigz -i`: two empty stored blocks, so that the output ends with the bytes 00 00
+     * FF FF 00 00 00 FF FF.  The next segment refers to nothing before its own start. */
     HUFF_MARK,
 
-    /* With the final block, whose BFINAL bit is set. */
+    /* The final block, whose BFINAL bit is set. */
     HUFF_LAST,
 
-    /* With one empty stored block, as after zlib's Z_SYNC_FLUSH.  The data after it may refer
-     * back. */
+    /* One empty stored block, as after zlib's Z_SYNC_FLUSH.  The data after this block may refer to
+     * data before it. */
     HUFF_SYNC,
 
-    /* With nothing added, as more data follows; only for huff_store. */
+    /* Nothing is added, as more data follows; only for huff_store. */
     HUFF_MORE,
 };
 
@@ -51,10 +51,10 @@ enum huff_end {
  * boundary; `end` says how they end.  `chunks` has LZ_CHUNKS(len) entries.  LZ_INPUT_PAD bytes
  * after the segment must be readable, and `out` must have room for huff_bound(len) bytes.
  *
- * A block may end where a chunk ends.  Within a chunk, it may end after a match, except the chunk's
- * last one, if at least `split` bytes (HUFF_SPLIT_MIN or more) lie between there and the last place
- * where it could end.  With a smaller split, blocks follow the data more closely, and encoding
- * takes longer.
+ * A block may end where a chunk ends.  Within a chunk, it may end after each match but the chunk's
+ * last one, if at least `split` bytes (HUFF_SPLIT_MIN or more) lie between the match's end and the
+ * previous place where a block may end.  With a smaller split, blocks follow the data more closely,
+ * and encoding takes longer.
  *
  * Returns true, with the number of bytes written in *out_len.  Returns false if a sequence is not a
  * match within this segment, within its chunk and within DEFLATE's limits; the bytes at `out` are
@@ -65,8 +65,8 @@ bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,
                          uint8_t *out, size_t *out_len);
 
 /* Like huff_encode_segment, but encodes only in[begin..len); matches may refer to the bytes before
- * `begin` (lz_match_after, lz_match_more).  In the chunk with `begin`, the sequences start
- * there. */
+ * `begin` (lz_match_after, lz_match_more).  The sequences of the chunk with `begin` start at
+ * `begin`. */
 bool huff_encode_after(struct huff_encoder *e, const uint8_t *in, size_t len, size_t begin,
                        const struct lz_chunk *chunks, size_t split, enum huff_end end, uint8_t *out,
                        size_t *out_len);

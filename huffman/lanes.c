@@ -38,8 +38,8 @@ struct fields {
     __m512i literals, length, distance;
 };
 
-/* Every third of the 48 numbers of 16 bits in a and b, from number `first` on, as numbers of 32
- * bits. */
+/* Returns every third of the 48 numbers of 16 bits in a and b, from number `first` on, as sixteen
+ * numbers of 32 bits. */
 VECTOR __m512i every_third(__m512i a, __m512i b, int first)
 {
     const __m512i index = _mm512_add_epi32(
@@ -156,8 +156,8 @@ VECTOR struct value_codes load_value_codes(const struct huff_value_code *codes)
     return c;
 }
 
-/* deflate_length_symbol less DEFLATE_FIRST_LENGTH of sixteen lengths; less3 is length - 3, below
- * 256. */
+/* Returns deflate_length_symbol() - DEFLATE_FIRST_LENGTH of sixteen lengths.  less3 has each length
+ * less 3, which is below 256. */
 VECTOR __m512i length_symbols_of(const struct bytes256 *t, __m512i less3)
 {
     return _mm512_and_si512(look_up_bytes(t, less3), broadcast(255));
@@ -291,13 +291,13 @@ AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_l
     const struct bytes256 symbols = load_bytes256(length_symbols);
     const struct value_codes length_codes = load_value_codes(litlen->length);
     const struct value_codes distance_codes = load_value_codes(distance);
-    /* By min(literals, 4): a mask for the 4 bytes at the place of a sequence's last literals.  For
-     * a byte that is not a literal, it makes the code and the count of bits 0. */
+    /* Masks for the 4 bytes at the place of a sequence's last literals, indexed by min(literals,
+     * 4).  The mask clears the code and the count of bits of each byte that is not a literal. */
     const __m512i masks =
         _mm512_setr_epi32(0, 0xff, 0xffff, 0xffffff, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     const __m512i even = broadcast(0x00ff00ff); /* the first and the third byte */
     const uint32_t end = locate_last_literals(e, sequences, count);
-    _Alignas(64) uint32_t last[HUFF_LANES_BATCH]; /* the 4 bytes at the last literals */
+    _Alignas(64) uint32_t last[HUFF_LANES_BATCH]; /* 4 bytes at the last literals, by sequence */
 
     for (uint32_t i = 0; i < count; i++)
         last[i] = load32(in + e->literals[i]);
@@ -310,8 +310,9 @@ AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_l
         const __m512i low = _mm512_and_si512(mask, look_up_bytes(&low_bytes, bytes));
         const __m512i high = _mm512_and_si512(mask, look_up_bytes(&high_bytes, bytes));
         const __m512i lengths = _mm512_and_si512(mask, look_up_bytes(&counts, bytes));
-        /* The codes of the first and the third literal, in 16 bits each; then those of the second
-         * and the fourth.  `count` has the numbers of their bits in the same order. */
+        /* first_third has the codes of the first and the third literal, in 16 bits each, and
+         * second_fourth those of the second and the fourth.  The numbers of bits of the codes are
+         * in `count`, in the same order. */
         const struct codes16 first_third = {
             _mm512_or_si512(_mm512_and_si512(low, even),
                             _mm512_slli_epi16(_mm512_and_si512(high, even), 8)),

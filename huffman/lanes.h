@@ -1,9 +1,9 @@
 /*
  * lanes.h - computes the places and the codes of sixteen sequences at a time
  *
- * This needs AVX-512.  It takes less than half of the instructions that are needed for one sequence
- * at a time.  The results are arrays.  The encoder uses them for the steps that must go in order,
- * one sequence after the other: comparing and counting, and putting bits after bits.
+ * This needs AVX-512.  It takes less than half of the instructions of code that processes one
+ * sequence at a time.  The results are arrays.  From these, the encoder does the steps that must go
+ * in order, one sequence after the other: comparing and counting, and putting bits after bits.
  */
 #ifndef GZLZSS_HUFFMAN_LANES_H
 #define GZLZSS_HUFFMAN_LANES_H
@@ -26,7 +26,8 @@
  * fewer, tables are loaded into registers more often. */
 #define HUFF_LANES_BATCH 128
 
-/* Added to one of a sequence's numbers to mark it as special: the caller has to do more for it. */
+/* A number that is added to one of a sequence's results to mark the sequence as special: the caller
+ * has to do more for it. */
 #define HUFF_LANES_SPECIAL 256
 
 /* The most literals of a sequence whose codes are joined with the match's codes.  These are the
@@ -85,7 +86,7 @@ struct huff_encoded {
      * bits. */
     _Alignas(64) uint64_t bits[HUFF_LANES_BATCH];
 
-    /* The number of these bits; plus HUFF_LANES_SPECIAL if the sequence is special. */
+    /* The number of bits in `bits`; plus HUFF_LANES_SPECIAL if the sequence is special. */
     uint32_t count[HUFF_LANES_BATCH];
 
     /* The place of the sequence's last literals, in bytes from the start of the first sequence. */

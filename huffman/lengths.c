@@ -24,12 +24,12 @@
 #define LEAF_WEIGHT(leaf) ((leaf) >> 16)
 #define LEAF_SYMBOL(leaf) ((leaf)&0xffff)
 
-/* The bucket of a weight.  Each weight below 32 has a bucket of its own, and above that, each power
- * of two has 32 buckets. */
+/* The bucket of a weight.  Each weight below 32 has a bucket of its own.  From there on, the
+ * weights from one power of two up to the next have 32 buckets. */
 static inline unsigned bucket(uint32_t weight)
 {
-    /* Setting this bit makes the logarithm at least HUFF_BUCKET_BITS, and leaves a larger one
-     * alone. */
+    /* Setting this bit raises the logarithm of a small weight to HUFF_BUCKET_BITS, and does not
+     * change a larger logarithm. */
     unsigned shift =
         31 - HUFF_BUCKET_BITS - (unsigned)__builtin_clz(weight | 1u << HUFF_BUCKET_BITS);
 
@@ -77,9 +77,9 @@ static void sort_leaves(struct huff_lengths_work *w, unsigned n)
 #define NO_WEIGHT ((uint64_t)1 << 40)
 #define NO_LEAF LEAF(NO_WEIGHT, 0)
 
-/* A merged node's weight, in a form that can be compared with a leaf: a leaf comes before a node of
- * equal weight.  The sum of two such numbers has the sum of the weights in its upper bits, since
- * the symbols and marks below never carry. */
+/* A merged node's weight, in the form of a leaf, with NODE_MARK instead of a symbol.  So a leaf is
+ * less than a node of equal weight.  The sum of two leaves or nodes has the sum of their weights in
+ * its upper bits, since the lower 16 bits never carry. */
 #define NODE_MARK 0x7000
 #define NODE(leaf) (((leaf) & ~(uint64_t)0xffff) | NODE_MARK)
 
@@ -87,12 +87,12 @@ _Static_assert(HUFF_MAX_SYMBOLS <= NODE_MARK && 2 * NODE_MARK <= 0xffff, "a mark
 
 /*
  * Huffman's algorithm on n >= 2 sorted leaves, after which the array has room for two more.  Sets
- * lengths[symbol] for each, and *total to the sum of weight times length.
+ * lengths[symbol] for each leaf's symbol, and *total to the sum of weight times length.
  *
  * Returns false, and sets no length, if a length exceeds the limit.  Then parents[i] is the number
- * of merged nodes of depth i, where deeper nodes count at depth limit - 1.
+ * of merged nodes of depth i; nodes deeper than limit - 1 are counted in parents[limit - 1].
  *
- * Either queue may have the next node, practically at random, so no branch depends on it.
+ * It is practically random which queue has the next node, so no branch depends on that.
  * Comparisons choose the pair to merge among the two lightest leaves and the two lightest nodes.
  * The new node is stored as the parent of all four.  For the two that are not merged now, the right
  * parent is stored later.
@@ -124,7 +124,8 @@ static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uin
         next += 2 - merged_leaves;
         nodes[node] = NODE(sum);
         nodes[node + 2] = NO_LEAF;
-        /* The sum over all nodes counts each leaf as often as it is deep. */
+        /* A leaf's weight is part of as many nodes as the leaf is deep, so `sums` becomes the sum
+         * of weight times depth. */
         sums += LEAF_WEIGHT(sum);
     }
     *total = sums;
@@ -145,19 +146,22 @@ static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uin
 }
 
 /*
- * Package-merge on n >= 2 sorted leaves.  It solves the coin collector's problem: each leaf is a
- * coin of each denomination 2^-1 to 2^-limit, and coins worth n - 1 together are wanted for the
- * least weight.  The number of a leaf's coins that are taken is its depth.  From the smallest
- * denomination up, coins are paired to packages, which join the coins of the next level.
+ * Package-merge on n >= 2 sorted leaves.  It solves the coin collector's problem.  Each leaf has
+ * one coin of each denomination, 2^-1 to 2^-limit, with the leaf's weight.  The task is to take
+ * coins worth n - 1 together with the least weight.  A leaf's depth is then the number of its coins
+ * that are taken.  Each denomination is a level; the top level has the largest.  From the lowest
+ * level up, the items of a level are paired to packages.  Such a package is worth as much as a coin
+ * of the next level, so it joins these coins in the next level's list of items.
  *
  * Two things save time:
  *
- *   - A level's list, in order of weight, mostly begins like the list below it: the new items are
- *     packages of packages, which are heavy.  As long as two successive lists have equal weights,
- *     they offer the same packages to the lists above, and these packages keep their places.
- *   - A list is made only up to enough[level] items, which is not less than for the list below.
- *     The items made are right, since the start of a list depends only on the starts of the lists
- *     below.
+ *   - A level's list, in order of weight, mostly begins with the same weights as the list below it,
+ *     since only packages of packages are new, and these are heavy.  As far as two successive lists
+ *     are equal, they also give equal packages to the lists above.  These packages and their places
+ *     are not computed again.
+ *   - Only the first enough[level] items of a list are made; enough[level] is not less than for the
+ *     list below.  These items are right, since the start of a list depends only on the starts of
+ *     the lists below.
  *
  * Returns false, with no length set, if more items should be taken than were made.
  */
@@ -169,10 +173,11 @@ static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limi
      * of weight; a package has two items of level + 1.  made[level] is the number of items made. */
     uint16_t(*restrict const packages)[2 * HUFF_MAX_SYMBOLS + 1] = w->in.merge.packages;
     unsigned made[HUFF_MAX_LENGTH];
-    /* `list` has the weights of the current level; they replace those of the level below.
-     * package_weight has the weights of the packages that are offered to it, and package_at their
-     * places in it.  NO_WEIGHT ends the packages and the leaves, as it is never the lighter one.
-     * It also ends the items of the level below, as it equals no item. */
+    /* `list` has the weights of the current level's items, which replace those of the level below.
+     * package_weight has the weights of the packages made from the level below, and package_at
+     * their places in the current list.  NO_WEIGHT ends package_weight and leaf_weight, as it is
+     * never the lighter of two.  It also ends the items of the level below in `list`, as no item
+     * has this weight. */
     uint64_t *restrict const list = w->in.merge.list;
     uint64_t *restrict const package_weight = w->in.merge.package_weight;
     uint64_t *restrict const leaf_weight = w->in.merge.leaf_weight;
@@ -217,8 +222,8 @@ static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limi
             package += packed < leaf;
             packages[level][i + 1] = (uint16_t)package;
         }
-        /* The level below is incomplete, so there may be more packages than were offered.  They
-         * come after the last package here, perhaps before the leaves that follow it.  So drop
+        /* The list below is incomplete, so further packages may be missing from this list.  Their
+         * places are after the last package, perhaps before the leaves that follow it now.  So drop
          * these leaves. */
         if (!whole_below && package == offered) {
             items = package == 0 ? 0 : package_at[package - 1] + 1u;
@@ -228,8 +233,8 @@ static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limi
     }
 
     /* Take the 2n - 2 lightest items of the top level, and then, at each level below, the items
-     * that make up the packages taken.  Each level takes its leaves from the lightest on, so a
-     * leaf's depth is the number of levels that take more leaves than there are before it. */
+     * that make up the packages taken.  Each level takes its leaves from the lightest on, so the
+     * depth of leaf i is the number of levels that take more than i leaves. */
     for (unsigned level = 0; level < limit; level++) {
         unsigned taken;
 
@@ -248,11 +253,11 @@ static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limi
 }
 
 /*
- * Package-merge with lists as short as possible.  parents[i] is the number of merged nodes that
- * Huffman's algorithm made at depth i.  A leaf is taken on as many levels as it is deep.  So a
- * level takes two items for each merged node at its depth or deeper.  In the best code within the
- * limit, these are not many more than in Huffman's code.  If they are more than `enough` allows,
- * the lists are made again in full.
+ * Package-merge with short lists.  parents[i] is the number of merged nodes that Huffman's
+ * algorithm made at depth i.  In a code, a level takes two items for each merged node at its depth
+ * or deeper.  The best code within the limit mostly takes few items more than Huffman's code.  So
+ * each list gets as many items as Huffman's code takes, an eighth more, and 8.  If these are too
+ * few, the lists are made again in full.
  */
 static void limited(struct huff_lengths_work *w, unsigned n, unsigned limit,
                     const unsigned *parents, uint8_t *lengths)
@@ -317,7 +322,7 @@ void huff_codes(const uint8_t *lengths, unsigned n, uint16_t *codes)
     for (unsigned i = 0; i < n; i++)
         count[lengths[i]]++;
     count[0] = 0;
-    next[0] = 0; /* for symbols without a code: counted up, too, but reverse() drops all its bits */
+    next[0] = 0; /* for symbols without a code: reverse() drops all its bits */
     for (unsigned length = 1; length <= HUFF_MAX_LENGTH; length++) {
         code = (code + count[length - 1]) << 1;
         next[length] = code;

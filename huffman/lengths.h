@@ -45,8 +45,8 @@ struct huff_lengths_work {
  *
  * n is 2 to HUFF_MAX_SYMBOLS, and at most 2^limit; the sum of all frequencies must be below 2^32.
  * A symbol that does not occur gets length 0.  The code is always complete: if fewer than two
- * symbols occur, the lowest other symbols fill up two codes of one bit, since some decoders reject
- * an incomplete code.
+ * symbols occur, the lowest other symbols get codes, too, so that there are two codes of one bit.
+ * (Some decoders reject an incomplete code.)
  */
 uint64_t huff_lengths(struct huff_lengths_work *w, const uint32_t *frequencies, unsigned n,
                       unsigned limit, uint8_t *lengths);

@@ -68,8 +68,8 @@ static inline uint32_t log2_65536(uint32_t n)
     return ((bits >> 23) - 127) * 65536 + x + (y * (27700 - ((x * 10400) >> 16)) >> 16);
 }
 
-/* The entropy of counts[0..n), in 1/65536 bits: n log n of their sum, less n log n of each.  Adds
- * the number of symbols in use to *used. */
+/* The entropy of counts[0..n), in 1/65536 bits: s log s for the sum s of the counts, less c log c
+ * for each count c.  Adds the number of symbols in use to *used. */
 LOOP uint64_t entropy(const uint32_t *counts, unsigned n, uint32_t *used)
 {
     uint32_t symbols = 0, sum = 0;

@@ -20,7 +20,8 @@
 #include "huffman/valuecode.h"
 #include "lzss/lzss.h"
 
-/* Marks a loop that is compiled anew in each version of a function in struct huff_functions. */
+/* The prefix of a function that is compiled into each version of a function in struct
+ * huff_functions. */
 #define LOOP static inline __attribute__((always_inline))
 
 /* The counts of a block.  The arrays are as large as the alphabets of fixed blocks, so that loops
@@ -69,8 +70,9 @@ struct huff_codes {
 #endif
 };
 
-/* Literals that counting copies in one step; most matches follow at most this many.  With a larger
- * number, each step copies more; with a smaller one, more matches take the slow way. */
+/* The number of literals that counting copies in one step.  Most matches follow at most this many.
+ * With a larger number, each step copies more; with a smaller one, more matches take the slow
+ * way. */
 #define FEW_LITERALS 16
 
 struct huff_encoder;
@@ -91,10 +93,10 @@ typedef void huff_estimate_function(struct huff_block *b);
 
 /*
  * The functions that have a version for each path (cpu.h).  The loops over sequences, in count.c
- * and write.c, are limited by the number of instructions, of which AVX2 and BMI2 save a tenth.
- * With AVX-512, lanes.h does most of the work of these loops, and the AVX2 versions do the last
- * sequences of a part.  In plan.c, the estimates use larger vectors.  Each version is a function of
- * its own (NOINLINE), so that it has all registers.
+ * and write.c, are limited by the number of instructions.  AVX2 and BMI2 save a tenth of the
+ * instructions.  With AVX-512, lanes.h does most of the work of these loops, and the AVX2 versions
+ * do the last sequences of a part.  In plan.c, the estimates use larger vectors.  Each version is a
+ * function of its own (NOINLINE), so that it has all registers.
  */
 struct huff_functions {
     huff_count_function *count;
@@ -106,17 +108,18 @@ struct huff_functions {
 struct huff_encoder {
     const struct huff_functions *functions; /* the versions for this processor */
     struct huff_block blocks[3];            /* the open block, the next part, and both joined */
-    struct huff_plan plan;                  /* of the block that is written */
-    struct huff_codes codes;                /* of the block that is written */
+    struct huff_plan plan;                  /* the plan of the block that is written */
+    struct huff_codes codes;                /* the codes of the block that is written */
     bool has_fixed_codes;                   /* `codes` has the codes of fixed blocks */
 
-    /* By a match's length less LZ_MIN_MATCH: the length's symbol, less DEFLATE_FIRST_LENGTH. */
+    /* Indexed by a match's length less LZ_MIN_MATCH: the length's symbol, less
+     * DEFLATE_FIRST_LENGTH. */
     _Alignas(64) uint8_t length_symbols[256];
 
     /* The symbols of distances; see huff_distance_symbol. */
     uint8_t distance_symbols[1 + 2 * 256];
 
-    /* The part's literals, without runs of more than FEW_LITERALS. */
+    /* The part's literals, except those of sequences with more than FEW_LITERALS. */
     uint8_t text[LZ_CHUNK_SIZE + FEW_LITERALS];
 
     /* The part's counts of literals.  They are spread over four tables, so that counting a literal

@@ -73,7 +73,7 @@ static void make_fixed_codes(struct huff_codes *codes)
                sizeof(distance_lengths));
 }
 
-/* Puts an entry of huff_codes.literal or .length. */
+/* Puts the bits of an entry of huff_codes.literal or .length. */
 static inline void put_code(struct bitwriter *w, uint32_t code)
 {
     bits_put(w, code >> 8, code & 0xff);
@@ -212,7 +212,8 @@ LOOP void put_few(struct bitwriter *w, const struct huff_codes *codes, const uin
 }
 
 /* Writes a sequence that huff_lanes_encode has marked as special.  `last` points to the sequence's
- * last literals.  These and the match take `count` bits; `bits` has them if they are at most 64. */
+ * last literals.  These and the match take `count` bits; `bits` holds them if there are at most
+ * 64. */
 LOOP void write_special(const struct huff_encoder *e, struct bitwriter *w, const uint8_t *last,
                         struct lz_sequence s, uint64_t bits, uint32_t count)
 {

@@ -15,8 +15,8 @@
  *
  * Threads.  Any thread may call any function on an object at any time, except gzlzss_free.  Calls
  * from several threads share the object's threads and GPUs.  Only one thread at a time may use a
- * stream, and only one call or stream at a time a gzlzss_call.  A call returns when its work is
- * done.  The object's threads do most of it; the calling thread decompresses memory and regular
+ * stream.  Only one call or stream at a time may use a gzlzss_call.  A call returns when its work
+ * is done.  The object's threads do most of it; the calling thread decompresses memory and regular
  * files, and compresses inputs of up to 128 KiB in memory by itself.
  *
  * Output.  Compression writes one gzip member (RFC 1952), or another `format`.  Its bytes depend
@@ -38,7 +38,8 @@
  *
  * fork.  An object belongs to the process that made it.  In a child process, calls on the parent's
  * objects and streams return GZLZSS_ERROR_FORKED; make a new object there.  The child may free the
- * parent's, streams first: that never waits, and it leaves most of their memory allocated.
+ * parent's objects and streams, the streams first.  This never waits, and leaves most of their
+ * memory allocated.
  *
  * Stack.  A call takes up to 16 KiB of the calling thread's stack.
  *
@@ -148,7 +149,7 @@ typedef struct gzlzss_options {
      * threads if memory is limited.  Beside these, each GPU has up to eight threads, which mostly
      * wait, and each decompressing stream has one. */
     int threads;
-    gzlzss_backend backend; /* GZLZSS_GPU does not go with `rsyncable` */
+    gzlzss_backend backend; /* GZLZSS_GPU cannot be combined with `rsyncable` */
     /* Bytes of a segment: 32768 to 33554432, a multiple of 1024.  0: 2 MiB, or 4 MiB from level 10
      * on.  Segments are compressed independently, side by side.  GZLZSS_BGZF: 32768 to 64512; 0:
      * 65280, as bgzip has it. */
@@ -162,7 +163,7 @@ typedef struct gzlzss_options {
     /* Find matches by the method of a paper: NAME[,KEY=VALUE]... as in the command's --matcher.
      * NULL: the level's own match finder.  gzlzss_new does not keep the pointer. */
     const char *matcher;
-    gzlzss_format format; /* GZLZSS_BGZF does not go with `rsyncable` */
+    gzlzss_format format; /* GZLZSS_BGZF cannot be combined with `rsyncable` */
 } gzlzss_options;
 
 #define GZLZSS_OPTIONS_INIT                                                                \
@@ -179,9 +180,9 @@ typedef struct gzlzss gzlzss;
  * One thread starts at once; others start when there is work for them.  With GZLZSS_GPU, the GPU
  * starts at once, too; with GZLZSS_AUTO, when an input is large enough.
  *
- * On an error, *z is NULL.  GZLZSS_ERROR_ARGUMENT: an option is invalid.  GZLZSS_ERROR_MEMORY: not
- * enough memory or no thread, also where a control group's limit is too low for this level and
- * segment size.  GZLZSS_ERROR_GPU: GZLZSS_GPU was asked for, and no GPU can be used.
+ * On an error, *z is NULL.  GZLZSS_ERROR_ARGUMENT: an option is invalid.  GZLZSS_ERROR_MEMORY:
+ * memory is short, no thread can be started, or a control group's limit is too low for this level
+ * and segment size.  GZLZSS_ERROR_GPU: GZLZSS_GPU was asked for, and no GPU can be used.
  */
 gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options);
 
@@ -198,12 +199,12 @@ void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size);
 /* --- Calls ---------------------------------------------------------------------------------- */
 
 /*
- * Further arguments and results of a call.  A function that takes one accepts NULL: no name, no
- * time, no `progress`, and no results.
+ * Further arguments and results of a call.  Functions accept NULL instead of a gzlzss_call: then
+ * there is no name, no time, no `progress`, and no results.
  *
- * Initialize with GZLZSS_CALL_INIT; `size` is as in gzlzss_options.  The struct and what it points
- * to must stay valid until the call returns; for a stream, until gzlzss_stream_free.  Use one
- * struct for one call or stream at a time.
+ * Initialize with GZLZSS_CALL_INIT; `size` is as in gzlzss_options.  The struct and the memory to
+ * which it points must stay valid until the call returns; for a stream, until gzlzss_stream_free.
+ * Use one struct for one call or stream at a time.
  */
 typedef struct gzlzss_call {
     size_t size; /* sizeof(gzlzss_call): set by GZLZSS_CALL_INIT */
@@ -212,8 +213,8 @@ typedef struct gzlzss_call {
     const char *name;
     uint32_t mtime; /* compression: the time for the header, seconds since 1970; 0: none */
     /* Called now and then with the bytes read and written so far.  Return 0 to go on; any other
-     * value makes the call end with GZLZSS_ERROR_CANCELLED.  Any thread calls it, but one at a
-     * time.  It must not call functions on the object.  May be NULL. */
+     * value makes the call end with GZLZSS_ERROR_CANCELLED.  Any thread may call it, but only one
+     * at a time.  It must not call functions on the object.  May be NULL. */
     int (*progress)(void *ctx, uint64_t in, uint64_t out);
     void *ctx; /* the first argument of `progress` */
     /* The members below are set by the library.  Read them after the call has returned; for a
@@ -255,7 +256,7 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len);
  * it is 0.  The buffers must not overlap.  A pointer may be NULL if its length is 0; an empty input
  * gives a member, too.
  *
- * GZLZSS_ERROR_ROOM: out is too small.  A buffer of gzlzss_bound bytes never is.
+ * GZLZSS_ERROR_ROOM: out is too small.  A buffer of gzlzss_bound bytes is always large enough.
  */
 gzlzss_status gzlzss_compress(gzlzss *z, void *out, size_t *out_len, const void *in, size_t in_len,
                               gzlzss_call *call);
@@ -279,8 +280,8 @@ gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const voi
  * Like gzlzss_compress and gzlzss_decompress, but write to memory that grows with the output.
  *
  * The call gets the memory from resize(ctx, memory, size), which works like realloc(): it returns
- * memory for `size` bytes, 1 or more, which begins with the bytes at `memory`.  `memory` is what
- * `resize` returned last, or NULL at first.  If `resize` returns other memory, it frees `memory`.
+ * memory for `size` bytes, 1 or more, which begins with the bytes at `memory`.  `memory` is the
+ * last result of `resize`, or NULL at first.  If `resize` returns other memory, it frees `memory`.
  * If it returns NULL, `memory` stays valid, and the call ends with GZLZSS_ERROR_MEMORY.  resize ==
  * NULL means realloc().  Any thread may call `resize`, but one at a time.  `resize` must not call
  * functions on the object.
@@ -351,8 +352,8 @@ typedef enum gzlzss_directive {
      * side can then decode all input so far, as after zlib's Z_SYNC_FLUSH.  With GZLZSS_BGZF, a
      * flush ends a member. */
     GZLZSS_FLUSH = 2,
-    /* Compression: the same, and the output that follows can be decoded without the output so far,
-     * as after zlib's Z_FULL_FLUSH.  Decompression: the same as GZLZSS_FLUSH. */
+    /* Compression: as GZLZSS_FLUSH; also, the output that follows can be decoded without the output
+     * so far, as after zlib's Z_FULL_FLUSH.  Decompression: the same as GZLZSS_FLUSH. */
     GZLZSS_FULL_FLUSH = 3
 } gzlzss_directive;
 
@@ -366,13 +367,13 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  * are the caller's again.  in == NULL means no input; out->bytes may be NULL if out->size is 0.
  * One thread at a time may run a stream.
  *
- * If out is full and there is more output, it returns GZLZSS_OK: call it again with more room and
- * the same directive.  Otherwise, each directive has its own end:
+ * If out is full and there is more output, the function returns GZLZSS_OK: call it again with more
+ * room and the same directive.  Otherwise, each directive has its own end:
  *
- * - GZLZSS_CONTINUE returns GZLZSS_OK when it has taken all of *in.  Output of that input may come
- *   from a later call.
+ * - GZLZSS_CONTINUE returns GZLZSS_OK when it has taken all of *in.  Later calls may give the
+ *   output of that input.
  * - GZLZSS_FLUSH and GZLZSS_FULL_FLUSH return GZLZSS_OK when they have taken all of *in and given
- *   all output of it.  So a flush is complete when out is not full; until then, do not add to *in.
+ *   all of its output.  So a flush is complete when out is not full; until then, do not add to *in.
  * - GZLZSS_END returns GZLZSS_STREAM_END when it has given all output.  Until then, do not add to
  *   *in.
  *
@@ -386,17 +387,17 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  * A compressing stream gives the output of whole segments, and the rest at the end.  To get output
  * sooner, flush the stream, or choose smaller segments.
  *
- * The places of flushes are part of what determines the output: two streams with the same input and
- * options, flushed at the same places, give the same bytes.  Another flush without new input adds
- * nothing, except that a full flush after a flush adds five bytes.  A flush at the stream's start
- * gives the header and an empty block.
+ * The output depends on the places of flushes, too: two streams with the same input and options,
+ * flushed at the same places, give the same bytes.  Another flush without new input adds nothing,
+ * except that a full flush after a flush adds five bytes.  A flush at the stream's start gives the
+ * header and an empty block.
  *
- * Up to 128 KiB between two flushes, or after the last one, are a piece.  The calling thread
- * compresses a piece by itself.  A piece may refer to the 32 KiB before it, so small pieces lose
- * little.  Levels 1 and 10 to 12 find the matches of a piece as levels 2 and 9 do.  A flush after
- * more than 128 KiB ends a segment, as a full flush does, and the object's threads compress that
- * segment.  With GZLZSS_BGZF or `matcher`, every flush does so.  With `rsyncable`, the object's
- * threads compress pieces, too.
+ * Input of up to 128 KiB between two flushes, or after the last one, is a piece.  The calling
+ * thread compresses a piece by itself.  A piece may refer to the 32 KiB before it, so small pieces
+ * lose little.  Levels 1 and 10 to 12 find the matches of a piece as levels 2 and 9 do.  A flush
+ * after more than 128 KiB ends a segment, as a full flush does, and the object's threads compress
+ * that segment.  With GZLZSS_BGZF or `matcher`, every flush ends a segment, which the object's
+ * threads compress.  With `rsyncable`, the object's threads compress pieces, too.
  *
  * A decompressing stream takes input before it needs it.  When it ends, in->used may be past the
  * end of the last member; call->in_bytes is where the member ends, counted from the stream's first
@@ -452,9 +453,9 @@ typedef enum gzlzss_file_mode {
 gzlzss_status gzlzss_file_open(gzlzss_file **file, gzlzss *z, const char *path,
                                gzlzss_file_mode mode, gzlzss_call *call);
 
-/* The same for an open descriptor, from its position on.  All modes but GZLZSS_READ write there.
- * gzlzss_file_close leaves the descriptor open.  After reading, its position may be anywhere after
- * the data that was read. */
+/* Like gzlzss_file_open, for an open descriptor.  Reads or writes from the descriptor's position
+ * on, also with GZLZSS_APPEND.  gzlzss_file_close leaves the descriptor open.  After reading, the
+ * descriptor's position may be anywhere after the data that was read. */
 gzlzss_status gzlzss_file_of(gzlzss_file **file, gzlzss *z, int fd, gzlzss_file_mode mode,
                              gzlzss_call *call);
 
@@ -484,13 +485,13 @@ uint64_t gzlzss_file_tell(const gzlzss_file *f);
  * bytes. */
 int gzlzss_file_eof(const gzlzss_file *f);
 
-/* Returns the error that stays, or GZLZSS_OK.  Sets *error_number, unless NULL, to the errno after
- * GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE, else to 0. */
+/* Returns the error that all further calls return, or GZLZSS_OK.  Sets *error_number, unless NULL,
+ * to the errno after GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE, else to 0. */
 gzlzss_status gzlzss_file_error(const gzlzss_file *f, int *error_number);
 
-/* Writes what is left, and the member's end; closes the descriptor if gzlzss_file_open has opened
- * it; and frees f, also after an error.  Returns the file's error, or that of these steps.  The
- * data of a written file is complete only if this returns GZLZSS_OK.  f may be NULL. */
+/* Writes the remaining data and the member's end; closes the descriptor if gzlzss_file_open has
+ * opened it; and frees f, also after an error.  Returns the file's error, or that of these steps.
+ * The data of a written file is complete only if this returns GZLZSS_OK.  f may be NULL. */
 gzlzss_status gzlzss_file_close(gzlzss_file *f);
 
 /* --- Readers: the decompressed data at any place -------------------------------------------- */
@@ -516,11 +517,12 @@ gzlzss_status gzlzss_file_close(gzlzss_file *f);
  * for each read under way.  If 32 MiB are not enough, it forgets every second place.
  *
  * An index and marks may be wrong.  Before a read returns data that was decoded from such a place,
- * it has checked that decoding comes to the next place, or to the end of the data, where they say.
- * If not, the reader does without them.  But nobody can notice an index whose places are right and
- * whose windows (bytes before a place) were changed on purpose, or a file that was made so that its
- * marks mislead: use an index only if you trust its author as much as that of the file.  A read
- * checks a member's CRC only if it decodes the member from its start to its end.
+ * it has checked that decoding comes to the next place, or to the end of the data, where the index
+ * or the marks say.  If not, the reader does without them.  But two things cannot be noticed: an
+ * index whose places are right, but whose windows (bytes before a place) were changed on purpose;
+ * and a file that was made so that its marks mislead.  So use an index only if you trust its author
+ * as much as the file's author.  A read checks a member's CRC only if it decodes the member from
+ * its start to its end.
  *
  * The members `name`, `mtime` and `progress` of `call` have no effect; gzlzss_cancel ends a read.
  */
@@ -546,7 +548,7 @@ void gzlzss_reader_free(gzlzss_reader *r);
  * regular file fd or in index[0..index_len), which must stay as it is until gzlzss_reader_free.
  * Call this before the first read.
  *
- * GZLZSS_ERROR_FORMAT: this is no index.  GZLZSS_ERROR_DATA: it is damaged, or that of a file of
+ * GZLZSS_ERROR_FORMAT: this is no index.  GZLZSS_ERROR_DATA: it is damaged, or belongs to a file of
  * another length.  After an error, the reader works without the index.
  */
 gzlzss_status gzlzss_reader_index_fd(gzlzss_reader *r, int fd, gzlzss_call *call);
@@ -555,7 +557,7 @@ gzlzss_status gzlzss_reader_index(gzlzss_reader *r, const void *index, size_t in
 
 /*
  * Reads *len bytes of the data from byte `offset` on into buf.  *len becomes the number of bytes
- * read: less only at the end of the data, 0 behind it.  Bytes after the last member that are no
+ * read: less only at the end of the data, 0 after the end.  Bytes after the last member that are no
  * member are ignored.
  *
  * After an error, *len is 0.  GZLZSS_ERROR_FORMAT: the input is not in gzip's own format.
@@ -564,8 +566,8 @@ gzlzss_status gzlzss_reader_index(gzlzss_reader *r, const void *index, size_t in
 gzlzss_status gzlzss_reader_read(gzlzss_reader *r, void *buf, size_t *len, uint64_t offset,
                                  gzlzss_call *call);
 
-/* Sets *size to the bytes of the data.  If no index and no marks say it, decodes all of the input
- * once.  Errors are those of gzlzss_reader_read. */
+/* Sets *size to the bytes of the data.  If neither an index nor marks give the size, decodes all of
+ * the input once.  Errors are those of gzlzss_reader_read. */
 gzlzss_status gzlzss_reader_size(gzlzss_reader *r, uint64_t *size, gzlzss_call *call);
 
 /* The format of an index that is written.  The index of a BGZF file always has bgzip's. */
@@ -640,10 +642,10 @@ gzlzss_status gzlzss_end(const gzlzss *z, void *out, size_t *out_len, uint32_t c
  * gzlzss_end, which are for every format. */
 
 /* Returns the CRC-32 of two ranges, the second right after the first, from the CRC-32 of each and
- * the bytes of the second. */
+ * the number of bytes of the second. */
 uint32_t gzlzss_crc32_combine(uint32_t first, uint32_t second, uint64_t second_len);
 
-/* Writes a member's trailer to out: 8 bytes, with the CRC-32 and the bytes of the whole input. */
+/* Writes a member's trailer to out: 8 bytes, with the CRC-32 and the length of the whole input. */
 void gzlzss_trailer(void *out, uint32_t crc, uint64_t in_len);
 
 /* --- Versions ------------------------------------------------------------------------------- */

@@ -12,11 +12,11 @@
  * input in a GPU's memory and an output in the host's.
  *
  * Order.  A call first waits for the work that was queued on `stream` before it, which may fill the
- * input.  It returns when all is done, so work queued on any stream afterwards finds the output.
- * It queues only an event on `stream`.  0 is the legacy default stream, which waits for all
- * blocking streams; that is right also in a program with default streams per thread.
- * cudaStreamPerThread is the calling thread's.  A stream that is being captured gives
- * GZLZSS_ERROR_ARGUMENT; the capture goes on.
+ * input.  The call returns when all is done, so work queued on any stream afterwards finds the
+ * output.  The call queues only an event on `stream`.  A `stream` of 0 is the legacy default
+ * stream, which waits for all blocking streams.  A program with default streams per thread may use
+ * it, too.  cudaStreamPerThread is the calling thread's default stream.  A stream that is being
+ * captured gives GZLZSS_ERROR_ARGUMENT; the capture goes on.
  *
  * Compression.  A GPU finds matches in its own memory.  Meanwhile, the input is copied to the host,
  * where the encoder reads it.  Segments that the CPU or another GPU matches are copied first.  GPUs
@@ -64,11 +64,12 @@ gzlzss_status gzlzss_cuda_compress_fd(gzlzss *z, int out_fd, const void *device_
  *
  * If `out` is memory of a GPU and in_len is at least 64 KiB, that GPU decompresses, unless
  * `backend` is GZLZSS_CPU or `devices` leaves the GPU out.  `in` may be in its memory, in another
- * GPU's or in the host's.  The GPU decodes one member, or many, of any program in parallel, and
- * compares the output with each member's CRC-32 and length.  It leaves some data to the CPU: data
- * that is damaged, does not fit in `out`, has other bytes after its members, is in an older format,
- * or would be slow to decode on a GPU.  Then the CPU decompresses all of it again, so output and
- * status are always those of gzlzss_decompress.  `progress` never gets smaller numbers than before.
+ * GPU's or in the host's.  The GPU decodes in parallel, whether there are one or many members, and
+ * whatever program wrote them.  It compares the output with each member's CRC-32 and length.  It
+ * leaves some data to the CPU: data that is damaged, does not fit in `out`, has other bytes after
+ * its members, is in an older format, or would be slow to decode on a GPU.  Then the CPU
+ * decompresses all of it again, so output and status are always those of gzlzss_decompress.
+ * `progress` never gets smaller numbers than before.
  *
  * The CPU does the work in all other cases; data in a GPU's memory is copied, 1 MiB at a time.
  *

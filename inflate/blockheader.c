@@ -37,9 +37,9 @@ enum {
 
 /* A reader of bits. */
 struct bit_reader {
-    uint64_t bits;           /* the next bits; above the lowest `count`, more bits or zeros */
-    unsigned count;          /* how many of them are available */
-    const uint8_t *in, *end; /* the bytes after them */
+    uint64_t bits;           /* the next bits, of which the lowest `count` are available */
+    unsigned count;          /* the number of available bits */
+    const uint8_t *in, *end; /* the bytes after the available bits */
 };
 
 /* Makes 56 bits or more available, or as many as the input has. */
@@ -81,7 +81,7 @@ static inline unsigned take_bits(struct bit_reader *r, unsigned n)
 
 enum { ALL = 1 << BITS_MAX };
 
-/* Returns how many of the ALL patterns of BITS_MAX bits start with a given code of that length; 0
+/* Returns how many of the ALL patterns of BITS_MAX bits start with a given code of `length` bits; 0
  * for length 0, which means that there is no code. */
 static inline unsigned patterns_of(unsigned length)
 {
@@ -89,7 +89,7 @@ static inline unsigned patterns_of(unsigned length)
 }
 
 /* Returns how many of the ALL patterns start with one of the codes of these lengths.  If that is
- * more than ALL, no such code exists. */
+ * more than ALL, no code has these lengths. */
 static unsigned used_patterns(const uint8_t *lengths, unsigned n)
 {
     unsigned used = 0;
@@ -119,7 +119,7 @@ static bool usable(const uint8_t *lengths, unsigned n, unsigned used)
 struct step {
     uint8_t bits;      /* bits of the symbol's code and of the repeat count after it */
     uint8_t code_bits; /* bits of the code alone */
-    uint8_t times;     /* how many code lengths it stands for if the repeat count is 0 */
+    uint8_t times;     /* how many code lengths the symbol stands for if the repeat count is 0 */
     uint8_t keep;
     uint8_t value;
 };
@@ -174,12 +174,13 @@ static void make_steps(const uint8_t lengths[LENGTH_SYMBOLS],
 
 /* --- Dynamic blocks ------------------------------------------------------------------------- */
 
-/* The code lengths that a step writes in any case.  A step that stands for more of them stands for
- * zeros, which need not be written. */
+/* The number of code lengths that read_lengths writes for every step.  If a step stands for fewer
+ * lengths, later steps overwrite the surplus.  If a step stands for more, all of its lengths are
+ * zero, and zeros need not be written. */
 enum { STEP_MAX = 16 };
 
-/* Reads n code lengths, by these steps, into `lengths`, which the caller has set to zero.  Also
- * writes to up to STEP_MAX bytes after them.  Sets *used to used_patterns of the lengths. */
+/* Reads n code lengths, by the table of steps, into `lengths`, which the caller has set to zero.
+ * May overwrite up to STEP_MAX bytes after them.  Sets *used to used_patterns of the lengths. */
 static enum inf_block_verdict read_lengths(struct bit_reader *reader, const struct step *steps,
                                            uint8_t *lengths, unsigned n, unsigned *used)
 {
@@ -190,8 +191,8 @@ static enum inf_block_verdict read_lengths(struct bit_reader *reader, const stru
     for (unsigned i = 0; i < n;) {
         if (r.count < LENGTH_BITS_MAX + 7)
             fill_bits(&r);
-        /* At the end of the input, bits may be missing.  A code that is complete is found all the
-         * same.  A repeat is checked only if its count is complete. */
+        /* At the end of the input, some of these bits may be missing.  A code that is complete is
+         * still found.  A repeat is checked only if its count is complete. */
         const struct step step = steps[r.bits & ((1u << LENGTH_BITS_MAX) - 1)];
         if (step.bits > r.count)
             return INF_BLOCK_CUT;

@@ -27,7 +27,7 @@ enum inf_block_type { INF_BLOCK_STORED, INF_BLOCK_FIXED, INF_BLOCK_DYNAMIC };
 struct inf_block {
     bool final; /* whether this is the last block of its stream */
     enum inf_block_type type;
-    unsigned header_bits; /* bits of the header; a stored block's padding and two lengths count */
+    unsigned header_bits; /* bits of the header, with a stored block's padding and two lengths */
     unsigned stored_len;  /* bytes of a stored block */
 };
 
@@ -36,7 +36,7 @@ struct inf_lengths {
     unsigned litlens;   /* the number of codes of literals and lengths */
     unsigned distances; /* the number of codes of distances */
     uint8_t all[286 + 30 +
-                16]; /* first those of literals and lengths, then of distances; then scratch */
+                16]; /* the lengths for literals and lengths, then for distances; then scratch */
 };
 
 /*

@@ -1,15 +1,15 @@
 /*
  * fast.h - the loop that decodes the codes of a DEFLATE block while input and room are plenty
  *
- * It is compiled into the decoder to bytes (whole.c) and the decoder to symbols (symbols.c).  Each
- * turn decodes up to two literals, and then another literal or a match.  It checks only once whether
- * enough input and room are left, and may write some bytes after its output.
+ * Both decoders compile it: the one to bytes (whole.c), and the one to symbols (symbols.c).  Each
+ * turn of the loop decodes up to two literals, and then another literal or a match.  A turn checks
+ * only once whether enough input and room are left, and may write some bytes after its output.
  *
- * The time of a turn is mostly that of a chain in which each operation waits for the one before: an
- * entry is loaded, its bits are shifted out, and the next bits are the next entry's index.  So the
- * next entry is looked up before the current one's literal or match is written, and before the
- * reader is filled: the bits that are left are enough for the index.  All this is the design of
- * libdeflate's decoder.
+ * The time of a turn is mostly that of a chain of operations, each of which waits for the one
+ * before: the loop loads an entry, shifts the entry's bits out, and takes the next bits as the next
+ * entry's index.  So the loop looks up the next entry before it writes the current literal or
+ * match, and before it fills the reader, as the bits that are left are enough for an index.  This
+ * is the design of libdeflate's decoder.
  */
 #ifndef GZLZSS_INFLATE_FAST_H
 #define GZLZSS_INFLATE_FAST_H

@@ -78,8 +78,8 @@ enum {
     COUNTS_BITS = 17,
 };
 
-/* Whether a header with `wanted` as its first three bits could start with these bits.  Only the
- * lowest `known` of them are known. */
+/* Whether a header whose first three bits are `wanted` could start with the lowest `known` bits of
+ * `bits`. */
 static bool could_be(unsigned wanted, unsigned bits, unsigned known)
 {
     const unsigned type = bits & 7, litlens = bits >> 3 & 31, distances = bits >> 8 & 31;

@@ -15,8 +15,8 @@
  * mark does not refer to data before it. */
 #define INF_MARK_SIZE ((size_t)9)
 
-/* Bytes of the end of an empty stored block, which is a byte-aligned 00 00 FF FF.  zlib's
- * Z_SYNC_FLUSH writes such a block. */
+/* Bytes of the pattern 00 00 FF FF with which an empty stored block ends.  The pattern starts at a
+ * byte boundary.  zlib's Z_SYNC_FLUSH writes such a block. */
 #define INF_SYNC_SIZE ((size_t)4)
 
 /* Whether in[0..INF_MARK_SIZE) is a mark. */
@@ -44,20 +44,20 @@ size_t inf_find_hint(const uint8_t *in, size_t from, size_t to);
 
 /* Tables for inf_find_dynamic. */
 struct inf_finder {
-    /* By the next INF_FIND_BITS bits: how many bits further the next header may start, 0 to
-     * INF_FIND_BITS. */
+    /* Indexed by the next INF_FIND_BITS bits: how many bits to skip to the next place where a
+     * header may start, 0 to INF_FIND_BITS. */
     uint8_t skip[1 << INF_FIND_BITS];
 
-    /* By four precode lengths of 3 bits: how many of the 128 patterns of 7 bits start with their
-     * codes. */
+    /* Indexed by four precode lengths of 3 bits: how many of the 128 patterns of 7 bits start with
+     * one of the codes of these lengths. */
     uint16_t used[1 << 12];
 };
 
 /* Fills in the tables. */
 void inf_finder_init(struct inf_finder *f);
 
-/* The same for a finder of final blocks: with it, inf_find_dynamic finds the header of a dynamic
- * block that is the final one. */
+/* Fills in the tables for final blocks: with them, inf_find_dynamic finds only headers of dynamic
+ * blocks that are the final one. */
 void inf_finder_init_final(struct inf_finder *f);
 
 /*

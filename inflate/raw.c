@@ -15,11 +15,11 @@
  *     other bytes may follow them.  So the output of that call is dropped, and zlib decodes the
  *     same input again.
  *   - When the input ends inside a block, up to two literals that could be decoded are missing, and
- *     an error after them is not found.  There, too, zlib decodes the rest.
+ *     an error after them is not found.  In this case, too, zlib decodes the rest.
  *
  * A back end may take bytes after the end of its data: ISA-L loads eight bytes at a time into a bit
- * buffer.  It tells how many bytes these are, and the reading position steps back to the first byte
- * after the data.
+ * buffer.  The back end tells how many of them it did not use, and the reading position steps back
+ * to the first byte after the data.
  */
 #include "config.h"
 
@@ -38,7 +38,7 @@ struct zlib {
     z_stream z;
     bool at_block; /* whether a block starts next */
     unsigned rest; /* if at_block: how many bits of the last byte of input are in that block */
-    uint8_t bits;  /* if at_block: these bits */
+    uint8_t bits;  /* if at_block: the `rest` bits */
 };
 
 static void zlib_ready(struct zlib *zlib)
@@ -49,7 +49,7 @@ static void zlib_ready(struct zlib *zlib)
 
 /* At the start of each block, zlib writes to the start of its state.  If these writes cross from
  * one page to another, empty blocks take twice as long.  So memory for zlib starts at a multiple of
- * this. */
+ * this number of bytes. */
 enum { ALIGNMENT = 256 };
 
 static void *zlib_allocate(void *ctx, unsigned count, unsigned size)
@@ -161,7 +161,8 @@ static size_t in_left(const struct inf_io *io)
     return (size_t)((ptrdiff_t)io->in_len - io->used);
 }
 
-/* inf_check_block for the next block, whose first bits are `bits`. */
+/* Calls inf_check_block for the next block, whose first `count` bits are in `bits`.  Returns
+ * INF_MORE if the header is good. */
 static enum inf_result check_block(const struct inf_io *io, uint64_t bits, unsigned count,
                                    struct inf_block *block)
 {
@@ -259,7 +260,7 @@ struct inf_raw {
                                  * block's end */
     unsigned stored_left;       /* bytes of a stored block that are still to be copied */
     size_t block_len;           /* bytes that ISA-L has decoded from its current or last block */
-    size_t block_bits;          /* bits of input that these bytes took */
+    size_t block_bits;          /* bits of input that the block_len bytes took */
     unsigned short_run;         /* short blocks in a row, so far */
     bool replay;                /* whether the next call copies the window to the output again */
 
@@ -292,7 +293,7 @@ static void begin_at(struct inf_raw *raw, uint8_t byte, unsigned skip)
         raw->state.read_in = (uint64_t)byte >> skip;
         raw->state.read_in_length = 8 - (int32_t)skip;
     }
-    /* Mark tmp_out_buffer as full, so that the window is copied there. */
+    /* Mark tmp_out_buffer as full, so that the next call first copies the window to its start. */
     raw->state.tmp_out_processed = raw->state.tmp_out_valid = 2 * WINDOW;
 }
 
@@ -672,9 +673,9 @@ static bool decodes_trial(struct inf_raw *raw, uint8_t *out)
            raw->isal->crc32_gzip_refl(0, out, made) == INF_TRIAL_CRC;
 }
 
-/* Finds out whether this ISA-L does what raw.c expects.  First fills its state with a pattern.  If
- * this library's state has another layout, the fields that it clears are not where raw.c looks for
- * them. */
+/* Finds out whether this ISA-L does what raw.c expects.  First fills ISA-L's state with a pattern,
+ * which inflate_init then replaces in some fields.  If the state has another layout in this library
+ * than in the headers, these fields are not where raw.c looks for them. */
 static enum isal_verdict try_isal(const struct isal *isal, void *ctx)
 {
     struct inf_raw *raw = ctx;

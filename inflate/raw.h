@@ -40,7 +40,7 @@ enum inf_result {
 
 /* A call's input and output, each of less than 4 GiB. */
 struct inf_io {
-    const uint8_t *in; /* must be preceded by the last INF_BACK bytes of the input before it */
+    const uint8_t *in; /* the INF_BACK bytes before it must be the preceding input */
     size_t in_len;
     bool in_ends; /* nothing follows this input */
     uint8_t *out;
@@ -56,8 +56,8 @@ struct inf_io {
 
     /* The caller sets the fields below to 0, and inf_run sets them. */
 
-    /* Bytes of input that were taken.  After INF_END, the data ends after these bytes.  Its end may
-     * lie in the input of an earlier call: then the number is negative, at least -INF_BACK. */
+    /* Bytes of input that were taken.  After INF_END, the data ends after these bytes.  If the data
+     * ends in the input of an earlier call, the number is negative, at least -INF_BACK. */
     ptrdiff_t used;
 
     /* Bytes of output that were made. */

@@ -14,13 +14,13 @@ bool inf_begin(struct inf_buffers *b, unsigned skip)
     return inf_start(b->raw, byte, skip, b->out + b->out_len - b->window, b->window);
 }
 
-/* The bit of the whole input that has number 0 in inf_io.place of the next call. */
+/* The bit of the whole input from which the next call of inf_run counts inf_io.place. */
 static uint64_t first_bit(const struct inf_buffers *b)
 {
     return 8 * (b->in_base + b->at - INF_BACK);
 }
 
-/* b->stops_from, counted from bit `first` on, as inf_run counts. */
+/* Returns b->stops_from as inf_run needs it: counted from bit `first` of the input on. */
 static size_t stops_from(const struct inf_buffers *b, uint64_t first)
 {
     const uint64_t from = b->stops_from > first ? b->stops_from - first : 0;
@@ -31,7 +31,8 @@ static size_t stops_from(const struct inf_buffers *b, uint64_t first)
 /* Whether the caller has something to do after INF_MORE or INF_CUT; *step becomes the reason. */
 static bool needs_caller(const struct inf_buffers *b, enum inf_result result, enum inf_step *step)
 {
-    /* Check for full output first: if it is full, more may follow without any more input. */
+    /* Check the output first: if it is full, the decoder may have more output without more
+     * input. */
     if (b->out_len == b->out_size)
         *step = INF_STEP_FULL;
     else if (result == INF_CUT || b->at == b->in_len)

@@ -2,8 +2,8 @@
  * steps.h - decodes DEFLATE between two buffers, one step at a time
  *
  * A call of inf_run (inflate/raw.h) decodes from one piece of memory to another.  A caller with
- * more data than that has an input buffer, which it refills, and an output buffer, which it
- * empties.  Such a caller has this loop:
+ * more data than fits in memory has an input buffer, which it refills, and an output buffer, which
+ * it empties.  Such a caller has this loop:
  *
  *     for (;;) {
  *         const enum inf_step step = inf_step(&b);
@@ -32,7 +32,7 @@
 
 /* Why a step has ended. */
 enum inf_step {
-    /* All input but at most INF_REST bytes was decoded, and more may follow. */
+    /* All input was decoded, except for at most INF_REST bytes.  More input may follow. */
     INF_STEP_INPUT,
     /* Like INF_STEP_INPUT, but in_ends is set: the data is cut off. */
     INF_STEP_CUT_OFF,
@@ -51,9 +51,9 @@ struct inf_buffers {
     struct inf_raw *raw;
 
     /* The input.  A step decodes in[at..in_len) and moves `at`; at the data's end, it may move `at`
-     * back by up to INF_BACK bytes.  The INF_BACK bytes before in[at] must be those of the input
-     * before it.  A decoder may load this many bytes after the input, too, but does not use
-     * them. */
+     * back by up to INF_BACK bytes.  The INF_BACK bytes before in[at] must be the preceding bytes
+     * of the whole input.  A decoder may also load up to INF_BACK bytes after in[in_len - 1], but
+     * does not use them. */
     const uint8_t *in;
     size_t at, in_len;
     /* The position of in[0] in the whole input, in bytes.  It is negative, modulo 2^64, if there is
@@ -62,16 +62,16 @@ struct inf_buffers {
     /* Whether the input ends after in[in_len - 1]. */
     bool in_ends;
 
-    /* The output: out_len of out_size bytes are filled.  A step adds to out_len.  Each of the two
-     * buffers has less than 4 GiB. */
+    /* The output: out_len of out_size bytes are filled.  A step adds to out_len.  The input and the
+     * output have less than 4 GiB each. */
     uint8_t *out;
     size_t out_len, out_size;
     /* How many bytes before out + out_len belong to the same data, INF_WINDOW at most.  Some of
      * them may be before `out`.  A step adds the bytes that it has made. */
     size_t window;
 
-    /* Whether a step ends at the end of a block.  Ends before bit stops_from of the input are
-     * ignored. */
+    /* Whether a step ends at the end of a block.  Blocks that end before bit stops_from of the
+     * input are ignored. */
     bool stops;
     uint64_t stops_from;
 
@@ -83,9 +83,9 @@ struct inf_buffers {
 };
 
 /*
- * Begins with other data, or elsewhere in the same data: at in[at], after its lowest `skip` bits, 0
- * to 7.  If skip is not 0, in[at] must be in the buffer.  The caller has set `window`, and the
- * bytes that it counts are before out + out_len.  False if memory is short.
+ * Begins to decode other data, or the same data at another place: at in[at], after its lowest
+ * `skip` bits, 0 to 7.  If skip is not 0, in[at] must be in the buffer.  The caller has set
+ * `window`, and has put that many bytes before out + out_len.  False if memory is short.
  */
 bool inf_begin(struct inf_buffers *b, unsigned skip);
 

@@ -23,8 +23,8 @@ struct symbols_functions {
 struct inf_symbols {
     struct inf_codes codes;
     const struct symbols_functions *functions;
-    /* By symbol: the byte that it stands for (inf_resolve).  Indices from 256 to INF_UNKNOWN - 1
-     * are not symbols. */
+    /* Indexed by symbol: the byte that the symbol stands for (inf_resolve).  Indices from 256 to
+     * INF_UNKNOWN - 1 are not symbols. */
     uint8_t bytes[INF_UNKNOWN + INF_WINDOW];
 };
 
@@ -180,7 +180,7 @@ enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size
         skip(&r, (unsigned)(end % 8));
         size_t made = *n;
         result = decode_codes(d, &r, len, out, &made, room);
-        /* The bits of the error may come from after the input's end. */
+        /* The bits that seem wrong may lie after the input's end. */
         if (result == INF_BAD && r.at + sizeof(r.bits) > len)
             return INF_CUT;
         if (result != INF_BLOCK)

@@ -1,11 +1,12 @@
 /*
  * symbols.h - decodes DEFLATE from the middle of data, where the window before it is not known
  *
- * The result is not bytes but symbols of 16 bits.  A symbol is a byte of the data if that is known.
- * It is INF_UNKNOWN + i if the byte is a copy of byte i of the INF_WINDOW bytes before the start,
- * which are not known.  When these are known, inf_resolve turns the symbols into bytes.  These are
- * the two stages of pugz (Kerbiriou and Chikhi, "Parallel decompression of gzip-compressed files
- * and random access to DNA sequences", 2019) and of rapidgzip (Knespel and Brunst, 2023).
+ * The result is not bytes but symbols of 16 bits.  A symbol below 256 is a byte of the data.  The
+ * symbol INF_UNKNOWN + i stands for a copy of byte i of the INF_WINDOW bytes before the start,
+ * which are not known yet.  When these bytes are known, inf_resolve turns the symbols into bytes.
+ * These are the two stages of pugz (Kerbiriou and Chikhi, "Parallel decompression of
+ * gzip-compressed files and random access to DNA sequences", 2019) and of rapidgzip (Knespel and
+ * Brunst, 2023).
  *
  * As soon as the last INF_WINDOW symbols are all bytes (inf_is_known), they make a window with
  * which a decoder of bytes can go on, which is faster.

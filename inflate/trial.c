@@ -10,7 +10,8 @@
  *
  *   - a fixed block of 25 bytes;
  *   - a dynamic block, which fills a window;
- *   - a fixed block that refers to the whole window, after what raw.c calls a long block;
+ *   - a fixed block that refers to the whole window, after a block that raw.c treats as long
+ *     (LONG_BLOCK);
  *   - a stored block of four bytes;
  *   - a fixed block of 22 bytes, after a stored one;
  *   - a dynamic block, which is the last.

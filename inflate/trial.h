@@ -21,8 +21,8 @@ enum {
 /* The data: raw DEFLATE. */
 extern const uint8_t inf_trial_data[INF_TRIAL_LEN];
 
-/* For each call: the ends of its input and of its room for output, in bytes from the start of the
- * data. */
+/* For each call: where its input ends, in bytes from the start of the data, and where its room for
+ * output ends, in bytes from the start of all output. */
 struct inf_trial_call {
     uint16_t in, out;
 };

@@ -1,11 +1,11 @@
 /*
  * chains.c - the hash chain match finder on the CPU (chains.h says what it finds)
  *
- * For each chunk, it first makes the links of all positions (links.h); then the parse searches
- * positions as it comes to them.  A search takes longest where its loads miss the cache, so it
- * loads the next link before it needs it.  Before a match is measured, two comparisons reject most
- * candidates: one of the four bytes that end just after the best match so far, and one of the first
- * bytes.
+ * For each chunk, the finder first makes the links of all positions (links.h).  Then the parse goes
+ * through the chunk and searches for matches.  A search takes longest where its loads miss the
+ * cache, so it loads each link before the link is needed.  Before a match is measured, two
+ * comparisons reject most candidates.  The first compares four bytes, of which the last comes just
+ * after the length of the best match so far.  The second compares the bytes that were hashed.
  */
 #include "config.h"
 
@@ -17,11 +17,11 @@
 #include "lzss/links.h"
 #include "lzss/matcher.h"
 
-/* find_more keeps this from one call to the next.  Positions are counted from the current chunk's
- * start.  A position is entered once all bytes of its prefix are known.  By then, the next chunk
- * may have begun, so the first position to enter may be negative. */
+/* The data that find_more keeps from one call to the next.  Positions are counted from the current
+ * chunk's start.  A position is entered into the tables once all bytes of its prefix are known.  By
+ * then, the next chunk may have begun, so the first position to enter may be negative. */
 struct chains_more {
-    int32_t next3, next4, next7; /* the first position that each of the chains does not have yet */
+    int32_t next3, next4, next7; /* the first position not yet in the chains by 3, 4 and 7 bytes */
     uint32_t distinct;           /* lz_count_distinct, as known so far */
 };
 
@@ -60,17 +60,17 @@ static void *new_state(const struct lz_level *level, size_t segment_size)
 /* The chunk being matched. */
 struct chains_chunk {
     const uint8_t *in;          /* the chunk's first byte */
-    int32_t size;               /* its size in bytes */
-    uint32_t distinct;          /* its lz_count_distinct */
+    int32_t size;               /* the chunk's size in bytes */
+    uint32_t distinct;          /* the chunk's lz_count_distinct */
     const uint16_t *links;      /* the links by four bytes */
     const uint16_t *long_links; /* the links by LZ_LONG bytes, or NULL */
     const uint16_t *links3; /* the links by three bytes, made for this chunk alone; NULL if none */
 };
 
-/* Makes the links by three bytes of the chunk in[0..size).  Matches of three bytes are near, so the
- * table is not kept from chunk to chunk.  Instead, this function enters the `before` positions
- * before the chunk again.  `before` is max_distance3, because no position reaches further back; it
- * is 0 for a segment's first chunk. */
+/* Makes the links by three bytes of the chunk in[0..size).  The table is not kept from chunk to
+ * chunk.  Instead, this function first enters the `before` positions before the chunk, which are
+ * few.  `before` is max_distance3, the largest distance of a match of three bytes; it is 0 for a
+ * segment's first chunk. */
 static void make_links3(struct links *l, const uint8_t *restrict in, int32_t size, int32_t before)
 {
     uint16_t *links = links_at(l);
@@ -84,10 +84,10 @@ static void make_links3(struct links *l, const uint8_t *restrict in, int32_t siz
 
 /*
  * Follows the chain of position `pos`, whose bytes are at `here`, over `depth` candidates.  Returns
- * the best match that has more than `length` bytes (which is 3 or more) and at most `max`, and
- * scores more than `score`; its length is 0 if there is none.  A match of `enough` bytes ends the
- * search.  A candidate whose first bytes differ in the bits of `mask` only shares the hash, and is
- * passed over.
+ * the best match that has more than `length` and at most `max` bytes and scores more than `score`;
+ * its length is 0 if there is none.  `length` is 3 or more.  A match of `enough` bytes ends the
+ * search.  `mask` selects the bytes that were hashed: a candidate that differs in these bytes has
+ * the same hash by chance, and is passed over.
  */
 static inline __attribute__((always_inline)) struct lz_match
 follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length, int32_t score,
@@ -125,7 +125,8 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
     return best;
 }
 
-/* Whether an earlier position in reach has the same hash of four bytes. */
+/* Whether an earlier position, at most LZ_CHAINS_WINDOW bytes back, has the same hash of four
+ * bytes. */
 static inline bool has_candidate4(const struct chains_chunk *c, int32_t pos)
 {
     return c->links[pos] <= LZ_CHAINS_WINDOW;
@@ -139,11 +140,11 @@ static inline bool has_candidate3(const struct chains_chunk *c, const struct lz_
 }
 
 /*
- * Searches for the best match at `pos` with 1/2^less of the level's depths.  Returns it only if it
- * passes lz_prefers with `least` and `least_score`; otherwise a match of length 0.  Knowing these
- * two numbers saves work and changes no result: the search leaves out only candidates that could
- * not be preferred.  (always_inline: gcc -O2, which distributions use, would inline only some of
- * the three calls in parse, and that is 15 % slower.)
+ * Searches for the best match at `pos` with 1/2^less of the level's depths.  Returns the match only
+ * if it passes lz_prefers with `least` and `least_score`; otherwise a match of length 0.  With
+ * these two numbers, the search can leave out candidates that could not be preferred; that saves
+ * time and changes no result.  (Without always_inline, gcc -O2, which distributions use, inlines
+ * only some of the three calls in parse.  That is 15 % slower.)
  */
 static inline __attribute__((always_inline)) struct lz_match
 search(const struct chains_chunk *c, const struct lz_level *level, int32_t pos, uint32_t least,
@@ -205,8 +206,9 @@ static struct lz_sequence *parse(const struct chains_chunk *c, const struct lz_l
     while (pos < c->size) {
         struct lz_match match;
 
-        /* Pass over positions without a candidate, which are many in machine code.  A match of more
-         * than four bytes implies a candidate by four bytes. */
+        /* Pass over positions without a candidate by three or four bytes.  They have no longer
+         * match, either, since each longer match is also a candidate by four bytes.  Machine code
+         * has many such positions. */
         if (!has_candidate4(c, pos) && !has_candidate3(c, level, pos)) {
             pos++;
             continue;
@@ -240,8 +242,9 @@ static struct lz_sequence *parse(const struct chains_chunk *c, const struct lz_l
     return lz_emit_next(out, &pending, pos, 0, 0);
 }
 
-/* Makes the chunk's links by four bytes and, if the level needs them, by LZ_LONG bytes.  `follows`:
- * the tables have the positions of the previous chunk; else the chunk is a segment's first. */
+/* Makes the chunk's links by four bytes and, if the level needs them, by LZ_LONG bytes.  If
+ * `follows` is true, the tables have the positions of the previous chunk; else the chunk is a
+ * segment's first. */
 static void make_links(struct chains_state *s, const struct lz_level *level,
                        const struct chains_chunk *c, bool follows)
 {
@@ -268,7 +271,7 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 {
     struct chains_state *const s = m->state;
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
-    /* A segment this small has one chunk, at which matching starts. */
+    /* A segment of up to LINKS_SMALL bytes has only one chunk. */
     const bool is_small = len <= LINKS_SMALL;
     bool follows = m->goes_on;
 
@@ -303,8 +306,9 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 
 /* --- Input that comes piece by piece -------------------------------------------------------- */
 
-/* Enters the chunk's positions from *next on, up to the first whose prefix of `bytes` bytes is not
- * all in in[0..known).  The chunk's positions from there on get no link. */
+/* Enters positions of the chunk from *next on, as long as their prefixes of `bytes` bytes lie in
+ * in[0..known).  Sets *next to the first position that is not entered.  The chunk's positions from
+ * there on get no link. */
 static inline __attribute__((always_inline)) void enter_known(struct links *l, unsigned bytes,
                                                               int32_t *next, const uint8_t *in,
                                                               int32_t size, int32_t known)
@@ -331,7 +335,8 @@ static void link_known(struct chains_state *s, const struct chains_chunk *c, int
         enter_known(s->by7, LZ_LONG, &s->more.next7, c->in, c->size, known);
 }
 
-/* Prepares the tables for a chunk.  `follows`: they have the positions of the chunk before it. */
+/* Prepares the tables for a chunk.  If `follows` is true, they have the positions of the chunk
+ * before it; else they are emptied. */
 static void start_chunk(struct chains_state *s, bool follows)
 {
     struct chains_more *const more = &s->more;
@@ -350,8 +355,8 @@ static void start_chunk(struct chains_state *s, bool follows)
  * short for a whole sample (sample.h), the sample is that of the chunk before it.
  *
  *   - is_first: there is no chunk before it.
- *   - is_known: more->distinct was set for the bytes before `from`.  Then this counts again only if
- *     the sample has changed since. */
+ *   - is_known: more->distinct was set for the bytes before `from`.  Then the function counts again
+ *     only if the sample has changed since. */
 static void count_sample(struct chains_more *more, const struct chains_chunk *c, int32_t from,
                          bool is_first, bool is_known)
 {
@@ -363,9 +368,9 @@ static void count_sample(struct chains_more *more, const struct chains_chunk *c,
     }
 }
 
-/* In pieces of fewer bytes than this, short matches are always worth taking (distinct_in_piece).
- * With a larger number, the output of longer pieces with few values becomes larger; with a smaller
- * one, that of pieces of some 100 bytes does. */
+/* In a piece of input of fewer bytes than this, short matches are always worth taking
+ * (distinct_in_piece).  With a larger number, longer pieces with few values compress worse.  With a
+ * smaller number, pieces of some 100 bytes compress worse. */
 #define TINY_PIECE 256
 
 /* Numbers of different byte values in the sample.  From FEW_VALUES on, lz_least_length is at most
@@ -376,9 +381,9 @@ static void count_sample(struct chains_more *more, const struct chains_chunk *c,
 /* Returns the number of different values by which to judge the matches of a piece of `len` bytes;
  * the sample has `distinct` values.  A small piece often has fixed codes, whose literals take eight
  * bits or more.  So short matches are worth taking as if there were MANY_VALUES.  The exception is
- * a piece that is large enough for dynamic codes, and has so few values that these are short.
- * (Without this, pieces of 100 bytes of C headers are 0.8 % larger, and of DNA's four letters 16
- * %.) */
+ * a piece of TINY_PIECE bytes or more with fewer than FEW_VALUES values: it gets dynamic codes, and
+ * its literals are short.  (Without this function, the output of pieces of 100 bytes is larger: by
+ * 0.8 % for C headers, and by 16 % for DNA's four letters.) */
 static uint32_t distinct_in_piece(size_t len, uint32_t distinct)
 {
     if (len >= LZ_SAMPLE || distinct >= MANY_VALUES)
@@ -386,8 +391,8 @@ static uint32_t distinct_in_piece(size_t len, uint32_t distinct)
     return len < TINY_PIECE || distinct >= FEW_VALUES ? MANY_VALUES : distinct;
 }
 
-/* Finds matches as find_matches does, except that the chains of three bytes go on from chunk to
- * chunk, and that a position is entered only once all bytes of its prefix are known. */
+/* Finds matches as find_matches does, with two differences.  The chains of three bytes go on from
+ * chunk to chunk.  And a position is entered only once all bytes of its prefix are known. */
 static void find_more(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                       size_t len)
 {

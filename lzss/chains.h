@@ -20,10 +20,10 @@
  *
  *   - Only if the level has a `long_depth`: a search over `long_depth` candidates by the first
  *     LZ_LONG bytes, for a match of at least LZ_LONG bytes.
- *   - A search over `depth` candidates by the first four bytes, for a match of at least four bytes.
- *     If the level has a long_depth, the match has at most LZ_LONG - 1 bytes, as the first search
- *     would have found a longer one.  So this search is left out wherever a match must be longer
- *     than that.
+ *   - A search over `depth` candidates by the first four bytes, for a match of at least four
+ *     bytes.  If the level has a long_depth, the match has at most LZ_LONG - 1 bytes, as the first
+ *     search would have found a longer one.  So lazy matching leaves this search out if the current
+ *     match has LZ_LONG bytes or more.
  *   - In chunks for which lz_wants_length3 is true: the nearest candidate by the first three bytes,
  *     if it lies within `max_distance3` bytes, for a match of three bytes.
  *
@@ -44,9 +44,10 @@
  * Sources.  Chains and lazy matching are as old as Deflate (P. Deutsch, RFC 1951, section 4).  Two
  * ideas are those of E. Biggers' libdeflate: later searches look at fewer candidates, and
  * look-ahead weighs length against distance in bits.  Three things are this project's own.  Longer
- * prefixes have chains of their own: a long match has few candidates there, and they come first.
- * After a long match, look-ahead searches only these chains, because only a longer match counts.
- * And length is weighed against distance within a search, not only between two searches.
+ * prefixes have chains of their own, which are searched first: they have fewer candidates, and more
+ * of these lead to a long match.  After a long match, look-ahead searches only these chains,
+ * because only a longer match counts.  And lz_score, which weighs length against distance, decides
+ * within a search, too, not only between two searches.
  */
 #ifndef GZLZSS_LZSS_CHAINS_H
 #define GZLZSS_LZSS_CHAINS_H
@@ -100,9 +101,9 @@ LZ_INLINE struct lz_match lz_unpack(uint32_t match)
     return m;
 }
 
-/* The least gains in score for which look-ahead prefers a match one or two positions later: the
- * gain has to pay for the literals before that match.  With larger numbers, fewer matches are
- * replaced. */
+/* The least gains in score for which look-ahead prefers a match one position later (LZ_GAIN_NEXT)
+ * or two (LZ_GAIN_AFTER_NEXT): the gain has to pay for the literals before that match.  With larger
+ * numbers, fewer matches are replaced. */
 #define LZ_GAIN_NEXT 3
 #define LZ_GAIN_AFTER_NEXT 7
 

@@ -1,8 +1,8 @@
 /*
  * common.h - the parts of match finding that are compiled for the CPU and for the GPU
  *
- * Everything that decides what a match finder finds is in this file or in the finder's own header
- * (tagging.h, chains.h, optimal.h), in C that gcc, clang and nvcc all compile.  So the CPU's
+ * All code that decides which matches a finder finds is in this file or in the finder's own header
+ * (tagging.h, chains.h, optimal.h).  It is C that gcc, clang and nvcc all compile.  So the CPU's
  * results and the GPU's cannot differ.
  */
 #ifndef GZLZSS_LZSS_COMMON_H
@@ -24,9 +24,9 @@
 
 /*
  * A match may be longer than LZ_MAX_MATCH, the longest that DEFLATE can code.  It is then cut into
- * several matches at the same distance: each has LZ_MAX_MATCH bytes, and the last has the rest.  A
- * rest of 1 or 2 bytes is too short for a match, so the match before it gives up enough bytes to
- * make the last one LZ_MIN_MATCH long.
+ * several matches at the same distance.  All but the last have LZ_MAX_MATCH bytes, and the last has
+ * the rest.  A rest of 1 or 2 bytes is too short for a match, so the match before it gives up
+ * enough bytes to make the last one LZ_MIN_MATCH long.
  *
  * lz_pieces returns the number of matches that a match of `length` bytes is cut into; length is at
  * least LZ_MIN_MATCH.
@@ -36,14 +36,14 @@ LZ_INLINE uint32_t lz_pieces(uint32_t length)
     return (length + LZ_MAX_MATCH - 1) / LZ_MAX_MATCH;
 }
 
-/* The length of match number i, counted from 0, of the matches into which one of `length` bytes is
- * cut. */
+/* The length of match number i, counted from 0, of the matches into which a match of `length` bytes
+ * is cut. */
 LZ_INLINE uint32_t lz_piece_length(uint32_t length, uint32_t i)
 {
     uint32_t left = length - i * LZ_MAX_MATCH;
     uint32_t piece;
 
-    /* The match before this one gave up bytes, so this one is the last, and has LZ_MIN_MATCH. */
+    /* Match i is the last.  The match before it gave up bytes to make it LZ_MIN_MATCH long. */
     if (i > 0 && left < LZ_MIN_MATCH)
         return LZ_MIN_MATCH;
     if (left <= LZ_MAX_MATCH)

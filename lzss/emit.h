@@ -29,7 +29,8 @@ static inline struct lz_sequence *lz_emit(struct lz_sequence *out, size_t litera
     }
 }
 
-/* A match that is found but not yet written, as the next match may continue it (lz_continues). */
+/* A match that is found but not yet written, because the next match may continue it
+ * (lz_continues). */
 struct lz_pending {
     int32_t literals; /* position of the first literal before the match */
     int32_t start;    /* position of the match */

@@ -30,8 +30,8 @@
  * bench/gpu_stage` builds the program that measured the GPU.
  *
  * Both engines were changed after these measurements.  The CPU's vectors doubled its speed at 14
- * bits.  On the GPU, looking up and walking became two kernels, which reach 25 GB/s at 14 bits (16
- * MiB x 8).
+ * bits.  On the GPU, looking up and walking became two kernels.  With batches of 16 MiB, 8 at a
+ * time, they reach 25 GB/s at 14 bits.
  */
 #define LZ_TAGGING_HASH_BITS 14
 
@@ -47,21 +47,22 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t four_bytes)
 /* --- Hash chains (chains.h, optimal.h) --- */
 
 /*
- * How far back a candidate may lie.  It is one less than DEFLATE's window.  So 16 signed bits,
- * counted from the chunk's start, hold each position in reach of the chunk, and one value that
- * means "none".
+ * How far back a candidate may lie, in bytes: one less than DEFLATE's window.  Then a signed number
+ * of 16 bits can hold any position in reach, counted from the chunk's start, and one value is left
+ * to mean "none".
  */
 #define LZ_CHAINS_WINDOW (LZ_WINDOW_SIZE - 1)
 
 /*
- * Bits of the hashes.  With more bits, fewer positions with different bytes share a chain; such
- * positions take time and use up a search's depth.  With fewer bits, the tables stay in a core's
+ * Bits of the hashes.  With fewer bits, more positions with different bytes share a chain, where
+ * they take time and use up a search's depth.  With more bits, the tables no longer fit in a core's
  * nearest caches.
  *
  * For four and seven bytes: with 15 bits, levels 2 to 6 take 3 % longer (up to 9 % on machine
- * code), and levels 7 to 9 take 9 % longer; with 17 bits, all take 2 to 3 % longer.  For three
- * bytes only near candidates count, and for twelve bytes few are looked at, so there 15 bits are
- * enough.  (A GPU's tables always have 15 bits: gpu/links.cuh.)
+ * code), and levels 7 to 9 take 9 % longer; with 17 bits, all take 2 to 3 % longer.  For prefixes
+ * of three and twelve bytes 15 bits are enough: with three bytes only near candidates count, and
+ * with twelve bytes searches look at few candidates.  (A GPU's tables always have 15 bits:
+ * gpu/links.cuh.)
  */
 #define LZ_CHAINS_HASH_BITS 16
 #define LZ_CHAINS_HASH_BITS_FEW 15

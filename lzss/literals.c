@@ -1,8 +1,8 @@
 /*
  * literals.c - finds no matches: all bytes become literals, so only Huffman codes compress them
  *
- * This is zlib's strategy Z_HUFFMAN_ONLY.  Level 0 finds no matches, either, but it stores its
- * segments; here, the encoder gives frequent bytes short codes.
+ * This is zlib's strategy Z_HUFFMAN_ONLY.  Level 0 finds no matches, either, but stores its
+ * segments.  With this finder, the encoder gives frequent bytes short codes.
  */
 #include "config.h"
 

@@ -3,8 +3,8 @@
  * engine
  *
  * An input is cut into segments, and a segment into chunks of LZ_CHUNK_SIZE bytes; the last chunk
- * may be shorter.  A match finder turns each chunk into a list of sequences.  A sequence says: copy
- * some literals from the input, then repeat some bytes from some distance back.
+ * may be shorter.  A match finder turns each chunk into a list of sequences.  A sequence is some
+ * literals, which are copied from the input, and then a match, which repeats earlier bytes.
  *
  * A list depends only on the segment's bytes and on the level.  The GPU engine (gpu/gpu.h) makes
  * the same lists, so the output does not depend on which engine matched a segment.
@@ -29,9 +29,9 @@ extern "C" {
 
 /*
  * Bytes of a chunk.  Smaller chunks give a GPU more work to do side by side, and the encoder more
- * places where a block may end.  But each chunk's end cuts a match short, and for each chunk, a GPU
- * has to index the 32 KiB before it first.  A chunk and these 32 KiB must have at most 65536 bytes
- * together, as positions in them are kept in 16 bits.
+ * places where a block may end.  But a match cannot go on past a chunk's end, and for each chunk, a
+ * GPU first has to index the 32 KiB before it.  A chunk and these 32 KiB must have at most 65536
+ * bytes together, as positions in them are kept in 16 bits.
  */
 #define LZ_CHUNK_SIZE 32768
 
@@ -74,7 +74,7 @@ struct lz_level;
  * and for the twins in papers/. */
 struct gpu_finder;
 
-/* The most numbers that a finder may count as it works. */
+/* The most kinds of events that a finder may count as it works (counter_names). */
 #define LZ_COUNTERS 2
 
 /* A match finder: a method to choose a segment's matches.  finders.h lists the levels' finders, and
@@ -83,22 +83,22 @@ struct lz_finder {
     const char *name;
 
     /* The finder that finds the same matches on a GPU; NULL if only the CPU engine has the finder.
-     * Builds without CUDA never look into it. */
+     * Builds without CUDA only compare the pointer with NULL. */
     const struct gpu_finder *gpu;
 
-    /* Whether lz_match_chunks works: a chunk's matches do not depend on the matches chosen in other
-     * chunks. */
+    /* Whether lz_match_chunks works with the finder.  It does if a chunk's matches do not depend on
+     * the matches chosen in other chunks. */
     bool in_parts;
 
     /* Whether a core takes most of a second for a segment.  In that time, a GPU does the work of
      * many cores. */
     bool is_slow;
 
-    /* The finder works in memory that is called its state; each matcher has its own.  new_state
-     * makes it for a level and for segments of up to `segment_size` bytes; it returns NULL if
-     * memory is short.  state_size returns how many bytes a new state has.  free_state frees it; if
-     * free_state is NULL, free() does.  All three are NULL in a finder without a state, or with a
-     * plain one. */
+    /* A finder's working memory is called its state; each matcher has a state of its own.
+     * new_state makes a state for a level and for segments of up to `segment_size` bytes, and
+     * returns NULL if memory is short.  state_size returns how many bytes a new state has.
+     * free_state frees a state; if free_state is NULL, free() does.  All three are NULL in a finder
+     * without a state, or with a plain one. */
     void *(*new_state)(const struct lz_level *level, size_t segment_size);
     size_t (*state_size)(const struct lz_level *level, size_t segment_size);
     void (*free_state)(void *state);
@@ -116,15 +116,15 @@ struct lz_finder {
     void (*find)(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len);
 
     /* Finds the matches of bytes [m->begin, len) of in[0..len), where m->begin may lie anywhere in
-     * a chunk (lz_match_more).  If m->goes_on is true, the state is as the last call left it, and
-     * m->enter is m->begin.  Otherwise, m->enter is the first position to enter, a chunk's start.
-     * find_more is NULL in a finder that cannot do this. */
+     * a chunk (lz_match_more).  If m->goes_on is true, the call continues the last one: the state
+     * is unchanged since then, and m->enter is m->begin.  Otherwise, m->enter is the first position
+     * to enter, a chunk's start.  find_more is NULL in a finder that cannot do this. */
     void (*find_more)(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                       size_t len);
 
-    /* Names of the LZ_COUNTERS things that the CPU finder counts, in the plural; NULL if it counts
-     * nothing.  The counts depend only on the segment's bytes and the level.  GPU finders do not
-     * count. */
+    /* Names of the LZ_COUNTERS kinds of events that the CPU finder counts, in the plural; NULL if
+     * it counts nothing.  The counts depend only on the segment's bytes and the level.  GPU finders
+     * do not count. */
     const char *const *counter_names;
 };
 
@@ -132,25 +132,25 @@ struct lz_finder {
 #define LZ_PARAMS 8
 
 /* A row of the level table (levels.c), or a row like these for a finder of papers/.  chains.h and
- * optimal.h say what their parameters do; a method's file in papers/ says what `param` holds. */
+ * optimal.h say what the parameters of their finders do; a method's file in papers/ says what
+ * `param` holds. */
 struct lz_level {
     const struct lz_finder *finder;
-    uint16_t depth;           /* the most candidates that a search by four bytes looks at */
-    uint16_t long_depth;      /* the same for a search by seven bytes */
-    uint16_t longest_depth;   /* the same for a search by twelve bytes */
+    uint16_t depth;           /* the most candidates of a search by four bytes */
+    uint16_t long_depth;      /* the most candidates of a search by seven bytes */
+    uint16_t longest_depth;   /* the most candidates of a search by twelve bytes */
     uint16_t nice;            /* a match of this length ends a search: 12 to 258 */
     uint16_t max_distance3;   /* chains: largest distance of a match of three; 0: no such match */
     uint8_t lazy;             /* chains: how many positions lazy matching looks ahead: 0, 1 or 2 */
     uint8_t passes;           /* optimal: how often the shortest path is computed, 1 or more */
     uint16_t split;           /* bytes between two places where a block may end (huffman.h) */
     uint32_t segment_default; /* bytes of a segment without --blocksize */
-    double core_guess;        /* bytes per second that a core is assumed to match, until that is
-                               * measured */
+    double core_guess;        /* assumed bytes per second of a core, until they are measured */
     uint32_t param[LZ_PARAMS];
 };
 
-/* Level 0 finds no matches: its segments are stored (huff_store).  It has no matcher, and no GPU
- * works for it.  LZ_LEVEL_MIN is the lowest level that finds matches. */
+/* Level numbers.  Level 0 (LZ_LEVEL_STORED) finds no matches: its segments are stored (huff_store),
+ * without a matcher or a GPU.  LZ_LEVEL_MIN is the lowest level that finds matches. */
 #define LZ_LEVEL_STORED 0
 #define LZ_LEVEL_MIN 1
 #define LZ_LEVEL_MAX 12
@@ -199,7 +199,7 @@ size_t lz_matcher_size(const struct lz_level *level, size_t segment_size);
  * use, a matcher takes longer, and finds the same matches. */
 size_t lz_matcher_more(const struct lz_level *level, size_t segment_size);
 
-/* Limits the bytes that m may allocate while it works (lz_matcher_more) to `more`. */
+/* Limits the bytes that m may allocate while it works to `more`, instead of lz_matcher_more. */
 void lz_matcher_limit(struct lz_matcher *m, size_t more);
 
 /* Frees m, which may be NULL. */
@@ -213,19 +213,19 @@ void lz_matcher_free(struct lz_matcher *m);
 const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const uint8_t *in, size_t len);
 
 /* Like lz_match_segment, for a segment whose first chunk is a preset dictionary: matches may refer
- * to it, and it gets no sequences.  len is at least LZ_CHUNK_SIZE. */
+ * to the dictionary, and the dictionary gets no sequences.  len is at least LZ_CHUNK_SIZE. */
 const struct lz_chunk *lz_match_after(struct lz_matcher *m, const uint8_t *in, size_t len);
 
 /*
  * Finds the matches of in[begin..len), which may refer to the bytes before `begin`.  Unlike with
- * lz_match_after, `begin` may be any number up to len.  Chunks are counted from in[0] on.  Only the
- * results from the chunk with `begin` on are valid, and that chunk's sequences start at `begin`.  m
- * is for a level from lz_level_for_more.
+ * lz_match_after, `begin` may be any number up to len.  The level of m is one that
+ * lz_level_for_more returned.  The result has one entry for each chunk of in[0..len); only the
+ * entries from the chunk with `begin` on are valid, and that chunk's sequences start at `begin`.
  *
  * goes_on: this input continues the input of the last call with m, which ended at `begin`.  Then m
- * enters only the new positions into its tables.  That saves time, and does not change the results.
- * Since the last call, the caller may have cut off whole chunks at the front, but not the chunk
- * before the one with `begin`.
+ * enters only the new positions into its tables.  That saves time, and does not change the
+ * results.  Since the last call, the caller may have cut off whole chunks at the front, but not the
+ * chunk with `begin` or the chunk before it.
  */
 const struct lz_chunk *lz_match_more(struct lz_matcher *m, const uint8_t *in, size_t len,
                                      size_t begin, bool goes_on);
@@ -236,9 +236,9 @@ const struct lz_chunk *lz_match_more(struct lz_matcher *m, const uint8_t *in, si
  * finder can match in parts (in_parts).  The results are those of lz_match_segment.  They are
  * stored in `to`, and lz_chunks(to) returns them.
  *
- * If m is `to`, m keeps its tables from one call to the next.  Its calls for a segment then start
- * with chunk 0, go on in order, and leave out no chunk between the first and the last.  Any other m
- * starts empty, and indexes the chunk before `first`.
+ * If m is `to`, m keeps its tables from one call to the next.  So its calls for a segment must
+ * start with chunk 0, be in order, and leave out no chunk.  Any other m starts with empty tables,
+ * and indexes the chunk before `first`.
  *
  * Several threads, each with an m of its own, may call this at the same time with one `to`, for
  * different chunks.  Nothing else may use `to` until all of them are done.

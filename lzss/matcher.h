@@ -5,10 +5,10 @@
  * lz_match_segment and similar functions set the fields of struct lz_matcher and call the finder's
  * `find` or find_more.  The finder matches bytes [begin, end) of the segment, and fills in
  * to_chunks for the chunks there.  It writes the sequences of chunk c from to_sequences + c *
- * LZ_CHUNK_MAX_SEQUENCES on.  To touch less memory, it may write them directly after the sequences
- * of chunk c - 1 instead, if it matches that chunk in the same call.  A finder that cannot match in
- * parts is called only with `end` at the segment's end, and with `begin` at the start of the first
- * or the second chunk.
+ * LZ_CHUNK_MAX_SEQUENCES on.  If it matches chunk c - 1 in the same call, it may write them
+ * directly after the sequences of that chunk instead, to touch less memory.  A finder that cannot
+ * match in parts is called only with `end` at the segment's end, and with `begin` at the start of
+ * the first or the second chunk.
  */
 #ifndef GZLZSS_LZSS_MATCHER_H
 #define GZLZSS_LZSS_MATCHER_H
@@ -21,15 +21,15 @@
 struct lz_matcher {
     struct lz_level level;          /* the row that the matcher was made for */
     void *state;                    /* the finder's own memory, or NULL */
-    uint64_t counters[LZ_COUNTERS]; /* sums to which a finder that counts adds */
+    uint64_t counters[LZ_COUNTERS]; /* the finder's counts (counter_names) */
 
     /* Memory for this matcher's own results: one entry for each chunk, and LZ_CHUNK_MAX_SEQUENCES
      * sequences for each chunk. */
     struct lz_chunk *chunks;
     struct lz_sequence *sequences;
 
-    /* Where the finder writes its results: this matcher's `chunks` and `sequences`, or
-     * another's. */
+    /* Where the finder writes its results: `chunks` and `sequences` of this matcher, or of another
+     * one (lz_match_chunks). */
     struct lz_chunk *to_chunks;
     struct lz_sequence *to_sequences;
 

@@ -15,7 +15,7 @@ static struct lz_sequence *find_runs(const uint8_t *in, size_t start, size_t end
 {
     size_t literals = start, length;
 
-    /* The first byte of the segment has none before it to repeat. */
+    /* The segment's first byte has no byte before it to repeat. */
     for (size_t pos = start > 0 ? start : 1; pos < end; pos += length) {
         length = 0;
         while (pos + length < end && in[pos + length] == in[pos - 1])
@@ -24,7 +24,7 @@ static struct lz_sequence *find_runs(const uint8_t *in, size_t start, size_t end
             out = lz_emit(out, pos - literals, length, 1);
             literals = pos + length;
         }
-        /* The byte after the run does not repeat the one before it, so it begins no run. */
+        /* The byte after the run differs from the byte before it, so it begins no run. */
         length++;
     }
     return out;

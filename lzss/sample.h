@@ -31,9 +31,9 @@ static inline uint32_t lz_count_distinct(const uint8_t *in, int32_t size)
     return distinct;
 }
 
-/* The shortest match worth taking, if a match costs about 18 bits.  With a small `depth`, a search
- * often finds a short match where a longer one exists.  Then the result is at most 4 or 5, since
- * too few matches would remain otherwise. */
+/* The shortest match worth taking, if a match costs about 18 bits.  With a small `depth`, the
+ * result is at most 4 or 5: searches then often find a short match where a longer one exists, and
+ * too few matches would remain. */
 LZ_INLINE uint32_t lz_least_length(uint32_t distinct, uint32_t depth)
 {
     uint32_t least = distinct < 6    ? 9

@@ -1,14 +1,14 @@
 /*
  * tagging.c - the tagging match finder on the CPU (tagging.h says what it finds)
  *
- * It makes two passes over CHUNKS chunks at a time.
+ * The finder makes two passes over CHUNKS chunks at a time.
  *
  * The first pass (enter) enters each position into the hash table.  It notes the distance to the
- * position that was in that entry before, and sets a bit for each position at which a match seems
- * to start.  No branch in it depends on the data.  The table entry alone tells whether four bytes
- * agree: it holds 16 of the 18 bits of the hash's product that are not in the bucket number.
- * Looking at the candidate's bytes instead takes 1.5 times as long with vectors of 64 bytes, which
- * can gather these bytes, and longer without.
+ * position that was in the entry before, and sets a bit for each position at which a match seems to
+ * start.  No branch in this pass depends on the data.  The table entry alone nearly always tells
+ * whether four bytes agree: it holds 16 of the 18 bits of the hash's product that are not in the
+ * bucket number.  Comparing the candidate's bytes instead takes 1.5 times as long with vectors of
+ * 64 bytes, which can gather the bytes, and longer with other code.
  *
  * The second pass (walk) goes from set bit to set bit, and compares bytes only there.  In a walk,
  * each load has to wait for the one before it: the bits, then the distance, then the bytes.  So
@@ -21,12 +21,12 @@
  * source, XML or machine code takes 1.8 to 2.1 ns in plain C, 0.9 to 1.15 ns with vectors of 32
  * bytes, and 0.75 to 1.1 ns with vectors of 64 bytes.
  *
- * One table serves all chunks of a segment, since it holds every position in reach.  A position is
- * kept modulo 65536, which loses nothing.  An entry may be older than 65536 bytes, or never
- * written.  Then it names some other position of the window.  If the four bytes there were equal to
- * those here, that position would have the same hash and would have displaced the entry.  So they
- * differ; the walk, which compares the bytes, passes over the entry, and the table needs no marks
- * for "empty" or "too old".
+ * One table serves all chunks of a segment, since it holds every position in reach.  An entry keeps
+ * a position modulo 65536.  This changes no result, and the table needs no marks for "empty" or
+ * "too old".  If an entry was never written, or was written more than 65536 bytes ago, it stands
+ * for some other position of the window.  That position has a different hash, else it would have
+ * displaced the entry.  So the four bytes there differ from those here, and the walk, which
+ * compares the bytes, passes over the entry.
  */
 #include "config.h"
 
@@ -49,15 +49,16 @@ _Static_assert(LZ_CHUNK_SIZE + LZ_WINDOW_SIZE <= 65536, "positions in 16 bits");
 struct tagging_state {
     const struct tagging_functions *functions; /* the processor's versions */
 
-    /* For each hash, its last position and some bits of the product: see struct tagging_block. */
+    /* For each hash, its last position and some bits of the hash's product (struct
+     * tagging_block). */
     _Alignas(64) uint32_t table[1 << LZ_TAGGING_HASH_BITS];
 
     /* For each chunk that is walked, the distances from its positions to their candidates. */
     uint16_t distances[CHUNKS][LZ_CHUNK_SIZE];
 
     /* For each chunk that is walked, one bit for each position, which is set if a match seems to
-     * start there.  After these come one set bit, for the chunk's end, and bytes that a walk may
-     * read. */
+     * start there.  The bit after the last position's is set, too, so that a walk stops at the
+     * chunk's end.  The bytes after that bit may be read, but do not matter. */
     uint8_t stops[CHUNKS][LZ_CHUNK_SIZE / 8 + 16];
 };
 
@@ -72,14 +73,15 @@ _Static_assert(LZ_INPUT_PAD >= 63, "64 bytes are compared from the last one on")
  * The first pass's data about BLOCK positions.
  *
  * A table entry has a position, modulo 65536, in its lower half.  In its upper half it has the
- * lower half of the hash's product at that position.  The product's upper bits are the hash, and no
- * two numbers have the same product.  So the upper halves of two entries of a bucket differ unless
- * their four bytes agree, except for one pair in 87,000.
+ * lower half of the product that lz_tagging_hash computes there.  The product's upper bits are the
+ * hash, and no two numbers of four bytes have the same product.  So if two entries of a bucket have
+ * the same upper half, their four bytes are nearly always the same: of the pairs with different
+ * bytes, only one in 87,000 has the same upper half.
  */
 struct tagging_block {
     _Alignas(64) uint32_t hashes[BLOCK];
     uint32_t now[BLOCK];    /* the positions' own entries */
-    uint32_t before[BLOCK]; /* the entries that these displace */
+    uint32_t before[BLOCK]; /* the entries that the new ones displace */
 };
 
 /* The walk through a chunk. */
@@ -99,9 +101,9 @@ struct tagging_functions {
      * up to BLOCK.  Reads up to 31 bytes after the last position. */
     void (*hash)(struct tagging_block *b, const uint8_t *in, uint32_t pos, size_t n);
 
-    /* Sets the distance, modulo 65536, from each position to that of the displaced entry.  Sets the
-     * position's bit if this distance is in reach and the four bytes seem to agree.  n is rounded
-     * up to a multiple of 64; the results from n on do not matter. */
+    /* Sets the distance, modulo 65536, from each position to the position in the displaced entry.
+     * Sets the position's bit in `stops` if the distance is 1 to LZ_WINDOW_SIZE and the four bytes
+     * seem to agree.  Rounds n up to a multiple of 64; the results from n on do not matter. */
     void (*compare)(const struct tagging_block *b, size_t n, uint16_t *restrict distances,
                     uint8_t *restrict stops);
 
@@ -111,8 +113,8 @@ struct tagging_functions {
 
 /*
  * The first pass over the chunk in[start..end).  Sets distances[i] to the distance, modulo 65536,
- * from in[start + i] to its candidate, and bit i of stops if a match seems to start there.  Sets
- * another bit at the chunk's end, where the walk stops.
+ * from in[start + i] to its candidate, and bit i of stops if a match seems to start there.  Also
+ * sets the bit after the last position's, so that the walk stops at the chunk's end.
  */
 static void enter(const struct tagging_functions *by, uint32_t *restrict table,
                   uint16_t *restrict distances, uint8_t *restrict stops, const uint8_t *restrict in,
@@ -137,11 +139,11 @@ static void enter(const struct tagging_functions *by, uint32_t *restrict table,
         by->compare(&b, n, distances + i, stops + i / 8);
     }
     stops[size / 8] = (uint8_t)((stops[size / 8] & ((1u << size % 8) - 1)) | 1u << size % 8);
-    store64(stops + size / 8 + 1, 0); /* next_stop reads these, and ignores them */
+    store64(stops + size / 8 + 1, 0); /* next_stop reads these bytes, but ignores them */
 }
 
-/* Returns the first set bit from bit `at` on.  The first load has at least 57 bits from `at` on,
- * and mostly one of these is set. */
+/* Returns the first set bit from bit `at` on.  The first load gives at least 57 bits, and mostly
+ * one of them is set. */
 static inline size_t next_stop(const struct tagging_walk *s, size_t at)
 {
     uint64_t stops = load64(s->stops + at / 8) >> at % 8;
@@ -228,13 +230,14 @@ static void compare_portable(const struct tagging_block *b, size_t n, uint16_t *
             const uint32_t now = b->now[k + j], before = b->before[k + j];
 
             distances[k + j] = (uint16_t)(now - before);
-            /* A distance of 0 wraps around, and so is too far.  No distance leads to before the
-             * segment: an entry that was never written names the last multiple of 65536, which is
-             * in the segment. */
+            /* With a distance of 0, distance - 1 wraps around and is too large.  No distance leads
+             * to before the segment: an entry that was never written stands for the last multiple
+             * of 65536, which is in the segment. */
             flags[j] = ((now ^ before) <= UINT16_MAX) &
                        ((uint16_t)(distances[k + j] - 1) < LZ_WINDOW_SIZE);
         }
-        /* The product's highest byte collects the lowest bits of the eight bytes. */
+        /* The multiplication gathers the lowest bits of the eight bytes in the product's highest
+         * byte. */
         for (size_t j = 0; j < 64; j += 8)
             bits |= (load64(flags + j) * UINT64_C(0x0102040810204080) >> 56) << j;
         store64(stops + k / 8, bits);
@@ -285,8 +288,8 @@ AVX2_PATH NOINLINE static void hash_avx2(struct tagging_block *b, const uint8_t 
     }
 }
 
-/* Returns eight distances, modulo 65536, from now[0..8) to before[0..8).  Sets each of the eight
- * numbers of *near to all ones if a match seems to start there, else to 0. */
+/* Returns eight distances, modulo 65536, between the positions in now[0..8) and before[0..8).  Sets
+ * each of the eight numbers of *near to all ones if a match seems to start there, else to 0. */
 AVX2_PATH static inline __m256i compare_eight(const uint32_t *now, const uint32_t *before,
                                               __m256i *near)
 {
@@ -315,8 +318,9 @@ AVX2_PATH NOINLINE static void compare_avx2(const struct tagging_block *b, size_
             __m256i low_near, high_near;
             const __m256i low = compare_eight(b->now + i, b->before + i, &low_near);
             const __m256i high = compare_eight(b->now + i + 8, b->before + i + 8, &high_near);
-            /* Sixteen numbers of 16 bits, and then of 8 bits.  The instructions pack each half of a
-             * vector by itself; the permutation puts the numbers into order. */
+            /* Pack sixteen numbers into 16 bits each, then those of `near` into 8 bits each.  The
+             * pack instructions work on each half of a vector by itself; the permutation puts the
+             * numbers into order. */
             const __m256i both = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
             const __m256i near =
                 _mm256_permute4x64_epi64(_mm256_packs_epi32(low_near, high_near), 0xd8);
@@ -397,7 +401,7 @@ AVX512_PATH NOINLINE static void compare_avx512(const struct tagging_block *b, s
                           before = _mm512_load_si512(b->before + k + j);
             const __m512i distance = _mm512_and_si512(_mm512_sub_epi32(now, before), low);
             const __mmask16 same = _mm512_cmple_epu32_mask(_mm512_xor_si512(now, before), low);
-            /* A distance of 0 wraps around, and so is too far. */
+            /* With a distance of 0, distance - 1 wraps around and is too large. */
             const __mmask16 near =
                 _mm512_mask_cmplt_epu32_mask(same, _mm512_sub_epi32(distance, _mm512_set1_epi32(1)),
                                              _mm512_set1_epi32(LZ_WINDOW_SIZE));

@@ -4,8 +4,8 @@
  * After Y. Zu and B. Hua, "GLZSS: LZSS Lossless Data Compression Can Be Faster", 2014, Algorithm 2.
  *
  * A walk goes through a chunk from its start.  Wherever it stops, the hash of the next four bytes
- * gives one earlier position, the candidate.  The walk compares eight bytes there with the eight
- * bytes here, and tags bytes with the distance:
+ * gives one earlier position, the candidate.  The walk compares the eight bytes at the candidate
+ * with the next eight bytes, and tags bytes with the distance:
  *
  *   - If all eight agree, it tags the first four, and goes on four bytes further at the same
  *     distance.
@@ -23,10 +23,9 @@
  *     only on the input: it is the nearest position within 32 KiB whose four bytes have the same
  *     hash.  So the CPU can carry one table through all chunks of a segment, while a GPU looks up
  *     32 positions at a time, and both find the same.
- *   - In a long match, the paper enters the old position's next four bytes into the table, so that
- *     the next look-up meets that position again.  Here the walk just goes on at the same distance.
- *     That is the same walk without writing to the table, and no older position displaces a newer
- *     one.
+ *   - In a long match, the paper enters the earlier position plus four into the table, so that the
+ *     next look-up finds that position.  Here the walk goes on at the same distance instead.  The
+ *     result is the same, but no older position displaces a newer one in the table.
  *   - A distance is at most 32 KiB, DEFLATE's window, and a match ends at its chunk's end.
  */
 #ifndef GZLZSS_LZSS_TAGGING_H

@@ -6,13 +6,13 @@
  * come three codes: T for the code lengths of C, C for literals and match lengths, and P for
  * distances.  Then come the items.  An item begins with a code word of C, which stands for a
  * literal byte or for a match of 3 to 256 bytes.  In a match, a word of P follows, which gives the
- * number of bits of distance - 1, and then these bits without the highest.  The window has 8 KiB,
- * which are zero bytes at the start.
+ * number of bits of distance - 1, and then these bits without the highest.  The window has 8192
+ * bytes; all are zero at the start.
  *
- * A code is stored as the number of its symbols and the length of each symbol's word.  If that
- * number is 0, the number of the only symbol follows, and this symbol takes no bits in the data.
- * Words of one length are consecutive numbers.  They follow the shorter words, as in every
- * canonical code.
+ * A code is stored as the number of its symbols and the length of each symbol's word.  If the
+ * number of symbols is 0, the number of the only symbol follows, and this symbol takes no bits in
+ * the data.  Words of one length are consecutive numbers.  They follow the shorter words, as in
+ * every canonical code.
  *
  * Odd cases are treated as by GNU gzip 1.12:
  *
@@ -46,17 +46,17 @@ enum {
 
 /* A code for decoding. */
 struct code {
-    /* By the next TABLE_BITS bits: symbol << 5 | the word's length in bits; 0 if the word is longer
-     * than TABLE_BITS. */
+    /* Indexed by the next TABLE_BITS bits: symbol << 5 | the word's length in bits; 0 if the word
+     * is longer than TABLE_BITS. */
     uint16_t table[1 << TABLE_BITS];
-    /* For each length: the lowest 16 bits, as a number, that start with a longer word. */
+    /* For each length: the lowest number of 16 bits that starts with a longer word. */
     uint32_t limit[MAX_WORD + 1];
     /* For each length: the symbol of a word is symbols[base + word], with the index modulo 2^16. */
     uint16_t base[MAX_WORD + 1];
     uint16_t symbols[C_SYMBOLS];
     /* The only symbol, which takes no bits, or -1. */
     int lone;
-    /* The words take no bits: no symbol of the stored code has a word. */
+    /* Whether the words take no bits, because no symbol of the stored code has a word. */
     bool takes_none;
 };
 
@@ -81,8 +81,8 @@ static unsigned take_bits(struct lzh *z, struct gz_stream *s, unsigned n)
 
 /* --- Codes ---------------------------------------------------------------------------------- */
 
-/* Makes a code with a single symbol.  This leaves the table alone, as such a code may come every
- * few bytes. */
+/* Makes a code with a single symbol.  Leaves the table as it is: such a code may come every few
+ * bytes, so filling the table would take too long. */
 static void set_lone(struct code *code, unsigned symbol)
 {
     code->lone = (int)symbol;
@@ -177,8 +177,8 @@ static bool read_lengths_code(struct lzh *z, struct gz_stream *s, unsigned symbo
     return set_lengths(&z->pt, lengths, symbols);
 }
 
-/* Reads C.  Its lengths are stored as words of T: symbols 0 to 2 stand for one or more zeros, a
- * higher symbol for the length symbol - 2. */
+/* Reads C. Its lengths are stored as words of T: symbols 0 to 2 stand for one or more zeros, and a
+ * higher symbol s for the length s - 2. */
 static bool read_c(struct lzh *z, struct gz_stream *s)
 {
     uint8_t lengths[1 << C_BITS] = {0};
@@ -215,7 +215,7 @@ static inline bool put_byte(struct lzh *z, struct gz_stream *s, uint8_t byte)
 
 static enum gz_status copy_match(struct lzh *z, struct gz_stream *s, unsigned length)
 {
-    /* First the number of bits of distance - 1, then distance - 1 itself. */
+    /* The variable holds first the number of bits of distance - 1, then distance - 1 itself. */
     unsigned distance = next_symbol(z, s, &z->pt);
 
     if (distance >= P_SYMBOLS)

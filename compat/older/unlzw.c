@@ -12,13 +12,13 @@
  *
  * Following a string byte by byte, from its last to its first, would cost a cache miss for each
  * byte.  So an entry holds several bytes: the last bytes of its string, up to eight, and the code
- * of the string before them.  A string is thus a chain of parts, all of which but the last have
- * exactly eight bytes.  An entry holds the string's length, too, so a string is written from its
- * end to its start, eight bytes at a time.
+ * of the string before them.  So a string is a chain of parts.  All parts but the last have exactly
+ * eight bytes.  An entry holds the string's length, too, so a string is written from its end to its
+ * start, eight bytes at a time.
  *
  * Odd cases are treated as by GNU gzip 1.12: a table of 2^9 entries still gets codes of 10 bits;
  * the entry that the first code after a clear code makes is never used; an incomplete code at the
- * end of the input is no error, and so a file that is cut off is none either.
+ * end of the input is ignored, so a file that is cut off need not be an error.
  */
 #include "config.h"
 
@@ -54,8 +54,8 @@ struct lzw {
     /* The table is full when it has this many entries. */
     uint32_t top;
 
-    /* The current bits of a code.  Codes become wider when `free`, the next entry, is above
-     * `last`. */
+    /* The number of bits of the next code.  Codes become wider when `free`, the next entry, is
+     * above `last`. */
     unsigned width;
     uint32_t last;
     /* The number of the next entry. */
@@ -220,8 +220,9 @@ enum gz_status gz_read_lzw(struct gz_stream *s)
     z.free = z.block ? CLEAR + 1 : CLEAR;
     narrow(&z);
 
-    /* If the table is full, no entry is made any more, but the code of the next entry, `never`, is
-     * not an error.  For the code after it, its string is two zero bytes. */
+    /* When the table is full, no entry is made any more.  Even so, the number of the next entry,
+     * `never`, is no error as a code.  The code after it then takes two zero bytes for the string
+     * of `never`. */
     const uint32_t never = z.top > z.free ? z.top : z.free;
     z.table = malloc((never + 1) * sizeof *z.table);
     if (z.table == NULL)

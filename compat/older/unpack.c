@@ -5,7 +5,8 @@
  *
  *   - the number of bits of its longest words;
  *   - for each length 1, 2, ..., the number of words of that length; for the longest, that number
- *     less 2, so that 256 bytes and the end symbol can be stored in a byte;
+ *     less 2, so that a byte can store it even if there are 257 words (for 256 bytes and the end
+ *     symbol);
  *   - the bytes that these words stand for, in the same order.
  *
  * Words of one length are consecutive numbers; the inner nodes of the tree at that depth have the
@@ -36,8 +37,8 @@ struct pack {
     /* For each length: the index in `symbols` of the symbol of the first word. */
     unsigned start[MAX_BITS + 1];
     uint16_t symbols[MAX_BYTES + 1];
-    /* By the next TABLE_BITS bits: symbol << 4 | the word's length in bits; 0 if the word is longer
-     * than TABLE_BITS. */
+    /* Indexed by the next TABLE_BITS bits: symbol << 4 | the word's length in bits; 0 if the word
+     * is longer than TABLE_BITS. */
     uint16_t table[1 << TABLE_BITS];
 };
 

@@ -3,9 +3,9 @@
  *
  * An entry consists of a local header (PKWARE's APPNOTE.TXT, section 4.3.7), the name, an extra
  * field, and the data.  If the header was written before the CRC and the sizes were known, a flag
- * says so, and the CRC and the sizes follow the data (section 4.3.9).  Like GNU gzip, this reads
- * the first entry, reports whether there is another, and never looks at the directory at the end of
- * the file.
+ * says so, and the CRC and the sizes follow the data (section 4.3.9).  Like GNU gzip, the decoder
+ * reads the first entry, reports whether another follows, and never looks at the directory at the
+ * end of the file.
  */
 #include "config.h"
 
@@ -24,7 +24,7 @@ enum {
     SIZES_SIZE = 16
 };
 
-/* A size in the header with this value is in zip64's field. */
+/* If a size in the header has this value, the size is in zip64's field instead. */
 #define SEE_ZIP64 UINT32_MAX
 
 /* Parses len bytes into `to`, or skips them if `to` is NULL.  False if the input ends first. */
@@ -45,9 +45,9 @@ static unsigned get_u16(const uint8_t p[2])
     return p[0] | (unsigned)p[1] << 8;
 }
 
-/* Parses zip64's field, of `len` bytes.  It has the original and then the compressed size, but only
- * those for which the header has SEE_ZIP64.  As everywhere in this file, only the lowest 32 bits of
- * a size count.  False if the input ends first. */
+/* Parses zip64's field, of `len` bytes.  The field has the original size and then the compressed
+ * size.  A size is missing if the header has a value other than SEE_ZIP64 for it.  As everywhere in
+ * this file, only the lowest 32 bits of a size count.  False if the input ends first. */
 static bool read_zip64(struct gz_stream *s, unsigned len)
 {
     uint32_t *const sizes[] = {&s->zip_size, &s->zip_packed};

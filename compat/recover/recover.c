@@ -1,9 +1,9 @@
 /*
  * recover.c - decompresses what is left of a damaged .gz (recover.h)
  *
- * A leg is a run, and what comes after it: another run, directly or behind damage, or nothing.  A
- * leg is examined before it is written, and so is the next one: together they tell how much data is
- * lost between the two.
+ * The recovery goes from leg to leg.  A leg has a run (run.h) and the facts about what follows the
+ * run in the input: another run, at once or after damage, or nothing.  A leg is written only after
+ * the next leg was examined, because both legs together tell how much data is lost between them.
  */
 #include "config.h"
 
@@ -17,29 +17,33 @@
 #include "compat/recover/starts.h"
 #include "compat/stream.h"
 
-/* A byte of lost input has made at most LOST_RATIO times as many bytes of output as a byte of the
- * input before it, and LOST_LEAST more.  If the length in a trailer needs more, the trailer counts
- * as noise.  With larger values, noise is believed more often, and then a gap is filled with far
- * too many bytes.  With smaller ones, the length is not believed if the lost data was much more
- * compressible than the data before it. */
+/* Limits for the length of lost data.  A byte of lost input is believed to have made at most
+ * LOST_RATIO times as many bytes of output as a byte of the input before it, and LOST_LEAST more.
+ * If a trailer's length says more, the trailer counts as noise.  With larger values, noise is
+ * believed more often, and a gap is then filled with far too many bytes.  With smaller values, a
+ * right length is not believed if the lost data was much more compressible than the data before
+ * it. */
 #define LOST_RATIO 8
 #define LOST_LEAST 32
 
 /* A byte of DEFLATE data makes fewer bytes of output than this. */
 #define RATIO_MAX 1040
 
-/* A member may lack this many bytes, and an eighth of its length. */
+/* A member without a gap of unknown length is filled up to the length in its trailer if it lacks at
+ * most this many bytes plus an eighth of its length (lack). */
 #define LACK_MAX 4096
 
-/* Bits before the end of a stored block that may not belong to it, since bytes were deleted. */
+/* If bytes of a stored block were deleted, the decoder takes bytes of the next block for the stored
+ * block's last ones.  So a search for a start begins this many bits before a stored block's end
+ * (search_from). */
 #define STORED_DOUBT (8 * (uint64_t)1024)
 
-/* A run, and what comes behind it. */
+/* A run, and the facts about what follows it in the input. */
 struct leg {
     bool is_empty; /* there is no run: this is the input's start */
     struct gz_start start;
     struct gz_run run;
-    uint64_t limit;  /* the bit before which the run ends, in any case */
+    uint64_t limit;  /* the bit of the input before which the run ends at the latest */
     bool ends;       /* the run ends with its member's trailer */
     bool is_right;   /* the run is a whole member, with the right CRC */
     bool has_next;   /* another run follows, from `next` on */
@@ -61,15 +65,15 @@ struct recovery {
     uint64_t out; /* bytes written */
 
     /* The member that is being written: */
-    uint64_t member_out;         /* bytes of it that were written */
-    struct gz_segments segments; /* the lengths of its segments, in the legs that were examined */
+    uint64_t member_out;         /* bytes of the member that were written */
+    struct gz_segments segments; /* the lengths of the member's segments, in the legs examined */
     uint64_t gaps_in;            /* bytes of input where data of unknown length is lost */
 
     /* The segment that is being written: */
-    bool is_aligned;     /* it is known how much of it comes before in_segment */
-    uint64_t in_segment; /* bytes of it that were written */
-    uint64_t dropped;    /* bytes of it that were not written, since it is too long */
-    uint64_t size;       /* the length that it should have; 0: any */
+    bool is_aligned;     /* in_segment is known to count from the segment's start */
+    uint64_t in_segment; /* bytes of the segment that were written */
+    uint64_t dropped;    /* bytes that were not written, since the segment is too long */
+    uint64_t size;       /* the length that the segment should have; 0: any */
 };
 
 /* --- Examining a leg ------------------------------------------------------------------------ */
@@ -116,8 +120,8 @@ static uint64_t skip_zeros(struct recovery *r, uint64_t at)
     return at;
 }
 
-/* Searches the next start, from bit `from` on.  The bytes from `damage` on up to there are
- * damaged. */
+/* Searches for the next start, from bit `from` on.  `damage` is the reason for which the input
+ * before that start is lost.  `except` is the argument of gz_starts_find. */
 static void find_next(struct recovery *r, struct leg *leg, enum gz_damage damage, uint64_t from,
                       const struct gz_run *except)
 {
@@ -127,7 +131,7 @@ static void find_next(struct recovery *r, struct leg *leg, enum gz_damage damage
     leg->damage_end = leg->has_next ? leg->next.at : r->view.size;
 }
 
-/* Finds what comes at byte `at`, where a member should start or the input should end. */
+/* Finds out what is at byte `at`, where a member should start or the input should end. */
 static void find_member(struct recovery *r, struct leg *leg, uint64_t at)
 {
     leg->is_damaged = false;
@@ -136,10 +140,10 @@ static void find_member(struct recovery *r, struct leg *leg, uint64_t at)
         find_next(r, leg, GZ_DAMAGE_HEADER, 8 * at, NULL);
 }
 
-/* Returns the bit from which to search for a start behind an error in the run.  The error may have
- * been noticed late, when decoding had passed the damage and a block or two behind it.  So the
- * search begins at the last block but one.  But a stored block may contain a .gz, and its end is
- * known, unless bytes were inserted or deleted. */
+/* Returns the bit from which to search for a start after an error in the run.  Decoding may notice
+ * the error late, a block or two after the damage.  So the search begins at the last block but
+ * one.  A stored block is an exception, because it may contain a .gz.  Its end is known, unless
+ * bytes were inserted or deleted, so the search begins only STORED_DOUBT bits before that end. */
 static uint64_t search_from(struct recovery *r, const struct gz_run *run)
 {
     uint64_t from = run->before.bit;
@@ -155,7 +159,8 @@ static uint64_t search_from(struct recovery *r, const struct gz_run *run)
     return from;
 }
 
-/* Finds what comes behind an error in the leg's run. */
+/* Finds the next start after an error in the leg's run.  If that start is before the error, the run
+ * is made to end there. */
 static void find_after_error(struct recovery *r, struct leg *leg)
 {
     const struct gz_run *const run = &leg->run;
@@ -173,7 +178,7 @@ static void find_after_error(struct recovery *r, struct leg *leg)
     }
 }
 
-/* Whether the trailer has the length of what was decoded. */
+/* Whether the trailer has the length of the decoded data. */
 static bool has_length(const struct gz_run *run)
 {
     return (uint32_t)run->made == run->stored_len;
@@ -195,7 +200,7 @@ static void examine(struct recovery *r, struct leg *leg, const struct gz_start *
         find_after_error(r, leg);
 }
 
-/* Finds what comes at the input's start: a leg without a run. */
+/* Makes the first leg, which has no run: it has only the facts about the input's start. */
 static void examine_start(struct recovery *r, struct leg *leg)
 {
     *leg = (struct leg){.is_empty = true, .ends = true};
@@ -210,8 +215,8 @@ static uint64_t segment_size(const struct recovery *r, const struct leg *leg)
     return leg->is_right ? 0 : gz_segments_size(&r->segments);
 }
 
-/* The bytes of output that the run will have: all of them, or, if it has marks, those behind the
- * first.  If size is not 0, all segments will have that length. */
+/* Returns how many bytes the run's output will have after the run's first mark, or in all if the
+ * run has no mark.  If `size` is not 0, all whole segments are cut or filled up to that length. */
 static uint64_t length_after_mark(const struct gz_run *run, uint64_t size)
 {
     if (run->marks == 0)
@@ -220,13 +225,15 @@ static uint64_t length_after_mark(const struct gz_run *run, uint64_t size)
            run->last_mark;
 }
 
-/* The bytes of its segment that come before the end of the leg that will be written next. */
+/* Returns how many bytes of the leg's last segment come before the leg's end.  `leg` is the next
+ * leg to be written. */
 static uint64_t segment_at_end(const struct recovery *r, const struct leg *leg)
 {
     return leg->run.marks > 0 ? leg->run.made - leg->run.last_mark : r->in_segment + leg->run.made;
 }
 
-/* The bytes of the member that come before the end of that leg. */
+/* Returns how many bytes of the leg's member come before the leg's end.  `leg` is the next leg to
+ * be written. */
 static uint64_t member_at_end(const struct recovery *r, const struct leg *leg)
 {
     const uint64_t size = segment_size(r, leg), after = length_after_mark(&leg->run, size);
@@ -239,7 +246,7 @@ static uint64_t member_at_end(const struct recovery *r, const struct leg *leg)
     return r->member_out + leg->run.first_mark + after;
 }
 
-/* The last bytes of the leg's output, in which the damage behind it may already lie. */
+/* Returns the number of doubtful bytes (recover.h) at the end of the leg's output. */
 static uint64_t doubtful(const struct leg *leg)
 {
     return leg->ends || leg->run.end == GZ_RUN_HOLE || leg->run.made < leg->run.before.made
@@ -247,7 +254,7 @@ static uint64_t doubtful(const struct leg *leg)
                : leg->run.made - leg->run.before.made;
 }
 
-/* Bytes of the input that are damaged behind the leg. */
+/* Returns the number of bytes of the input that are damaged after the leg. */
 static uint64_t damaged_in(const struct leg *leg)
 {
     const struct gz_run *const run = &leg->run;
@@ -258,7 +265,8 @@ static uint64_t damaged_in(const struct leg *leg)
     return leg->damage_end > from ? leg->damage_end - from : 0;
 }
 
-/* The most bytes that lost input behind the leg has made. */
+/* Returns the most bytes of output that the damaged input after the leg is believed to have
+ * made. */
 static double lost_most(const struct recovery *r, const struct leg *leg)
 {
     const uint64_t in = leg->run.bit / 8 - leg->start.at;
@@ -268,9 +276,9 @@ static double lost_most(const struct recovery *r, const struct leg *leg)
     return (most < RATIO_MAX ? most : RATIO_MAX) * (double)(damaged_in(leg) + r->gaps_in);
 }
 
-/* Interprets a difference of lengths modulo 2^32 as the number of bytes that are lost behind the
- * leg, at most what the damaged input can hold.  A negative number, at most of the doubtful bytes,
- * is how many bytes the leg has too many.  False if the difference can be neither. */
+/* Interprets a difference of lengths modulo 2^32.  *lost becomes the number of bytes that are lost
+ * after the leg (at most lost_most), or minus the number of bytes that the leg has too many (at
+ * most its doubtful bytes).  False if the difference can be neither. */
 static bool interpret(const struct recovery *r, const struct leg *leg, uint32_t difference,
                       int64_t *lost)
 {
@@ -285,8 +293,8 @@ static bool interpret(const struct recovery *r, const struct leg *leg, uint32_t 
     return true;
 }
 
-/* The same by the segments: the next leg comes to a mark, or starts at one, where a segment
- * begins. */
+/* Sets *lost from the length of segments, if the next leg starts at a mark or has one: a segment
+ * begins there.  False if *lost cannot be known from that. */
 static bool lost_in_segment(const struct recovery *r, const struct leg *leg, const struct leg *next,
                             int64_t *lost)
 {
@@ -301,8 +309,8 @@ static bool lost_in_segment(const struct recovery *r, const struct leg *leg, con
             (at_mark ? 0 : (int64_t)next->run.first_mark);
     if (*lost < least)
         *lost += (least - *lost + (int64_t)size - 1) / (int64_t)size * (int64_t)size;
-    /* Whole segments may be lost, too.  Guess how many: the lost input would have made as much, for
-     * each byte, as the run. */
+    /* Whole segments may be lost, too.  Guess how many: a byte of the lost input made about as much
+     * output as a byte of the run's input. */
     if (in > 0 && leg->damage_end > leg->run.bit / 8) {
         const double guess =
             (double)(leg->damage_end - leg->run.bit / 8) * (double)leg->run.made / (double)in;
@@ -314,8 +322,9 @@ static bool lost_in_segment(const struct recovery *r, const struct leg *leg, con
     return *lost <= (int64_t)(RATIO_MAX * damaged_in(leg));
 }
 
-/* Finds out how many bytes of output are lost between the leg, which will be written next, and the
- * leg after it; negative if the first has too many.  False if that is not known. */
+/* Sets *lost to the number of bytes of output that are lost between `leg`, which will be written
+ * next, and `next`, the leg after it.  The number is negative if `leg` has too many bytes.  False
+ * if the number is not known. */
 static bool find_lost(struct recovery *r, const struct leg *leg, const struct leg *next,
                       int64_t *lost)
 {
@@ -396,7 +405,7 @@ static bool write_mark(void *ctx)
     const uint64_t length = r->in_segment + r->dropped;
     bool ok = true;
 
-    /* Without any bytes, the segment before was already filled up. */
+    /* A length of 0 means that a fill has ended the segment already. */
     if (r->size > 0 && r->is_aligned && length > 0 && length != r->size) {
         struct gz_finding found = {.kind = GZ_FOUND_SEGMENT,
                                    .damage = GZ_DAMAGE_DATA,
@@ -432,9 +441,8 @@ static bool write_run(struct recovery *r, const struct leg *leg, uint64_t withou
     return written.end != GZ_RUN_WRITE_ERROR && written.end != GZ_RUN_NO_MEMORY;
 }
 
-/* Returns how many bytes the leg's member lacks at its end, to have the length that its trailer
- * has; negative if it has too many.  A difference that is too large shows that the trailer is
- * damaged: then returns 0. */
+/* Returns how many bytes the leg's member has less than its trailer says; negative if it has more.
+ * Returns 0 if the difference is so large that the trailer must be damaged. */
 static int64_t lack(const struct recovery *r, const struct leg *leg)
 {
     const uint64_t length = member_at_end(r, leg);
@@ -447,8 +455,8 @@ static int64_t lack(const struct recovery *r, const struct leg *leg)
     return less <= leg->run.made / 8 ? -(int64_t)less : 0;
 }
 
-/* Writes the leg's run without its last `without` bytes, and tells of it.  If its member ends with
- * it, the member gets the length that its trailer has. */
+/* Writes the leg's run without its last `without` bytes, and tells the caller about it.  If the run
+ * ends its member, the member is cut or filled up to the length in its trailer. */
 static bool write_leg(struct recovery *r, const struct leg *leg, uint64_t without)
 {
     struct gz_finding found = {.kind = leg->is_right ? GZ_FOUND_VERIFIED : GZ_FOUND_UNVERIFIED,
@@ -480,7 +488,7 @@ static bool write_leg(struct recovery *r, const struct leg *leg, uint64_t withou
     return true;
 }
 
-/* Fills the gap behind the leg, if its length is known, and tells of it. */
+/* Fills the gap after the leg, if the gap's length is known, and tells the caller about the gap. */
 static bool write_gap(struct recovery *r, const struct leg *leg, bool is_known, int64_t lost)
 {
     struct gz_finding found = {.kind = GZ_FOUND_LOST,
@@ -514,7 +522,7 @@ static bool write_gap(struct recovery *r, const struct leg *leg, bool is_known, 
 
 /* --- All of it ------------------------------------------------------------------------------ */
 
-/* Begins with the member of the leg. */
+/* Begins to write the member to which the leg belongs. */
 static void begin_member(struct recovery *r, const struct leg *leg)
 {
     r->member_out = r->gaps_in = r->in_segment = r->dropped = 0;
@@ -522,7 +530,7 @@ static void begin_member(struct recovery *r, const struct leg *leg)
     r->segments = leg->run.segments;
 }
 
-/* Writes a leg and the gap behind it.  `next` is the leg behind the gap, if there is one. */
+/* Writes a leg and the gap after it.  `next` is the leg after the gap, if there is one. */
 static bool write_both(struct recovery *r, const struct leg *leg, const struct leg *next)
 {
     int64_t lost = 0;
@@ -530,7 +538,7 @@ static bool write_both(struct recovery *r, const struct leg *leg, const struct l
 
     if (!leg->is_empty && !write_leg(r, leg, lost < 0 ? (uint64_t)-lost : 0))
         return false;
-    /* The gap may belong to this member or to the next one. */
+    /* If the leg ends its member, the gap belongs to the next member. */
     if (leg->ends)
         begin_member(r, next);
     if (leg->is_damaged && !write_gap(r, leg, is_known, lost))
@@ -540,7 +548,7 @@ static bool write_both(struct recovery *r, const struct leg *leg, const struct l
     return true;
 }
 
-/* Goes from leg to leg. */
+/* Recovers the input, leg by leg. */
 static enum gz_status recover(struct recovery *r)
 {
     struct leg legs[2] = {{0}}, *leg = &legs[0], *next = &legs[1];

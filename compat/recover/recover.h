@@ -1,26 +1,27 @@
 /*
  * recover.h - decompresses what is left of a damaged .gz
  *
- * gzip stops at the first error.  This goes on behind it, at the next place where decoding can
- * start: a member, a mark (inflate/find.h), or any block.  Behind a block, matches may refer to
- * data that is lost.  It is known exactly which bytes of the output come from there: these are
- * unknown, and the fill byte is written for each of them.
+ * gzip stops at the first error.  gz_recover goes on after an error, at the next place where
+ * decoding can start: a member, a mark (inflate/find.h), or any block.  If decoding starts at a
+ * block, matches may refer to data that is lost.  The decoder knows exactly which bytes of the
+ * output come from lost data.  These bytes are called unknown; the fill byte is written for each of
+ * them.
  *
- * What is written is a row of stretches:
+ * The output is a row of stretches:
  *
  *   - verified data: a whole member with the CRC and the length that its trailer has;
  *   - unverified data: decoded without an error, but its member is damaged.  The CRC of a member
  *     that is damaged somewhere tells nothing about the rest of it.  These bytes are right unless
  *     damage in them went unnoticed;
- *   - doubtful data: the end of such data before an error, where the damage may have begun earlier
- *     than it was noticed;
- *   - fill bytes, in place of lost data whose length is known.  Then the data after it has the
- *     place in the output that it had in the original.
+ *   - doubtful data: the end of unverified data before an error.  It may already be wrong, as
+ *     damage is often noticed late;
+ *   - fill bytes, in place of lost data whose length is known.  So the data after them is at the
+ *     same place as in the original.
  *
- * The length of lost data is known in two cases: if decoding from behind it comes to the member's
- * trailer, which has the length of all its data; and if marks cut the data into segments of equal
- * length, as in files by gzlzss and by `pigz -i`.  A segment with another length than the others is
- * damaged, too, and is cut or filled up.
+ * The length of lost data is known in two cases: if decoding goes on after it up to the member's
+ * trailer, which has the length of all the member's data; and if marks cut the data into segments
+ * of equal length, as in files by gzlzss and by `pigz -i`.  A segment with another length than the
+ * others is damaged, too, and is cut or filled up.
  *
  * Each stretch is decoded at least twice: to learn where it ends and how long it is, and to write
  * it.  So the input must be readable at any place.  Memory is bounded (about 4 MB), and the time is
@@ -50,18 +51,18 @@ enum gz_finding_kind {
 enum gz_damage {
     GZ_DAMAGE_DATA,   /* the compressed data is not valid */
     GZ_DAMAGE_CUT,    /* the input ends */
-    GZ_DAMAGE_ZEROS,  /* sectors of zeros, which do not belong there */
+    GZ_DAMAGE_ZEROS,  /* sectors of zeros that are not part of the data */
     GZ_DAMAGE_HEADER, /* no member starts where one should */
-    GZ_DAMAGE_CRC,    /* the member has no error but the wrong CRC or length */
+    GZ_DAMAGE_CRC,    /* the data is valid, but has the wrong CRC or length */
 };
 
 /* A stretch of the output, and the part of the input to which it belongs. */
 struct gz_finding {
     enum gz_finding_kind kind;
-    enum gz_damage damage; /* except with GZ_FOUND_VERIFIED: its reason */
+    enum gz_damage damage; /* the kind of damage; not set with GZ_FOUND_VERIFIED */
     uint64_t in, in_end;   /* bytes [in, in_end) of the input */
     uint64_t out, out_end; /* bytes [out, out_end) of the output; empty if nothing was written */
-    /* GZ_FOUND_UNVERIFIED: how many of the bytes are unknown, and how many of the last ones are
+    /* GZ_FOUND_UNVERIFIED: how many of the bytes are unknown, and how many at the end are
      * doubtful. */
     uint64_t unknown, doubtful;
     /* GZ_FOUND_LOST: bytes of output that are lost, or GZ_LOST_UNKNOWN. */
@@ -78,28 +79,28 @@ struct gz_recover_io {
     ssize_t (*read_at)(void *ctx, void *buf, size_t len, uint64_t offset);
     /* Writes all bytes: returns 0, or -1 with errno set. */
     int (*write)(void *ctx, const void *buf, size_t len);
-    /* Called for each stretch, in the order of the output, after it was written; for a segment,
-     * before the stretch of which it is a part. */
+    /* Called for each stretch after it was written, in the order of the output.  A segment is
+     * reported before the stretch of which it is a part. */
     void (*tell)(void *ctx, const struct gz_finding *finding);
     void *ctx;
     uint64_t size; /* bytes of the input */
-    uint8_t fill;  /* is written for each byte that is unknown or lost */
+    uint8_t fill;  /* the byte to write for each byte that is unknown or lost */
 };
 
 /* The sums, in bytes of output.  The first four add up to all bytes written. */
 struct gz_recovered {
     uint64_t verified;
-    uint64_t unverified; /* without the unknown bytes among them */
+    uint64_t unverified; /* unverified data, without the unknown bytes */
     uint64_t unknown;
-    uint64_t filled;  /* for lost data */
+    uint64_t filled;  /* fill bytes in place of lost data */
     uint64_t damages; /* places with lost data, and members with GZ_DAMAGE_CRC */
-    /* Places where data is lost whose length is not known.  The data after them may have another
+    /* Places where data of unknown length is lost.  The data after such a place may be at another
      * place than in the original. */
     uint64_t gaps;
 };
 
 /*
- * Recovers.  Returns:
+ * Recovers the input.  Returns:
  *
  *   - GZ_OK: there is no damage; all data is verified;
  *   - GZ_BAD_DATA: there is damage;

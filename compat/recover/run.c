@@ -21,26 +21,28 @@ _Static_assert(GZ_VIEW_BACK >= INF_BACK + INF_MARK_SIZE && GZ_VIEW_PAD >= INF_BA
  * a multiple. */
 #define SECTOR ((size_t)512)
 
-/* Zeros that decode to more than this many bytes each are data: of a long stretch of equal bytes,
- * each of which takes a thousandth of a byte.  Zeros within other data are codes of literals or of
- * short matches, which make a few bytes for each byte. */
+/* If a zero byte of the input decodes to more than this many bytes on average, the zeros are data:
+ * a long stretch of equal bytes, which has about a thousand bytes of output for each byte of
+ * input.  If it decodes to fewer, the zeros count as a hole: they were taken for codes of literals
+ * or of short matches, which make only a few bytes each. */
 #define HOLE_RATIO_MAX 64
 
-/* What a decoding works with. */
+/* The state of decoding a run. */
 struct decoding {
     struct gz_runner *r;
     const struct gz_pass *pass;
     struct gz_run *run;
     struct inf_buffers b[2];
-    int decoders;        /* how many are in use: 2 while the window has unknown bytes */
+    int decoders;        /* decoders in use: 2 while the window has unknown bytes */
     uint64_t known;      /* bytes of output since the last unknown one */
     uint64_t input_end;  /* the byte of the input before which to end */
     uint64_t lent_end;   /* the byte before which the decoders' input ends now */
-    uint64_t segment_at; /* bytes of output before this segment; UINT64_MAX: it began earlier */
+    uint64_t segment_at; /* output bytes before this segment; UINT64_MAX: it began before the run */
 
-    /* The next hole; while there is none, both are the byte up to which there is none. */
+    /* The next hole: bytes [hole, hole_end) of the input.  If the two are equal, no hole was found
+     * up to that byte. */
     uint64_t hole, hole_end;
-    bool in_hole;          /* the decoders have got the hole's bytes */
+    bool in_hole;          /* the decoders were given the hole's bytes */
     struct gz_run at_hole; /* *run as it was when the hole began */
 };
 
@@ -115,7 +117,7 @@ bool gz_run_is_stored(struct gz_view *view, uint64_t bit)
     return got == 2 && ((in[0] | (unsigned)in[1] << 8) >> (bit % 8) & 6) == 0;
 }
 
-/* Whether what the decoders have made of the hole's zeros shows that they are not the data's. */
+/* Whether the zeros are a hole, and not data: they made little output (HOLE_RATIO_MAX). */
 static bool is_hole(const struct decoding *d)
 {
     return d->run->made - d->at_hole.made <= HOLE_RATIO_MAX * (d->hole_end - d->hole);
@@ -161,7 +163,7 @@ static void lend(struct decoding *d, uint64_t from)
     }
 }
 
-/* The decoders have used their input.  Lends them more.  False if a hole has ended the run. */
+/* Lends the decoders more input after they have used theirs.  False if a hole has ended the run. */
 static bool go_on(struct decoding *d)
 {
     const uint64_t at = position(d);
@@ -199,7 +201,7 @@ static bool begin(struct decoding *d)
                                        .window = has_window ? INF_WINDOW : 0,
                                        .stops = true};
     }
-    /* inf_begin takes a byte of the input, so no hole may begin there. */
+    /* inf_begin takes the first byte of the input, so no hole may begin with that byte. */
     d->hole = d->hole_end = start->bit / 8 + 1;
     lend(d, start->bit / 8);
     for (int i = 0; i < d->decoders; i++)
@@ -210,7 +212,7 @@ static bool begin(struct decoding *d)
 
 /* --- Output --------------------------------------------------------------------------------- */
 
-/* Counts the bytes that differ between what the two decoders have made: they are not known. */
+/* Counts the unknown bytes: those that differ between the outputs of the two decoders. */
 static void count_unknown(struct decoding *d, const uint8_t *one, const uint8_t *other, size_t n)
 {
     if (memcmp(one, other, n) == 0) {
@@ -289,8 +291,8 @@ static enum gz_run_end take_trailer(struct decoding *d)
 
 /* --- Steps ---------------------------------------------------------------------------------- */
 
-/* Lets all decoders do a step.  They do the same, since they differ only in the bytes that they
- * copy. */
+/* Lets all decoders do a step.  All take the same step, since they differ only in the bytes that
+ * they copy. */
 static enum inf_step step(struct decoding *d)
 {
     const enum inf_step result = inf_step(&d->b[0]);

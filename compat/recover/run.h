@@ -2,12 +2,13 @@
  * run.h - decodes a run: DEFLATE data from a place where decoding can start up to where it cannot
  * go on
  *
- * In the middle of data, the 32 KiB before the start may not be known.  Then two decoders decode
- * the same input: for one, each of these bytes is the fill byte, for the other, the fill byte's
- * complement.  A byte of output is known exactly if both make the same, since all that DEFLATE does
- * with its window is to copy bytes; and an unknown byte is the fill byte in the first one's output.
- * As soon as 32 KiB in a row are known, one decoder is enough.  (The symbols of
- * inflate/symbols.h tell the same, but only block by block, and a damaged block has no end.)
+ * If a run starts in the middle of data, the 32 KiB of output before its start may not be known.
+ * Then two decoders decode the same input.  The first decoder takes each unknown byte for the fill
+ * byte, the second decoder for the fill byte's complement.  DEFLATE only copies bytes of its
+ * window.  So a byte of output is known if, and only if, both decoders make the same byte.  In the
+ * first decoder's output, each unknown byte is the fill byte.  As soon as 32 KiB in a row are
+ * known, one decoder is enough.  (The symbols of inflate/symbols.h would tell the same, but they
+ * come only block by block, and a damaged block has no end.)
  */
 #ifndef GZLZSS_RECOVER_RUN_H
 #define GZLZSS_RECOVER_RUN_H
@@ -29,7 +30,7 @@ enum gz_start_kind {
 struct gz_start {
     enum gz_start_kind kind;
     uint64_t bit; /* where the block starts, in bits of the input */
-    uint64_t at;  /* the byte where the member's header starts; without a header, that of `bit` */
+    uint64_t at;  /* the byte where the member's header starts; without one, the byte of `bit` */
 };
 
 enum gz_run_end {
@@ -37,33 +38,33 @@ enum gz_run_end {
     GZ_RUN_BAD,    /* the data is bad */
     GZ_RUN_CUT,    /* the input, or the part of it that was allowed, has ended */
     GZ_RUN_HOLE,   /* sectors of zeros begin, which the data did not have (is_hole in run.c) */
-    GZ_RUN_DONE,   /* as much as was asked for is decoded */
+    GZ_RUN_DONE,   /* as much as the pass asks for is decoded */
     GZ_RUN_WRITE_ERROR,
     GZ_RUN_NO_MEMORY,
 };
 
-/* The lengths of the segments between marks.  `size` has the majority's length if there is a
- * majority: each segment of this length adds a vote, each other one takes one away. */
+/* The lengths of the segments between marks.  If most segments have one length, `size` is that
+ * length: each segment of this length adds a vote, and each other segment takes a vote away. */
 struct gz_segments {
     uint64_t size; /* in bytes of output; 0: none was seen */
     uint64_t votes, count;
 };
 
-/* The blocks of a run that began last: where they start in the input (bits) and in the output. */
+/* Where a block starts: in bits of the input, and in bytes of the run's output. */
 struct gz_block_place {
     uint64_t bit, made;
 };
 
-/* What is known of a run after decoding it. */
+/* The facts about a run after decoding it. */
 struct gz_run {
     enum gz_run_end end;
     uint64_t bit;     /* where decoding has ended, in bits of the input; after an error, roughly */
     uint64_t made;    /* bytes of output */
-    uint64_t unknown; /* how many of these are not known */
-    uint32_t crc;     /* their CRC, if all are known */
+    uint64_t unknown; /* bytes of output that are not known */
+    uint32_t crc;     /* the output's CRC, if all bytes are known */
     struct gz_block_place block, before; /* the last block, and the one before it */
     uint64_t first_mark, last_mark;      /* bytes of output before marks; UINT64_MAX: no mark */
-    uint64_t marks;                      /* how many there are */
+    uint64_t marks;                      /* the number of marks */
     struct gz_segments segments;         /* the segments that lie in the run as a whole */
     uint64_t hole_end;                   /* GZ_RUN_HOLE: the byte after the zeros */
     /* GZ_RUN_MEMBER: the trailer, and the byte after it. */
@@ -75,13 +76,14 @@ struct gz_run {
 struct gz_pass {
     struct gz_start start;
     uint64_t limit; /* the bit of the input before which to end */
-    uint64_t most;  /* the most bytes of output, or a little more if `bytes` is NULL */
+    uint64_t most;  /* the most bytes of output; a little more if `bytes` is NULL */
     bool one_block; /* end after a block */
     bool is_trial;  /* nobody needs to know which bytes are unknown */
     bool stops_at_holes;
-    /* Called with the output, where unknown bytes have the value of `fill`, and at each mark.
-     * `other` has the same bytes, but another value for unknown ones; it is NULL if all are known.
-     * False, with errno set, if a write failed.  Both functions may be NULL. */
+    /* `bytes` is called with the output, and `mark` at each mark.  In bytes[0..len), unknown bytes
+     * have the value of `fill`.  other[0..len) has another value for unknown bytes, and the same
+     * for known ones; it is NULL if all are known.  Both functions return false, with errno set, if
+     * a write failed.  Both may be NULL. */
     bool (*bytes)(void *ctx, const uint8_t *bytes, const uint8_t *other, size_t len);
     bool (*mark)(void *ctx);
     void *ctx;
@@ -93,16 +95,16 @@ struct gz_runner {
     uint8_t fill;
     struct inf_raw *raw[2];
     uint8_t *memory[2];
-    uint64_t work; /* how much was decoded so far; see gz_runner_may */
+    uint64_t work; /* units of work done so far; see gz_runner_may */
 };
 
 /*
  * Bytes are decoded again and again: a search for a start begins at a block that was decoded
  * already, and tries places that turn out to be false.  In a real file, that is little work.  In
- * hostile data, it could be without bound.  So each byte of the input allows WORK_RATIO units of
- * work, and WORK_FREE units are allowed besides.  A unit is the decoding of a byte of input; bytes
- * of output count, too, and so does each decoding by itself, which takes as long as a few thousand
- * bytes.
+ * hostile data, it could be without bound.  So each byte of the input allows GZ_WORK_RATIO units of
+ * work, in addition to GZ_WORK_FREE units for the whole input.  A unit is the decoding of a byte of
+ * input, or of GZ_WORK_OUTPUT bytes of output.  Each call of gz_run_decode counts GZ_WORK_DECODING
+ * units more, because it takes as long as decoding some thousand bytes.
  */
 #define GZ_WORK_RATIO 32
 #define GZ_WORK_FREE ((uint64_t)64 << 20)
@@ -115,20 +117,20 @@ static inline bool gz_runner_may(const struct gz_runner *r, uint64_t bit)
     return r->work <= GZ_WORK_FREE + GZ_WORK_RATIO * (bit / 8);
 }
 
-/* Allocates the memory; `view` and `fill` are set.  False if memory is short. */
+/* Allocates the memory.  The caller has set `view` and `fill`.  False if memory is short. */
 bool gz_runner_open(struct gz_runner *r);
 void gz_runner_close(struct gz_runner *r);
 
-/* Decodes. */
+/* Decodes a run as `pass` says, and fills in *run. */
 void gz_run_decode(struct gz_runner *r, const struct gz_pass *pass, struct gz_run *run);
 
-/* Whether a stored block starts at bit `bit` of the input, if a block does. */
+/* Whether the block that starts at bit `bit` of the input is a stored block. */
 bool gz_run_is_stored(struct gz_view *view, uint64_t bit);
 
-/* Adds the counts of segments. */
+/* Adds the segments of *more to *to. */
 void gz_segments_add(struct gz_segments *to, const struct gz_segments *more);
 
-/* The length that all segments have; 0 if they have different ones. */
+/* Returns the length that nearly all segments have; 0 if too many segments have other lengths. */
 static inline uint64_t gz_segments_size(const struct gz_segments *s)
 {
     return 2 * s->votes >= s->count ? s->size : 0;

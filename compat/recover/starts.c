@@ -1,8 +1,9 @@
 /*
  * starts.c - finds the next place in a damaged input where decoding can start (starts.h)
  *
- * There are several kinds of places, with a function for each that finds the next one.  Their
- * results are kept until the search has passed them.  The earliest is tried first.
+ * There are several kinds of places where decoding may start.  For each kind, a function finds the
+ * next place, which is kept until the search has passed it.  The earliest of these places is tried
+ * first.
  */
 #include "config.h"
 
@@ -15,7 +16,8 @@
 #include "compat/gzip.h"
 #include "inflate/find.h"
 
-/* The search looks at this many bytes at a time, and at as many behind them as a header needs. */
+/* The search looks for places in STEP bytes of the input at a time.  BEHIND more bytes are in
+ * memory, for headers and stored blocks that begin in the STEP bytes. */
 #define STEP ((size_t)256 << 10)
 #define BEHIND ((size_t)136 << 10)
 
@@ -26,21 +28,22 @@
 _Static_assert(BEHIND >= 2 * STORED_MOST - 4096 && STEP + BEHIND <= GZ_VIEW_MOST, "room");
 _Static_assert(BEHIND >= STORED_MOST + INF_BLOCK_HEADER_MAX, "a stored block, and a header");
 
-/* A place is given up if its first block has more than this many bytes in the input or output.
- * Hostile data could have many such places. */
+/* A place is given up if its first block has more than this many bytes in the input or output.  The
+ * limits are for hostile data, which could have many such places. */
 #define TRIAL_IN ((uint64_t)4 << 20)
 #define TRIAL_OUT ((uint64_t)64 << 20)
 
 /* A place is taken to be inside a stored block if decoding from it makes more than this many bytes
- * before it comes to the next stored block.  Hostile data could have many such places. */
+ * before it comes to the next stored block.  The limit is for hostile data, which could have many
+ * such places. */
 #define LEADS_OUT ((uint64_t)4 << 20)
 
-/* The longest header of a member that the search finds.  Hostile data could have a name of any
- * length at every place. */
+/* The longest header of a member that the search finds.  The limit is for hostile data, which could
+ * have a header with a long name at every place. */
 #define HEADER_MOST ((size_t)4 << 10)
 
-/* A member or a mark is hardly there by chance.  One with this many bytes of output counts, even if
- * an error follows in its first block. */
+/* A member's header or a mark is hardly there by chance.  So such a place counts even if its first
+ * block has an error, if the block makes this many bytes of output before the error. */
 #define ENOUGH 1024
 
 /* The kinds of places. */
@@ -101,7 +104,7 @@ struct area {
     const uint8_t *in; /* in[0..len), with GZ_VIEW_BACK bytes before and GZ_VIEW_PAD after it */
     size_t len;
     uint64_t base; /* in[0] is this byte of the input */
-    size_t to;     /* no place starts at in[to] or behind */
+    size_t to;     /* places are searched only before in[to] */
 };
 
 /* Returns the next member's header from in[at] on, as a bit of the input. */
@@ -130,8 +133,8 @@ static uint64_t find_flush(const struct area *a, size_t at)
 }
 
 /* Whether a stored block's two lengths are in[at..at + STORED_HEADER), and a good header follows
- * the block.  Two stored blocks in a row also have zeros as padding: the RFC does not ask for that,
- * but all programs do it. */
+ * the block.  If the block that follows is stored, too, its padding must be zeros: the RFC does not
+ * ask for that, but all programs write zeros. */
 static bool is_stored(const struct area *a, size_t at)
 {
     const uint32_t lengths = load32(a->in + at);
@@ -145,8 +148,9 @@ static bool is_stored(const struct area *a, size_t at)
             (block.type == INF_BLOCK_STORED && a->in[next] >> 1 == 0));
 }
 
-/* Returns the next stored block from in[at] on.  Its header's three bits are the highest before its
- * lengths, or earlier with only zeros up to there, which is the same for a decoder. */
+/* Returns the next stored block from in[at] on.  The result is the place of the last three bits
+ * before the block's lengths.  The header may start earlier, with zeros up to the lengths; a
+ * decoder makes the same of both. */
 static uint64_t find_stored(const struct area *a, size_t at)
 {
     for (at += a->base + at == 0; at < a->to && at + STORED_HEADER <= a->len; at++)
@@ -178,7 +182,7 @@ static uint64_t find_kind(const struct gz_starts *s, const struct area *a, enum 
     case FLUSH:
         return find_flush(a, at);
     case STORED:
-        /* is_within_stored compares other places with stored blocks behind them. */
+        /* is_within_stored compares other places with the stored blocks after them. */
         further.to = a->len < a->to + STORED_MOST ? a->len : a->to + STORED_MOST;
         return find_stored(&further, at);
     case DYNAMIC:
@@ -193,7 +197,8 @@ static uint64_t find_kind(const struct gz_starts *s, const struct area *a, enum 
 
 /* --- Trials --------------------------------------------------------------------------------- */
 
-/* Sets *start to a place of a kind.  False if there is none, after all. */
+/* Sets *start to the place of this kind at bit `bit` of the input.  False if a second look finds
+ * none. */
 static bool make_start(struct gz_starts *s, enum kind kind, uint64_t bit, struct gz_start *start)
 {
     struct gz_view *const view = s->r->view;
@@ -285,9 +290,10 @@ static enum kind earliest(const struct gz_starts *s)
     return first;
 }
 
-/* Whether the place is inside a stored block, as far as is known: one starts behind the place, so
- * near that the place may be in a stored block before that one, and decoding from the place does
- * not lead there.  *cost grows as by leads_to. */
+/* Whether the place seems to be inside a stored block.  It does if another stored block, found by
+ * find_stored, starts at most STORED_MOST bytes after the place, and decoding from the place does
+ * not lead to that block.  Then the place may be in a stored block that ends there.  *cost grows as
+ * by leads_to. */
 static bool is_within_stored(struct gz_starts *s, enum kind kind, const struct gz_start *start,
                              uint64_t *cost)
 {
@@ -297,8 +303,8 @@ static bool is_within_stored(struct gz_starts *s, enum kind kind, const struct g
            !leads_to(s, start, stored, cost);
 }
 
-/* Whether the place is one of the run's last two blocks.  A stored block's place is up to seven
- * bits behind its start (find_stored). */
+/* Whether the place is one of the run's last two blocks.  The place that find_stored returns is up
+ * to seven bits after the block's start. */
 static bool is_one_of(const struct gz_run *run, enum kind kind, uint64_t bit)
 {
     const uint64_t most = kind == STORED ? 7 : 0;

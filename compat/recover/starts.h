@@ -1,10 +1,10 @@
 /*
  * starts.h - finds the next place in a damaged input where decoding can start
  *
- * A place is taken only if a block can be decoded from it and a good header follows, or if the end
- * of the data and of its member do.  A false one is then unlikely, but possible: stored blocks may
- * contain a whole .gz, whose blocks are good, but not blocks of this input.  So stored blocks are
- * looked for, too, and places inside of them are not taken.
+ * A place is taken only if a block can be decoded from it, and if a good header follows the block,
+ * or the end of the data and of the member.  A false place is then unlikely, but possible: a stored
+ * block may contain a whole .gz, whose blocks are good, but are not blocks of this input.  So the
+ * search also looks for stored blocks, and takes no place inside them.
  *
  * The time is bounded by the length of the input.  Decoding from a place that turns out to be false
  * pushes the search forward by a sixteenth of the bytes decoded, and a little more if there were
@@ -20,19 +20,19 @@ struct gz_starts;
 /* Makes the tables for searching.  NULL if memory is short. */
 struct gz_starts *gz_starts_new(struct gz_runner *r);
 
-/* s may be NULL. */
+/* Frees s, which may be NULL. */
 void gz_starts_free(struct gz_starts *s);
 
-/* Finds the first start at bit `from` of the input or behind it, but neither of the last two blocks
- * of the run `except`, which may be NULL.  False if there is none. */
+/* Finds the first start at bit `from` of the input or after it.  The last two blocks of the run
+ * `except`, which may be NULL, are passed over.  False if there is none. */
 bool gz_starts_find(struct gz_starts *s, uint64_t from, const struct gz_run *except,
                     struct gz_start *start);
 
-/* Whether a member starts at byte `at` of the input.  *start becomes its start. */
+/* Whether a member starts at byte `at` of the input.  Sets *start to the member's start. */
 bool gz_starts_member(struct gz_view *view, uint64_t at, struct gz_start *start);
 
-/* Whether byte `at` of the input can be the one after a member: the input ends there, a member
- * starts there, or only zeros follow for a while. */
+/* Whether byte `at` of the input can be the first byte after a member: the input ends there, a
+ * member starts there, or only zeros follow for a while. */
 bool gz_starts_end(struct gz_view *view, uint64_t at);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * view.c - a window on an input that can be read at any place (view.h)
+ * view.c - a buffer that moves along an input that can be read at any place (view.h)
  */
 #include "config.h"
 
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the buffer.  It is larger than what is asked for at a time, so that small steps back and
- * forth need no reads. */
+/* Bytes of the buffer.  The buffer is larger than any request (GZ_VIEW_MOST), so that small steps
+ * back and forth need no reads. */
 #define BUFFER (2 * GZ_VIEW_MOST)
 
 /* If a read fails, the bytes are read in units of this many, so that few are lost. */
@@ -29,8 +29,8 @@ void gz_view_close(struct gz_view *v)
     v->memory = NULL;
 }
 
-/* Reads len bytes from `offset` on, all of which the input has.  Those that cannot be read become
- * zeros. */
+/* Reads len bytes from `offset` on; the input must have that many.  Bytes that cannot be read
+ * become zeros. */
 static void read_bytes(struct gz_view *v, uint8_t *to, size_t len, uint64_t offset)
 {
     ssize_t n = v->read_at(v->ctx, to, len, offset);

@@ -1,5 +1,5 @@
 /*
- * view.h - a window on an input that can be read at any place
+ * view.h - a buffer that moves along an input that can be read at any place
  */
 #ifndef GZLZSS_RECOVER_VIEW_H
 #define GZLZSS_RECOVER_VIEW_H
@@ -12,8 +12,9 @@
 /* The most bytes that gz_view_at can give at a time. */
 #define GZ_VIEW_MOST ((size_t)512 << 10)
 
-/* How many bytes before and after what gz_view_at gives may be read, too.  Those before are the
- * input's, or zero before the input's start.  Those after have any values. */
+/* The caller may also read this many bytes before and after the bytes that gz_view_at returns.  The
+ * bytes before are the input's, or zero before the input's start.  The bytes after may have any
+ * values. */
 #define GZ_VIEW_BACK ((size_t)32)
 #define GZ_VIEW_PAD ((size_t)16)
 
