@@ -13,11 +13,12 @@
  *      with text, two or three times.
  *   3. The threads add up their output, and write the map (pieces.cuh).
  *
- * Codes of nearly one length synchronise badly: then each round makes only one more start true.  A
- * warp goes on like this.  A larger team finds all starts in another way (find_phases) after
- * SYNC_ROUNDS rounds.
+ * Codes of nearly one length synchronise badly: then each round makes only one more start true.
+ * After some rounds, a team therefore finds all starts in another way (phases.cuh).
  *
- * A warp counts a short unit, and a block of LONG_TEAM threads a long one.
+ * A warp counts a short unit, and a team a long one: a block of threads.  Some units only seem to
+ * be short, because a false candidate lies in them.  A warp leaves these to a team, and also those
+ * whose codes do not synchronise.  They are counted last.
  */
 #include "base/zlib_header.h"
 #include "gpu/bits.cuh"
@@ -116,7 +117,7 @@ static __device__ span decode_span(const tables &t, const gpu_compressed &in, ui
  * not valid; Group::size if there is none.  The spans behind that one are undefined.  A warp may
  * return GIVEN_UP.
  *
- * uses_phases: whether phases are used from the start; it becomes true once they are. */
+ * uses_phases: whether a team uses phases at once.  It becomes true when the team uses them. */
 template <typename Group>
 static __device__ uint32_t decode_spans(const gpu_compressed &in, const tables &t, uint32_t at,
                                         uint32_t place, bool &uses_phases, const Group &g, span &s)
@@ -190,7 +191,7 @@ static __device__ counted count_codes(const gpu_compressed &in, const tables &t,
         if (total > GPU_BLOCK_MAX || state == WRONG || end > in.bits ||
             map + (at - b.data) / GPU_STEP + 2 * Group::size >= map_end)
             return REFUSED;
-        u.reach = at + Group::size * SPAN;
+        u.reach = max(u.reach, at + Group::size * SPAN);
         if (g.rank <= last) {
             uint32_t *const entry = map + (at - b.data) / GPU_STEP + 2 * g.rank;
 
