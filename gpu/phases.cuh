@@ -45,9 +45,9 @@
 /* If this bit is set once the size of a distance was added, the size is not known. */
 #define SIZE_UNKNOWN 0x40
 
-/* Sizes by the next bits of the input, as signed numbers: a size without a distance is a length's
- * if it is SIZE_COPY or more.  Those of distances are less by SIZE_COPY, so that the flag of the sum
- * is right. */
+/* Sizes by the next bits of the input, as signed numbers.  An entry of litlen[] is a length's if it
+ * is SIZE_COPY or more.  Entries of distance[] are less by SIZE_COPY, so that the sum's flag is
+ * right. */
 struct code_sizes {
     int8_t litlen[1 << SIZES_LITLEN_BITS];
     int8_t distance[1 << SIZES_DISTANCE_BITS];
