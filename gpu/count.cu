@@ -13,23 +13,34 @@
  *      with text, two or three times.
  *   3. The threads add up their output, and write the map (pieces.cuh).
  *
- * Codes of nearly one length synchronise badly: then each round makes only one more start true.  A
- * warp goes on like this.  A larger team finds all starts in another way (find_phases) after
- * SYNC_ROUNDS rounds.
+ * Codes of nearly one length synchronise badly: then each round makes only one more start true.
+ * After some rounds, a team therefore finds all starts in another way (phases.cuh).
  *
- * A warp counts a short unit, and a block of LONG_TEAM threads a long one.
+ * A warp counts a short unit, and a team a long one: a block of threads.  Some units only seem to
+ * be short, because a false candidate lies in them.  A warp leaves these to a team, and also those
+ * whose codes do not synchronise.  They are counted last.
  */
 #include "base/zlib_header.h"
-#include "gpu/codes.cuh"
-#include "gpu/pieces.cuh"
 #include "gpu/bits.cuh"
+#include "gpu/codes.cuh"
+#include "gpu/phases.cuh"
+#include "gpu/pieces.cuh"
+#include "gpu/teams.cuh"
 
 /* Warps of a block of threads.  Each counts a unit of its own, with tables of its own. */
 #define WARPS 4
 
-/* Bits of a thread's span: two steps of the map.  With shorter spans, more of the time goes into
- * finding the start of a code. */
-#define SPAN (2 * GPU_STEP)
+/* Threads of a team, and of a wide one, which is for the longest units.  With more threads, few
+ * long units take less time; with fewer, shorter units leave fewer threads without work. */
+#define TEAM 512u
+#define WIDE_TEAM 1024u
+
+/* The units that a kernel counts: those that are short or long, or those that warps have left.  The
+ * first counters of gpu_count_work are the units taken so far, by this number. */
+enum units { SHORT_UNITS, LONG_UNITS, LATE_UNITS };
+
+/* The counter of the units that warps have left. */
+#define LATE_COUNT 3
 
 /* --- Counting --------------------------------------------------------------------------------- */
 
@@ -38,26 +49,27 @@ struct span {
     uint32_t start;  /* bit where its first code starts */
     uint32_t end;    /* bit behind the last code that starts in the span */
     uint32_t output; /* bytes */
-    uint32_t state;  /* LITERAL: the block goes on; END: it has ended; WRONG: a code is not valid */
+    uint32_t state;  /* LITERAL: the block goes on; END: it has ended; WRONG: bad code */
+    uint32_t middle; /* bit where the first code of its second step starts; NO_MIDDLE: none */
+    uint32_t middle_output; /* bytes before that code */
 };
 
-/* Decodes the codes that start in bits [start, bound).  middle becomes the bit where the first code
- * at or behind bit `half` starts, and middle_output the output before it.  If there is no such
- * code, middle becomes UINT32_MAX. */
+#define NO_MIDDLE UINT32_MAX
+
+/* Decodes the codes that start in bits [start, bound).  The second step of the span starts at bit
+ * `half`. */
 static __device__ span decode_span(const tables &t, const gpu_compressed &in, uint32_t start,
-                                   uint32_t bound, uint32_t half, uint32_t &middle,
-                                   uint32_t &middle_output)
+                                   uint32_t bound, uint32_t half)
 {
     const uint32_t *const words = in.words;
-    span s = {start, start, 0, LITERAL};
+    span s = {start, start, 0, LITERAL, NO_MIDDLE, 0};
     gpu_reader r;
 
-    middle = UINT32_MAX;
     gpu_seek(r, words, start);
     while (s.end < bound) {
-        if (s.end >= half && middle == UINT32_MAX) {
-            middle = s.end;
-            middle_output = s.output;
+        if (s.end >= half && s.middle == NO_MIDDLE) {
+            s.middle = s.end;
+            s.middle_output = s.output;
         }
         gpu_refill(r);
         const uint32_t e = look_up<true>(t, r.buffer);
@@ -88,255 +100,88 @@ static __device__ span decode_span(const tables &t, const gpu_compressed &in, ui
     return s;
 }
 
-/* A large team uses find_phases after this many rounds in which spans were decoded again.
- * find_phases takes as long as three to ten rounds. */
-#define SYNC_ROUNDS 8
+/* If starts are still wrong after this many rounds of decoding, a team finds them by phases, in
+ * this part of the block and in all parts behind it.  find_phase takes about as long as four
+ * rounds.  With text, nearly all parts need fewer than eight. */
+#define TEAM_ROUNDS 8
 
-/* The same number for the rest of a block, once find_phases was used in the block. */
-#define SYNC_ROUNDS_AGAIN 2
+/* After this many rounds, a warp leaves the unit to a team.  Nearly no part of text needs so many;
+ * a unit that is left is counted later than all others. */
+#define WARP_ROUNDS 16
 
-/* A span's first code starts at one of this many bits, its phases: a code that starts before the
- * span has at most 48 bits, with the distance and extra bits. */
-#define PHASES 48u
+/* What decode_spans returns if a warp leaves the unit. */
+#define GIVEN_UP UINT32_MAX
 
-/* A way is a chain of codes through a span, from one of its phases.  It leads to a phase of the
- * next span, or is one of these. */
-#define WAY_ENDS 0xfe /* it leads to the block's end, or to a code that is not valid */
-#define WAY_IS_NONE 0xff
-
-/* Follows the ways through the span [cut, bound).  to[i] becomes the phase of the next span to
- * which the way from bit cut + i leads, or WAY_ENDS. */
-static __device__ void find_phases(const tables &t, const uint32_t *words, uint32_t cut,
-                                   uint32_t bound, uint8_t to[PHASES])
+/* Decodes this thread's part of the group's spans, which start at bit `at`.  The group's first code
+ * starts at bit `place`.  Returns the number of the thread in whose span the block ends, or data is
+ * not valid; Group::size if there is none.  The spans behind that one are undefined.  A warp may
+ * return GIVEN_UP.
+ *
+ * uses_phases: whether a team uses phases at once.  It becomes true when the team uses them. */
+template <typename Group>
+static __device__ uint32_t decode_spans(const gpu_compressed &in, const tables &t, uint32_t at,
+                                        uint32_t place, bool &uses_phases, const Group &g, span &s)
 {
-    /* way[i]: the phase of the first way found that has a code at bit cut + i.  joins[i]: the way
-     * that way i runs into; i if none. */
-    uint8_t way[SPAN], joins[PHASES];
+    const uint32_t cut = at + g.rank * SPAN, bound = min(cut + SPAN, in.bits);
+    uint32_t start = g.rank == 0 ? place : min(cut, in.bits);
 
-    for (uint32_t i = 0; i < SPAN; i++)
-        way[i] = i < PHASES ? (uint8_t)i : WAY_IS_NONE;
-    for (uint32_t i = 0; i < PHASES; i++) {
-        joins[i] = (uint8_t)i;
-        to[i] = WAY_ENDS;
+    if constexpr (Group::is_team) {
+        if (uses_phases)
+            start = g.find_start(in, t, place, cut, start);
     }
-    for (uint32_t at = cut; at < bound; at++) {
-        const uint8_t own = way[at - cut];
-        gpu_reader r;
+    s = decode_span(t, in, start, bound, cut + GPU_STEP);
+    for (uint32_t round = 1;; round++) {
+        const uint32_t before = g.before(s.end), before_state = g.before(s.state);
+        const bool is_wrong = g.rank > 0 && before_state == LITERAL && before != s.start;
+        const uint32_t ended = g.first(s.state != LITERAL);
 
-        if (own == WAY_IS_NONE)
-            continue;
-        gpu_seek(r, words, at);
-        const uint32_t e = look_up<true>(t, r.buffer);
-
-        gpu_drop(r, ENTRY_LENGTH(e));
-        if (ENTRY_KIND(e) == COPY) {
-            gpu_drop(r, ENTRY_EXTRA(e));
-            gpu_refill(r);
-            const uint32_t d = look_up<false>(t, r.buffer);
-
-            if (ENTRY_KIND(d) != COPY)
-                continue;
-            gpu_drop(r, ENTRY_LENGTH(d) + ENTRY_EXTRA(d));
-        } else if (ENTRY_KIND(e) != LITERAL) {
-            continue;
+        /* Wrong starts behind the thread in which the block ends do not matter. */
+        if (g.first(is_wrong) > min(ended, Group::size - 1))
+            return ended;
+        start = is_wrong ? before : s.start;
+        if constexpr (Group::is_team) {
+            if (round >= TEAM_ROUNDS && !uses_phases) {
+                g.make_sizes(t);
+                start = g.find_start(in, t, place, cut, start);
+                uses_phases = true;
+            }
+        } else if (round == WARP_ROUNDS) {
+            return GIVEN_UP;
         }
-        const uint32_t next = gpu_bit_of(r, words);
-
-        if (next >= bound)
-            to[own] = (uint8_t)(next - bound);
-        else if (way[next - cut] == WAY_IS_NONE)
-            way[next - cut] = own;
-        else
-            joins[own] = way[next - cut];
-    }
-    for (uint32_t i = 0; i < PHASES; i++) {
-        uint32_t last = i;
-
-        while (joins[last] != last)
-            last = joins[last];
-        to[i] = to[last];
+        if (start != s.start)
+            s = decode_span(t, in, start, bound, cut + GPU_STEP);
     }
 }
 
-/* Threads that count a unit together: a warp, or a whole block of threads.  `rank` is this thread's
- * number.  All threads of the group must call each of the functions. */
-struct warp_group {
-    static constexpr uint32_t size = WARP;
-    static constexpr bool is_large = false;
-    uint32_t rank;
-
-    __device__ void sync() const
-    {
-        __syncwarp();
-    }
-
-    /* Returns the value of the thread before; the first thread must not use the result. */
-    __device__ uint32_t before(uint32_t value) const
-    {
-        return __shfl_up_sync(ALL_LANES, value, 1);
-    }
-
-    /* Returns the first thread's number for which is_so is true; `size` if there is none. */
-    __device__ uint32_t first(bool is_so) const
-    {
-        const uint32_t lanes = __ballot_sync(ALL_LANES, is_so);
-
-        return lanes != 0 ? (uint32_t)__ffs((int)lanes) - 1 : size;
-    }
-
-    /* Returns the value of thread number `other`. */
-    __device__ uint32_t from(uint32_t value, uint32_t other) const
-    {
-        return __shfl_sync(ALL_LANES, value, (int)other);
-    }
-
-    /* Returns the sum of the values of this thread and of all threads before. */
-    __device__ uint32_t sum(uint32_t value) const
-    {
-        for (uint32_t i = 1; i < WARP; i <<= 1) {
-            const uint32_t other = __shfl_up_sync(ALL_LANES, value, i);
-
-            if (rank >= i)
-                value += other;
-        }
-        return value;
-    }
+enum counted {
+    COUNTED,
+    REFUSED, /* the block is not valid, or too long: its output or map have no room */
+    LATE     /* a warp leaves it to a team */
 };
 
-/* Threads of a block that counts a long unit. */
-#define LONG_TEAM 1024
-
-struct team_memory {
-    uint32_t values[LONG_TEAM], sums[LONG_TEAM / WARP], first, value;
-    uint8_t phases[LONG_TEAM][PHASES];
-};
-
-struct team_group {
-    static constexpr uint32_t size = LONG_TEAM;
-    static constexpr bool is_large = true;
-    uint32_t rank;
-    team_memory &m;
-
-    __device__ void sync() const
-    {
-        __syncthreads();
-    }
-
-    __device__ uint32_t before(uint32_t value) const
-    {
-        m.values[rank] = value;
-        __syncthreads();
-        value = rank > 0 ? m.values[rank - 1] : 0;
-        __syncthreads();
-        return value;
-    }
-
-    __device__ uint32_t first(bool is_so) const
-    {
-        uint32_t found;
-
-        if (rank == 0)
-            m.first = size;
-        __syncthreads();
-        if (is_so)
-            atomicMin(&m.first, rank);
-        __syncthreads();
-        found = m.first;
-        __syncthreads();
-        return found;
-    }
-
-    __device__ uint32_t from(uint32_t value, uint32_t other) const
-    {
-        if (rank == other)
-            m.value = value;
-        __syncthreads();
-        value = m.value;
-        __syncthreads();
-        return value;
-    }
-
-    __device__ uint32_t sum(uint32_t value) const
-    {
-        const warp_group warp = {rank % WARP};
-
-        value = warp.sum(value);
-        if (rank % WARP == WARP - 1)
-            m.sums[rank / WARP] = value;
-        __syncthreads();
-        for (uint32_t i = 0; i < rank / WARP; i++)
-            value += m.sums[i];
-        __syncthreads();
-        return value;
-    }
-};
-
-/* Returns the bit where this thread's first code starts, given that the first thread's starts at
- * `place`; 0 if the block, or valid data, ends before this thread's span.  All threads must call
- * it. */
+/* Counts a block of unit u whose tables are made, and writes its map, which must end before
+ * map_end.  u.reach becomes the bit up to which the map may have been written.  The block must not
+ * go on behind bit `limit`. */
 template <typename Group>
-static __device__ uint32_t find_true_start(const gpu_compressed &in, const tables &t,
-                                           uint32_t place, uint32_t cut, uint32_t bound,
-                                           const Group &g)
+static __device__ counted count_codes(const gpu_compressed &in, const tables &t, gpu_unit &u,
+                                      gpu_block &b, uint32_t *map, const uint32_t *map_end,
+                                      const Group &g, uint32_t limit)
 {
-    find_phases(t, in.words, cut, bound, g.m.phases[g.rank]);
-    g.sync();
-    if (g.rank == 0) {
-        uint32_t phase = place - cut;
-
-        /* Follow the phases through all spans.  phases[i][0] becomes the phase of thread i. */
-        for (uint32_t i = 0; i < Group::size; i++) {
-            const uint32_t next = phase < PHASES ? g.m.phases[i][phase] : WAY_IS_NONE;
-
-            g.m.phases[i][0] = (uint8_t)phase;
-            phase = next;
-        }
-    }
-    g.sync();
-    return g.m.phases[g.rank][0] < PHASES ? cut + g.m.phases[g.rank][0] : 0;
-}
-
-/* Counts a block whose tables are made, and writes its map, which must end before map_end.  reach
- * becomes the bit up to which the map may have been written.  False: the block is not valid, or too
- * long: it goes on behind bit `limit`, or its output or map have no room. */
-template <typename Group>
-static __device__ bool count_codes(const gpu_compressed &in, const tables &t, gpu_block &b,
-                                   uint32_t *map, const uint32_t *map_end, const Group &g,
-                                   uint32_t limit, uint32_t &reach)
-{
-    uint32_t place = b.data, total = 0, rounds_max = SYNC_ROUNDS;
+    uint32_t place = b.data, total = 0;
+    bool uses_phases = false;
 
     for (uint32_t at = b.data;; at += Group::size * SPAN) {
-        const uint32_t cut = at + g.rank * SPAN, bound = min(cut + SPAN, in.bits);
-        uint32_t middle, middle_output = 0, ended, rounds = 0;
+        const uint32_t cut = at + g.rank * SPAN;
         span s;
 
         if (at >= limit)
-            return false;
-        s = decode_span(t, in, g.rank == 0 ? place : min(cut, in.bits), bound, cut + GPU_STEP,
-                        middle, middle_output);
-        for (;;) {
-            const uint32_t before = g.before(s.end), before_state = g.before(s.state);
-            const bool is_wrong = g.rank > 0 && before_state == LITERAL && before != s.start;
+            return REFUSED;
+        if (!Group::is_team && at - u.start > in.long_bits)
+            return LATE;
+        const uint32_t ended = decode_spans(in, t, at, place, uses_phases, g, s);
 
-            ended = g.first(s.state != LITERAL);
-            /* Wrong starts behind the thread in which the block ends do not matter. */
-            if (g.first(is_wrong) > min(ended, Group::size - 1))
-                break;
-            if constexpr (Group::is_large) {
-                if (++rounds == rounds_max) {
-                    rounds_max = SYNC_ROUNDS_AGAIN;
-                    const uint32_t start = find_true_start(in, t, place, cut, bound, g);
-
-                    if (start != 0 && start != s.start)
-                        s = decode_span(t, in, start, bound, cut + GPU_STEP, middle, middle_output);
-                    continue;
-                }
-            }
-            if (is_wrong) {
-                s = decode_span(t, in, before, bound, cut + GPU_STEP, middle, middle_output);
-            }
-        }
+        if (!Group::is_team && ended == GIVEN_UP)
+            return LATE;
         const uint32_t last = min(ended, Group::size - 1);
         const uint32_t output = g.rank <= last ? s.output : 0, sum = g.sum(output);
         const uint32_t state = g.from(s.state, last), end = g.from(s.end, last);
@@ -345,24 +190,24 @@ static __device__ bool count_codes(const gpu_compressed &in, const tables &t, gp
         total += g.from(sum, Group::size - 1);
         if (total > GPU_BLOCK_MAX || state == WRONG || end > in.bits ||
             map + (at - b.data) / GPU_STEP + 2 * Group::size >= map_end)
-            return false;
-        reach = at + Group::size * SPAN;
+            return REFUSED;
+        u.reach = max(u.reach, at + Group::size * SPAN);
         if (g.rank <= last) {
             uint32_t *const entry = map + (at - b.data) / GPU_STEP + 2 * g.rank;
 
             entry[0] = before << GPU_MAP_BITS | (s.start - cut);
-            if (middle != UINT32_MAX)
-                entry[1] = (before + middle_output) << GPU_MAP_BITS | (middle - cut - GPU_STEP);
+            if (s.middle != NO_MIDDLE)
+                entry[1] = (before + s.middle_output) << GPU_MAP_BITS | (s.middle - cut - GPU_STEP);
         }
         if (state == END) {
-            const uint32_t both = g.from(middle != UINT32_MAX, last);
+            const uint32_t both = g.from(s.middle != NO_MIDDLE, last);
 
             b.end = end;
             b.length = total;
             b.steps = (at - b.data) / GPU_STEP + 2 * last + 1 + both;
             if (g.rank == 0)
                 map[b.steps] = total << GPU_MAP_BITS | GPU_MAP_END;
-            return true;
+            return COUNTED;
         }
         place = end;
     }
@@ -454,16 +299,17 @@ static __device__ bool count_stored(const gpu_compressed &in, gpu_block &b)
  * false candidates. */
 #define PASSED_MAX 64u
 
-/* Counts the unit that starts at candidate number `rank`. */
+/* Counts the unit that starts at candidate number `rank`.  Entries of its map up to bit `reach` may
+ * have been written before; 0: none. */
 template <typename Group>
 static __device__ void count_unit(const gpu_compressed &in, const gpu_count_work &w, uint32_t rank,
-                                  tables &t, const Group &g)
+                                  uint32_t reach, tables &t, const Group &g)
 {
     const auto sync = [&] { g.sync(); };
     uint32_t bit = w.starts[rank], *map = w.map + gpu_map_place(in, bit, rank);
     const uint32_t *const map_end = w.map + (size_t)(rank % GPU_MAPS + 1) * in.map_room;
     const uint32_t limit = rank + PASSED_MAX < w.count ? w.starts[rank + PASSED_MAX] : in.bits;
-    gpu_unit u = {bit, bit, GPU_UNIT_BAD, 0, 0, 0, 0, 0, {}};
+    gpu_unit u = {bit, bit, GPU_UNIT_BAD, 0, 0, 0, 0, reach, {}};
 
     for (;;) {
         const uint64_t header = gpu_bits_at(in.words, bit);
@@ -478,7 +324,13 @@ static __device__ void count_unit(const gpu_compressed &in, const gpu_count_work
         } else {
             make_tables(in, bit, t, g.rank, Group::size, sync);
             b.data = t.data;
-            if (!t.is_good || !count_codes(in, t, b, map, map_end, g, limit, u.reach))
+            if (!t.is_good)
+                break;
+            const counted result = count_codes(in, t, u, b, map, map_end, g, limit);
+
+            if (result == LATE && g.rank == 0)
+                w.late[atomicAdd(&w.next[LATE_COUNT], 1u)] = rank;
+            if (result != COUNTED)
                 break;
             map += b.steps + 1;
         }
@@ -514,24 +366,28 @@ static __device__ bool is_long(const gpu_compressed &in, const gpu_count_work &w
     return next - w.starts[rank] > in.long_bits;
 }
 
-/* Counts the long units, or with long_ones false the others, one after the other.  All groups of
- * threads share *next, the number of units taken so far. */
+/* Counts such units, one after the other.  All groups of threads share a counter of the units taken
+ * so far. */
 template <typename Group>
 static __device__ void count_next_units(const gpu_compressed &in, const gpu_count_work &w,
-                                        bool long_ones, uint32_t *next, tables &t, const Group &g)
+                                        units kind, tables &t, const Group &g)
 {
+    const bool is_late = kind == LATE_UNITS;
+    const uint32_t count = is_late ? w.next[LATE_COUNT] : w.which_count;
+    const uint32_t *const which = is_late ? w.late : w.which;
+
     for (;;) {
         uint32_t i = 0;
 
         if (g.rank == 0)
-            i = atomicAdd(next, 1u);
+            i = atomicAdd(&w.next[kind], 1u);
         i = g.from(i, 0);
-        if (i >= w.which_count)
+        if (i >= count)
             return;
-        if (w.which != NULL)
-            i = w.which[i];
-        if (is_long(in, w, i) == long_ones)
-            count_unit(in, w, i, t, g);
+        if (which != NULL)
+            i = which[i];
+        if (is_late || is_long(in, w, i) == (kind == LONG_UNITS))
+            count_unit(in, w, i, is_late ? w.units[i].reach : 0, t, g);
     }
 }
 
@@ -541,22 +397,24 @@ static __global__ void __launch_bounds__(WARPS *WARP)
     extern __shared__ uint4 shared[];
     const warp_group g = {threadIdx.x % WARP};
 
-    count_next_units(in, w, false, &w.next[0], ((tables *)shared)[threadIdx.x / WARP], g);
+    count_next_units(in, w, SHORT_UNITS, ((tables *)shared)[threadIdx.x / WARP], g);
 }
 
-struct long_memory {
+template <uint32_t SIZE> struct long_memory {
     tables t;
-    team_memory m;
+    team_memory<SIZE> m;
 };
 
-static __global__ void __launch_bounds__(LONG_TEAM)
-    count_long_units(gpu_compressed in, gpu_count_work w)
+/* Two blocks of TEAM threads, or one of WIDE_TEAM, fit on a multiprocessor with their registers. */
+template <uint32_t SIZE>
+static __global__ void __launch_bounds__(SIZE, WIDE_TEAM / SIZE)
+    count_long_units(gpu_compressed in, gpu_count_work w, units kind)
 {
     extern __shared__ uint4 shared[];
-    long_memory &memory = *(long_memory *)shared;
-    const team_group g = {threadIdx.x, memory.m};
+    long_memory<SIZE> &memory = *(long_memory<SIZE> *)shared;
+    const team_group<SIZE> g = {threadIdx.x, memory.m};
 
-    count_next_units(in, w, true, &w.next[1], memory.t, g);
+    count_next_units(in, w, kind, memory.t, g);
 }
 
 /* --- An outline of the map -------------------------------------------------------------------- */
@@ -572,26 +430,52 @@ static __global__ void copy_outline(const uint32_t *map, const gpu_outlined *blo
 
 /* --- The host's part -------------------------------------------------------------------------- */
 
+/* Queues the counting of such units by teams of SIZE threads. */
+template <uint32_t SIZE>
+static cudaError_t count_by_teams(const gpu_compressed &in, const gpu_count_work &w, units kind,
+                                  uint32_t blocks, cudaStream_t stream)
+{
+    const size_t size = sizeof(long_memory<SIZE>);
+    const cudaError_t error = gpu_allow_shared(count_long_units<SIZE>, size);
+
+    if (error != cudaSuccess)
+        return error;
+    blocks = min(blocks, w.which_count);
+    count_long_units<SIZE><<<blocks, SIZE, size, stream>>>(in, w, kind);
+    return cudaGetLastError();
+}
+
+/* Queues the counting of long units, by wide teams if such a unit has work for all threads, and if
+ * the device has enough shared memory (from compute capability 8.0 on). */
+static cudaError_t count_long(const gpu_compressed &in, const gpu_count_work &w, uint32_t blocks,
+                              cudaStream_t stream)
+{
+    if (in.long_bits >= WIDE_TEAM * SPAN) {
+        if (count_by_teams<WIDE_TEAM>(in, w, LONG_UNITS, blocks, stream) == cudaSuccess)
+            return cudaSuccess;
+        (void)cudaGetLastError();
+    }
+    return count_by_teams<TEAM>(in, w, LONG_UNITS, blocks, stream);
+}
+
 cudaError_t gpu_count_units(const gpu_compressed &in, const gpu_count_work &w, uint32_t blocks,
                             cudaStream_t stream)
 {
     const size_t size = WARPS * sizeof(tables);
+    const uint32_t warp_blocks = min(blocks, (w.which_count + WARPS - 1) / WARPS);
     cudaError_t error = gpu_allow_shared(count_units, size);
 
-    if (error == cudaSuccess)
-        error = gpu_allow_shared(count_long_units, sizeof(long_memory));
     if (error != cudaSuccess || w.which_count == 0)
         return error;
-    const uint32_t long_blocks = min(blocks, w.which_count);
-
     (void)cudaEventRecord(w.fork, stream);
     (void)cudaStreamWaitEvent(w.side, w.fork, 0);
-    count_long_units<<<long_blocks, LONG_TEAM, sizeof(long_memory), stream>>>(in, w);
-    blocks = min(blocks, (w.which_count + WARPS - 1) / WARPS);
-    count_units<<<blocks, WARPS * WARP, size, w.side>>>(in, w);
+    error = count_long(in, w, blocks, stream);
+    count_units<<<warp_blocks, WARPS * WARP, size, w.side>>>(in, w);
     (void)cudaEventRecord(w.join, w.side);
     (void)cudaStreamWaitEvent(stream, w.join, 0);
-    return cudaGetLastError();
+    if (error == cudaSuccess)
+        error = count_by_teams<TEAM>(in, w, LATE_UNITS, blocks, stream);
+    return error;
 }
 
 cudaError_t gpu_copy_outline(const uint32_t *map, const gpu_outlined *blocks, uint32_t count,

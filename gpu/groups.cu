@@ -208,8 +208,8 @@ bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out)
     const gpu_unit &last = g->units[g->which[group->first + group->units - 1]];
 
     if (!gpu_is_good(g, cudaMemsetAsync(work.next, 0, sizeof(uint32_t), g->stream), c->error) ||
-        !to_device(c, g->pieces_device, g->pieces, group->pieces) ||
-        !to_device(c, g->parts_device, g->parts, group->parts) || !gpu_mark(c, BEFORE_DECODE) ||
+        !put_words(c, g->pieces_device, g->pieces, group->pieces) ||
+        !put_words(c, g->parts_device, g->parts, group->parts) || !gpu_mark(c, BEFORE_DECODE) ||
         !gpu_is_good(g,
                      gpu_decode(c->batch, work, g->map,
                                 (uint32_t)(g->multiprocessors * DECODE_BLOCKS), g->stream),

@@ -104,8 +104,8 @@ enum {
     FOUND,
     LISTED,
     NEXT_COUNT,
-    NEXT_RECOUNT = NEXT_COUNT + 2,
-    NEXT_DECODE = NEXT_RECOUNT + 2,
+    NEXT_RECOUNT = NEXT_COUNT + GPU_COUNTERS,
+    NEXT_DECODE = NEXT_RECOUNT + GPU_COUNTERS,
     COUNTERS
 };
 
@@ -141,6 +141,20 @@ template <typename T> static bool to_device(struct call *c, T *to, const T *from
     return gpu_is_good(
         c->g, cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDefault, c->g->stream),
         c->error);
+}
+
+/* Queues a copy of `count` words.  The host's memory must be pinned. */
+cudaError_t gpu_copy_words(uint32_t *to, const uint32_t *from, size_t count, cudaStream_t stream);
+
+/* As to_device, but for an array of whole words in pinned memory.  This begins at once: on machines
+ * with an H100 or H200, copies by cudaMemcpyAsync waited up to 1 ms. */
+template <typename T> static bool put_words(struct call *c, T *to, const T *from, size_t count)
+{
+    static_assert(sizeof(T) % sizeof(uint32_t) == 0, "whole words");
+    return gpu_is_good(c->g,
+                       gpu_copy_words((uint32_t *)to, (const uint32_t *)from,
+                                      count * sizeof(T) / sizeof(uint32_t), c->g->stream),
+                       c->error);
 }
 
 /* Copies from the device, and waits for everything queued before. */

@@ -164,7 +164,7 @@ static bool load(struct many_call *w, uint32_t len, uint32_t longest)
             return false;
     }
     return gpu_begin_batch(c, g->words, 0, len, len) &&
-           to_device(c, m->inputs_device, m->inputs, w->count) &&
+           put_words(c, m->inputs_device, m->inputs, w->count) &&
            gpu_is_good(g, gpu_gather(c->batch, m->inputs_device, w->count, longest, g->stream),
                        c->error) &&
            gpu_mark(c, AFTER_COPY) && from_device(c, m->inputs, m->inputs_device, w->count);

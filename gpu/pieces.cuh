@@ -211,12 +211,15 @@ struct gpu_count_work {
     uint32_t which_count;
     gpu_unit *units; /* one for each candidate */
     uint32_t *map;
-    uint32_t *next; /* two counters on the device, which are 0 */
+    uint32_t *next; /* GPU_COUNTERS counters on the device, which are 0 */
+    uint32_t *late; /* scratch memory: room for which_count numbers */
     /* Short units are counted in this stream, beside the long ones.  The events order the two
      * streams. */
     cudaStream_t side;
     cudaEvent_t fork, join;
 };
+
+#define GPU_COUNTERS 4
 
 /* Queues the counting of units, by `blocks` blocks of threads at most. */
 cudaError_t gpu_count_units(const gpu_compressed &in, const gpu_count_work &w, uint32_t blocks,

@@ -26,11 +26,15 @@ static_assert(NAME + ROOM <= GPU_UNKNOWN, "names are not unknown bytes");
 
 /* --- Decoding --------------------------------------------------------------------------------- */
 
-/* A match that a whole warp puts into the window, after the steps are decoded. */
+/* A match that a whole warp puts into the window, after the steps are decoded.  Consecutive matches
+ * of one distance are a run.  Their names are of places before the run, so that chains of names do
+ * not get long. */
 struct long_match {
-    uint32_t at;
-    uint16_t length, distance; /* the distance is stored less 1 */
+    uint16_t at, run; /* where it starts, and where its run starts */
+    uint16_t length;
+    uint16_t distance; /* less 1 */
 };
+static_assert(ROOM <= UINT16_MAX, "places in the window have 16 bits");
 
 /* LONG_MATCH: matches of this length or more go to the list.  LONG_MATCHES: entries of the list;
  * when it is full, long matches are treated like short ones.  With a lower LONG_MATCH, lanes wait
@@ -74,6 +78,7 @@ static __device__ __forceinline__ uint16_t name_of(int32_t source, const uint16_
 static __device__ void decode_step(team &m, const uint32_t *words, uint32_t start, uint32_t bound,
                                    uint32_t at, const uint16_t *out, uint32_t made)
 {
+    uint32_t run = 0, run_end = ROOM + 1, run_distance = 0;
     gpu_reader r;
 
     gpu_seek(r, words, start);
@@ -104,8 +109,14 @@ static __device__ void decode_step(team &m, const uint32_t *words, uint32_t star
             const uint32_t i = atomicAdd(&m.listed, 1u);
 
             if (i < LONG_MATCHES) {
-                m.list[i] = {at, (uint16_t)length, (uint16_t)(distance - 1)};
+                if (at != run_end || distance != run_distance) {
+                    run = at;
+                    run_distance = distance;
+                }
+                m.list[i] = {(uint16_t)at, (uint16_t)run, (uint16_t)length,
+                             (uint16_t)(distance - 1)};
                 at += length;
+                run_end = at;
                 continue;
             }
         }
@@ -126,10 +137,11 @@ static __device__ void put_long_matches(team &m, const uint16_t *out, uint32_t m
     for (uint32_t i = threadIdx.x / WARP; i < count; i += TEAM / WARP) {
         const long_match match = m.list[i];
         const uint32_t distance = match.distance + 1u;
-        const int32_t from = (int32_t)match.at - (int32_t)distance;
+        const uint32_t before = match.at - match.run;
+        const int32_t from = match.run - (int32_t)distance;
 
         for (uint32_t k = threadIdx.x % WARP; k < match.length; k += WARP)
-            m.window[match.at + k] = name_of(from + (int32_t)(k % distance), out, made);
+            m.window[match.at + k] = name_of(from + (int32_t)((before + k) % distance), out, made);
     }
 }
 

@@ -18,9 +18,9 @@
 #define LONG_UNIT ((size_t)40 << 10)
 
 /* In a small batch, LONG_UNIT would leave most multiprocessors idle.  The limit is then lower, so
- * that each multiprocessor has TEAMS_EACH blocks of threads that count.  The limit is never below
- * LONG_UNIT_MIN bytes: in a shorter unit, most threads of a block would have no part. */
-#define TEAMS_EACH 2
+ * that each multiprocessor has at most TEAMS_EACH long units to count.  The limit is never below
+ * LONG_UNIT_MIN bytes: in a shorter unit, most threads of a team would have no part. */
+#define TEAMS_EACH 8
 #define LONG_UNIT_MIN ((size_t)4 << 10)
 
 /* Pieces for each team, which is a block of threads that decodes.  A piece's number of steps
@@ -77,6 +77,32 @@ void gpu_drain(const struct gpu_inflate *g)
     (void)cudaStreamSynchronize(g->stream);
     /* Clear the error, or the next call would return it. */
     (void)cudaGetLastError();
+}
+
+/* cudaMemcpyAsync copies more words than this: compared with their time, a wait is short. */
+#define KERNEL_COPY_MAX ((size_t)1 << 18)
+
+#define COPY_THREADS 256u
+#define COPY_BLOCKS 64u
+
+static __global__ void copy_words(uint32_t *to, const uint32_t *from, uint32_t count)
+{
+    for (uint32_t i = blockIdx.x * COPY_THREADS + threadIdx.x; i < count;
+         i += gridDim.x * COPY_THREADS)
+        to[i] = from[i];
+}
+
+cudaError_t gpu_copy_words(uint32_t *to, const uint32_t *from, size_t count, cudaStream_t stream)
+{
+    if (count == 0)
+        return cudaSuccess;
+    if (count > KERNEL_COPY_MAX)
+        return cudaMemcpyAsync(to, from, count * sizeof(*to), cudaMemcpyDefault, stream);
+    const uint32_t blocks = ((uint32_t)count + COPY_THREADS - 1) / COPY_THREADS;
+
+    copy_words<<<std::min(blocks, COPY_BLOCKS), COPY_THREADS, 0, stream>>>(to, from,
+                                                                           (uint32_t)count);
+    return cudaGetLastError();
 }
 
 /* --- A call ----------------------------------------------------------------------------------- */
@@ -194,13 +220,15 @@ static enum gpu_inflate_result find_candidates(struct call *c, uint32_t known, b
 }
 
 /* Queues the counting of the units which[0..which_count), or of all units if `which` is NULL.
- * `next` points to the first of two counters on the device, which are 0. */
+ * `next` points to the first of GPU_COUNTERS counters on the device, which
+ * are 0. */
 static bool count_units(struct call *c, const uint32_t *which, uint32_t which_count, uint32_t *next)
 {
     struct gpu_inflate *g = c->g;
-    const gpu_count_work work = {g->starts_device, c->count,       which, which_count,
-                                 g->units_device,  g->map,         next,  g->side,
-                                 g->events[FORK],  g->events[JOIN]};
+    uint32_t *const late = g->which_device + g->candidates_max + 1;
+    const gpu_count_work work = {g->starts_device, c->count,        which,          which_count,
+                                 g->units_device,  g->map,          next,           late,
+                                 g->side,          g->events[FORK], g->events[JOIN]};
 
     return gpu_is_good(
         g,
@@ -213,7 +241,7 @@ static bool count_all(struct call *c)
 {
     struct gpu_inflate *g = c->g;
 
-    if (!to_device(c, g->starts_device, g->starts, c->count) || !gpu_mark(c, BEFORE_COUNT) ||
+    if (!put_words(c, g->starts_device, g->starts, c->count) || !gpu_mark(c, BEFORE_COUNT) ||
         !count_units(c, NULL, c->count, &g->counters[NEXT_COUNT]) || !gpu_mark(c, AFTER_COUNT) ||
         !from_device(c, g->units, g->units_device, c->count))
         return false;
@@ -291,7 +319,7 @@ static bool mend_map(struct call *c)
     }
     if (count == 0)
         return true;
-    return to_device(c, g->which_device, again, count) &&
+    return put_words(c, g->which_device, again, count) &&
            count_units(c, g->which_device, count, &g->counters[NEXT_RECOUNT]);
 }
 
@@ -319,7 +347,7 @@ static bool outline_blocks(struct call *c)
     }
     if (count == 0)
         return true;
-    return to_device(c, g->outlined_device, g->outlined, count) &&
+    return put_words(c, g->outlined_device, g->outlined, count) &&
            gpu_is_good(
                g, gpu_copy_outline(g->map, g->outlined_device, count, g->outline_device, g->stream),
                c->error) &&

@@ -30,6 +30,7 @@
 #define __host__
 #define __device__
 #define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 /* One block runs at a time, on one thread, so thread_local variables can serve as shared memory.
  * (`static` would not do, since it cannot follow `extern`.)  The TLS model avoids an error in gcc

@@ -88,6 +88,72 @@ static const struct input_kind words = {"words", WORDS, 0}, tokens = {"tokens", 
                                alike = {"alike", FEW_VALUES, 128};
 static const struct way usual = {6, Z_DEFAULT_STRATEGY, 0, 0};
 
+/* --- Blocks of flat codes --------------------------------------------------------------------- */
+
+/* A Huffman code, whose first bit is the highest. */
+static void put_code(struct bits *b, uint32_t code, unsigned n)
+{
+    while (n-- > 0)
+        put_bits(b, code >> n & 1, 1);
+}
+
+/* Appends the header of a final block in which bytes have 8 bits, but 255 and the end have 9. */
+static void put_flat_header(struct bits *w)
+{
+    static const uint8_t order[] = {16, 17, 18, 0, 8, 7, 9};
+
+    put_bits(w, 1, 1);
+    put_bits(w, 2, 2);
+    put_bits(w, 0, 5 + 5);
+    put_bits(w, 7 - 4, 4);
+    for (size_t i = 0; i < sizeof(order); i++)
+        put_bits(w, order[i] == 17 || order[i] == 18 || order[i] == 7 ? 0 : 2, 3);
+    /* The codes of 0, 8, 9 and 16 are 00, 01, 10 and 11. */
+    put_code(w, 1, 2);
+    for (unsigned i = 0; i < 42; i++) {
+        put_code(w, 3, 2);
+        put_bits(w, 3, 2);
+    }
+    put_code(w, 1, 2);
+    put_code(w, 1, 2);
+    put_code(w, 2, 2);
+    put_code(w, 2, 2);
+    put_code(w, 0, 2);
+}
+
+/* Appends a literal of a block of flat codes. */
+static void put_literal(struct bits *b, struct file *f, uint8_t byte)
+{
+    f->data[f->len++] = byte;
+    if (byte < 255)
+        put_code(b, byte, 8);
+    else
+        put_code(b, 0x1fe, 9);
+}
+
+/* Appends a member of one block of `len` random literals. */
+static void append_flat(struct file *f, size_t len, uint64_t seed)
+{
+    static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
+    struct bytes gz = {0};
+    struct bits w = {.to = &gz};
+    const size_t start = f->len;
+
+    f->data = unit_need(realloc(f->data, f->len + len + 1));
+    add(&gz, header, sizeof(header));
+    put_flat_header(&w);
+    for (size_t i = 0; i < len; i++)
+        put_literal(&w, f, (uint8_t)unit_below(&seed, 256));
+    put_code(&w, 0x1ff, 9);
+    end_bits(&w);
+    add_le(&gz, crc32(0, f->data + start, (uInt)len), 4);
+    add_le(&gz, len, 4);
+    f->gz = unit_need(realloc(f->gz, f->gz_len + gz.len));
+    memcpy(f->gz + f->gz_len, gz.data, gz.len);
+    f->gz_len += gz.len;
+    drop(&gz);
+}
+
 /* --- Decompression ---------------------------------------------------------------------------- */
 
 /* Decompresses in[0..len) with `room`, at that distance from a multiple of 256, and compares the
@@ -234,23 +300,50 @@ static void test_kinds(void)
     }
 }
 
-/* Decoders that start at different bits of codes of nearly one length do not get into step.  Some
- * units of such codes are counted by a warp, and some by many threads. */
+/* Decoders that start at different bits of codes of nearly one length do not get into step.  With
+ * the first limit, all units are long.  With the second, wide teams count the longest block, and
+ * warps leave the other units to teams.  With the third, warps leave all units. */
 static void test_codes_of_one_length(void)
 {
     static const struct way way = {6, Z_HUFFMAN_ONLY, 0, 0};
+    static const size_t longer[] = {1000, 40 * KIB, WHOLE};
     struct file f = {0};
 
     append_kind(&f, 150 * KIB, &alike, 1, &way);
+    append_flat(&f, 100 * KIB, 3);
     append_kind(&f, 150 * KIB, &many, 2, &usual);
-    for (size_t longer = 1000; longer <= WHOLE; longer += WHOLE - 1000) {
+    for (size_t i = 0; i < sizeof(longer) / sizeof(*longer); i++) {
         struct gpu_inflate *g = open_device(
-            (struct gpu_inflate_options){.batch = WHOLE, .symbols = 4 << 20, .longer = longer});
+            (struct gpu_inflate_options){.batch = WHOLE, .symbols = 4 << 20, .longer = longer[i]});
 
         CHECK_EQ(inflate_bytes(g, f.gz, f.gz_len, &f, f.len, 0), GPU_INFLATE_DONE);
         gpu_inflate_close(g);
     }
     drop_file(&f);
+}
+
+/* Runs of a few bytes that repeat, and copies behind them: many matches of one distance, and then
+ * one of another. */
+static void test_runs(void)
+{
+    const size_t len = 280 * KIB;
+    uint8_t *data = unit_need(malloc(len));
+    struct file f = {0};
+    uint64_t seed = 6;
+
+    for (size_t i = 0; i < len;) {
+        const size_t period = 1 + (size_t)unit_below(&seed, 7);
+        const size_t run = i + period + (size_t)unit_below(&seed, 20000), copy = run + 200;
+
+        for (size_t k = 0; i < len && i < run; i++, k++)
+            data[i] = k < period ? (uint8_t)unit_rand(&seed) : data[i - period];
+        for (; i < len && i < copy; i++)
+            data[i] = i < 30000 ? 0 : data[i - 30000];
+    }
+    append(&f, data, len, &usual);
+    check_file(&f);
+    drop_file(&f);
+    free(data);
 }
 
 /* Appends a member of BGZF: its header's extra field has the member's size. */
@@ -422,13 +515,6 @@ static void test_left(void)
     drop_file(&f);
 }
 
-/* A Huffman code, whose first bit is the highest. */
-static void put_code(struct bits *b, uint32_t code, unsigned n)
-{
-    while (n-- > 0)
-        put_bits(b, code >> n & 1, 1);
-}
-
 /* A match reaches back before its member.  The bytes of the member before it happen to fit. */
 static void test_reaches_too_far(void)
 {
@@ -467,16 +553,6 @@ static size_t count_bits(const struct bits *b)
     return 8 * b->to->len + b->n;
 }
 
-/* A literal of the outer block, where bytes have 8 bits, but 255 and the end have 9. */
-static void put_literal(struct bits *b, struct file *f, uint8_t byte)
-{
-    f->data[f->len++] = byte;
-    if (byte < 255)
-        put_code(b, byte, 8);
-    else
-        put_code(b, 0x1fe, 9);
-}
-
 static uint8_t reversed(uint8_t byte)
 {
     uint8_t result = 0;
@@ -513,30 +589,13 @@ static void make_inner(struct bits *b)
 static void make_outer(struct file *f, unsigned before)
 {
     static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
-    static const uint8_t order[] = {16, 17, 18, 0, 8, 7, 9};
     struct bytes raw = {0}, inner = {0};
     struct bits w = {.to = &raw}, inner_bits = {.to = &inner};
     size_t start;
 
     make_inner(&inner_bits);
     f->data = unit_need(calloc(1, OUTER_MAX));
-    put_bits(&w, 1, 1);
-    put_bits(&w, 2, 2);
-    put_bits(&w, 0, 5 + 5);
-    put_bits(&w, 7 - 4, 4);
-    for (size_t i = 0; i < sizeof(order); i++)
-        put_bits(&w, order[i] == 17 || order[i] == 18 || order[i] == 7 ? 0 : 2, 3);
-    /* The codes of 0, 8, 9 and 16 are 00, 01, 10 and 11. */
-    put_code(&w, 1, 2);
-    for (unsigned i = 0; i < 42; i++) {
-        put_code(&w, 3, 2);
-        put_bits(&w, 3, 2);
-    }
-    put_code(&w, 1, 2);
-    put_code(&w, 1, 2);
-    put_code(&w, 2, 2);
-    put_code(&w, 2, 2);
-    put_code(&w, 0, 2);
+    put_flat_header(&w);
     while (count_bits(&w) % 8 != 0)
         put_literal(&w, f, 255);
     while (count_bits(&w) < 204 * 128 || count_bits(&w) % 128 != 0)
@@ -674,6 +733,7 @@ int main(int argc, char **argv)
     RUN(test_strategies);
     RUN(test_kinds);
     RUN(test_codes_of_one_length);
+    RUN(test_runs);
     RUN(test_bgzf);
     RUN(test_damage);
     RUN(test_flushes);
