@@ -29,28 +29,28 @@
  * without a limit has such a number. */
 #define NO_MEMORY_LIMIT (UINT64_C(1) << 60)
 
-/* Sizes of buffers, in bytes: for a path, and for the text of a file with many paths.  What does
- * not fit is cut off. */
+/* Sizes of buffers, in bytes: for a path, and for the text of a file with many paths.  A longer
+ * path or text is cut off. */
 #define NAME_SIZE 4096
 #define FILE_SIZE (16 * NAME_SIZE)
 
 /* A hierarchy of control groups: version 2 has one, version 1 one for each controller. */
 struct hierarchy {
-    /* "cpu" or "memory"; NULL: version 2. */
+    /* "cpu" or "memory"; NULL for version 2. */
     const char *controller;
-    /* The mount point.  Empty: none was found. */
+    /* The mount point; empty if none was found. */
     char mount[NAME_SIZE];
     /* The group whose directory is the mount point; "/" if all groups are visible. */
     char visible[NAME_SIZE];
-    /* The process's group.  Empty: none was found. */
+    /* The process's group; empty if none was found. */
     char group[NAME_SIZE];
 };
 
 /* The hierarchies that may limit this process. */
 enum { V2, V1_CPU, V1_MEMORY, HIERARCHIES };
 
-/* All large buffers.  They are not on the stack, which may be small: `ulimit -s` limits it, and
- * musl gives a thread only 128 KiB. */
+/* All large buffers.  They are not on the stack, because the stack may be small: `ulimit -s` limits
+ * it, and musl gives a thread only 128 KiB. */
 struct tables {
     const char *root;
     struct hierarchy all[HIERARCHIES];
@@ -63,8 +63,8 @@ struct tables {
 };
 
 /* Reads the file t->path into text[0..room) as a string, cut off if the file is longer.  False if
- * the file cannot be opened.  If `is_line` is true, the file has one line: one read(2) returns all
- * of it, and a second one, which would return 0, is left out to save time. */
+ * the file cannot be opened.  If `is_line` is true, the file has one line, and one read(2) returns
+ * all of it.  A second read(2), which would return 0, is then left out to save time. */
 static bool read_file(const struct tables *t, bool is_line, char *text, size_t room)
 {
     const int fd = open(t->path, O_RDONLY | O_CLOEXEC);
@@ -210,7 +210,8 @@ static void apply_quota(struct limits *l, struct tables *t, const struct hierarc
 /* Lowers l->memory to the limits of t->group. */
 static void apply_memory(struct limits *l, struct tables *t, const struct hierarchy *h)
 {
-    /* Above memory.high, the system slows a process down until it has less. */
+    /* While a group has more memory than memory.high, the system slows its processes down.  So
+     * memory.high counts as a limit, too. */
     static const char *const names[2][2] = {{"memory.limit_in_bytes", NULL},
                                             {"memory.max", "memory.high"}};
 

@@ -11,7 +11,8 @@
 
 /* Chooses the size of a stack (thread.h).  The C library's default is not good: glibc takes the
  * value of "ulimit -s", which may be very small or very large, and musl takes 128 KiB.  If the
- * memory that the process may map is limited, a larger stack than necessary would waste it. */
+ * process may map only a limited amount of memory, a stack larger than necessary would waste some
+ * of that memory. */
 static void choose_stack(pthread_attr_t *attributes)
 {
     const size_t most = limits_mapped() == UINT64_MAX ? THREAD_STACK_MAX : THREAD_STACK_SIZE;
@@ -55,8 +56,8 @@ static void *begin(void *argument)
 
 /* Starts a thread with all signals blocked.  A new thread inherits the signal mask of the calling
  * thread, so the calling thread blocks all signals during pthread_create.  The new thread then
- * unblocks some signals itself.  (If the calling thread unblocked them, it might take a signal that
- * its own program had blocked.) */
+ * unblocks some signals itself.  (The calling thread cannot unblock them before pthread_create,
+ * since it might then take a signal that its own program had blocked.) */
 static bool start_blocked(pthread_t *thread, const pthread_attr_t *attributes, struct start *s)
 {
     sigset_t all, before;

@@ -15,7 +15,7 @@ struct wake {
     int ends[2];
 };
 
-/* No pipe. */
+/* Returns a struct wake that has no pipe. */
 static inline struct wake wake_none(void)
 {
     return (struct wake){{-1, -1}};
