@@ -35,7 +35,7 @@ bool access_cursors_have(const struct access_cursors *s, uint64_t to, uint64_t f
     return find(s, to, from) < ACCESS_CURSORS;
 }
 
-/* Takes out cursor i; NULL if there is none. */
+/* Takes cursor i out of s, and returns it.  Returns NULL if i is ACCESS_CURSORS. */
 static struct access_cursor *take_out(struct access_cursors *s, int i)
 {
     struct access_cursor *c;

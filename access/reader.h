@@ -7,10 +7,9 @@
  *
  * An index and a layout are hints.  They may be wrong, by accident or on purpose.  So the first
  * read from such a point decodes on, up to the first of these: another point, the end of a member
- * that began after the point, or the end of the file.  If the place, the length and, for a member,
- * the CRC are not as expected, the hints are dropped.  This check cannot find wrong bytes in the
- * window that an index gives, or wrong places further ahead.  Only decoding all data before them
- * could.
+ * that began after the point, or the end of the file.  If the place, the length or a member's CRC
+ * is not as expected, the hints are dropped.  This check cannot find wrong bytes in the window that
+ * an index gives, or wrong places further ahead.  Only decoding all data before them could.
  */
 #ifndef GZLZSS_ACCESS_READER_H
 #define GZLZSS_ACCESS_READER_H
@@ -19,8 +18,8 @@
 #include "access/points.h"
 #include "compat/status.h"
 
-/* The usual distance of points that reads leave, in bytes of output.  Decoding from one to the next
- * takes 2 ms. */
+/* The usual distance of points that reads leave, in bytes of output.  Decoding from one point to
+ * the next takes 2 ms. */
 #ifndef ACCESS_APART /* tests choose other sizes */
 #define ACCESS_APART ((uint64_t)1 << 20)
 #endif
@@ -31,8 +30,8 @@
 
 /* Where a reader's hints come from. */
 enum access_hints {
-    ACCESS_UNKNOWN, /* nobody has looked yet */
-    ACCESS_NOTHING, /* the file has no hints, and there is no index */
+    ACCESS_UNKNOWN, /* the reader has not looked yet */
+    ACCESS_NOTHING, /* the file has no hints, and the reader has no index */
     ACCESS_INDEX,
     ACCESS_BGZF,
     ACCESS_MARKS,
@@ -59,8 +58,8 @@ void access_close(struct access_reader *r);
 enum access_index_status access_use_index(struct access_reader *r,
                                           const struct access_source *index);
 
-/* Looks for BGZF or marks, unless there is an index or somebody has looked.  Returns the kind of
- * hints that the reader has now. */
+/* Looks for BGZF or marks, unless the reader has an index, or has looked before.  Returns the kind
+ * of hints that the reader has now. */
 enum access_hints access_look(struct access_reader *r);
 
 /* Sets whether a read fails if the hints are wrong: it then returns GZ_BAD_DATA, and access_look
@@ -101,8 +100,8 @@ struct access_stretch {
  * False if the index has no line numbers. */
 bool access_find_line(struct access_reader *r, uint64_t line, struct access_stretch *found);
 
-/* Writes an index of the file, as far as points are known: see access_index_write.  A BGZF file
- * gets bgzip's index, whatever the format. */
+/* Writes an index of the points that are known, as access_index_write does.  A BGZF file gets
+ * bgzip's index, whatever the format. */
 bool access_export(struct access_reader *r, enum access_format format,
                    bool (*put)(void *ctx, const void *bytes, size_t len), void *ctx);
 

@@ -40,13 +40,14 @@ const char *gz_format_name(enum gz_format format)
 enum effect {
     /* The program goes on: no error. */
     NONE,
-    /* It goes on with the next operand. */
+    /* The program goes on with the next operand. */
     NEXT,
     /* NEXT if nothing is written (-t, -l), else END. */
     CHECK,
-    /* If the output is the standard output, or there is none, this is a warning; else END. */
+    /* A warning if the output is the standard output, or if the program writes no output; else
+     * END. */
     TO_FILE,
-    /* It ends. */
+    /* The program ends. */
     END,
 };
 

@@ -220,9 +220,9 @@ enum gz_status gz_read_lzw(struct gz_stream *s)
     z.free = z.block ? CLEAR + 1 : CLEAR;
     narrow(&z);
 
-    /* When the table is full, no entry is made any more.  Even so, the number of the next entry,
-     * `never`, is no error as a code.  The code after it then takes two zero bytes for the string
-     * of `never`. */
+    /* A full table gets no more entries.  Even so, a code that equals `never`, the number that the
+     * next entry would have, is not an error.  If the code after it refers to the string of
+     * `never`, that string counts as two zero bytes. */
     const uint32_t never = z.top > z.free ? z.top : z.free;
     z.table = malloc((never + 1) * sizeof *z.table);
     if (z.table == NULL)

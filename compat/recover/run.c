@@ -37,7 +37,7 @@ struct decoding {
     uint64_t known;      /* bytes of output since the last unknown one */
     uint64_t input_end;  /* the byte of the input before which to end */
     uint64_t lent_end;   /* the byte before which the decoders' input ends now */
-    uint64_t segment_at; /* output bytes before this segment; UINT64_MAX: it began before the run */
+    uint64_t segment_at; /* bytes before the segment; UINT64_MAX if it began before the run */
 
     /* The next hole: bytes [hole, hole_end) of the input.  If the two are equal, no hole was found
      * up to that byte. */
@@ -90,7 +90,7 @@ static size_t count_zeros(const uint8_t *in, size_t len)
     return n;
 }
 
-/* Finds the next hole in the input's bytes [from, from + len), which are `in`. */
+/* Finds the next hole in bytes [from, from + len) of the input, which are in[0..len). */
 static void find_hole(struct decoding *d, const uint8_t *in, uint64_t from, size_t len)
 {
     struct gz_view *const view = d->r->view;
@@ -117,7 +117,7 @@ bool gz_run_is_stored(struct gz_view *view, uint64_t bit)
     return got == 2 && ((in[0] | (unsigned)in[1] << 8) >> (bit % 8) & 6) == 0;
 }
 
-/* Whether the zeros are a hole, and not data: they made little output (HOLE_RATIO_MAX). */
+/* Whether the zeros are a hole, and not data, because they made little output (HOLE_RATIO_MAX). */
 static bool is_hole(const struct decoding *d)
 {
     return d->run->made - d->at_hole.made <= HOLE_RATIO_MAX * (d->hole_end - d->hole);
@@ -212,7 +212,7 @@ static bool begin(struct decoding *d)
 
 /* --- Output --------------------------------------------------------------------------------- */
 
-/* Counts the unknown bytes: those that differ between the outputs of the two decoders. */
+/* Counts the unknown bytes, which are the bytes that differ between the two decoders' outputs. */
 static void count_unknown(struct decoding *d, const uint8_t *one, const uint8_t *other, size_t n)
 {
     if (memcmp(one, other, n) == 0) {
@@ -227,7 +227,8 @@ static void count_unknown(struct decoding *d, const uint8_t *one, const uint8_t 
     }
 }
 
-/* Takes the bytes that the last step has made.  False if they could not be written. */
+/* Counts the bytes that the last step has made, and gives them to pass->bytes.  Returns false if
+ * they could not be written. */
 static bool take_output(struct decoding *d)
 {
     const struct inf_buffers *const b = &d->b[0];

@@ -1,10 +1,11 @@
 /*
  * starts.h - finds the next place in a damaged input where decoding can start
  *
- * A place is taken only if a block can be decoded from it, and if a good header follows the block,
- * or the end of the data and of the member.  A false place is then unlikely, but possible: a stored
- * block may contain a whole .gz, whose blocks are good, but are not blocks of this input.  So the
- * search also looks for stored blocks, and takes no place inside them.
+ * The search accepts a place only if a block can be decoded from it, and if the block is followed
+ * by another block's good header, or by the end of the data and of the member.  A false place is
+ * then unlikely, but possible: a stored block may contain a whole .gz, whose blocks are good, but
+ * are not blocks of this input.  So the search also looks for stored blocks, and accepts no place
+ * inside them.
  *
  * The time is bounded by the length of the input.  Decoding from a place that turns out to be false
  * pushes the search forward by a sixteenth of the bytes decoded, and a little more if there were
