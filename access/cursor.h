@@ -30,7 +30,7 @@ struct access_cursor {
      * that place. */
     bool is_at_place, is_at_header;
     uint64_t bit;
-    /* Whether all output was made: the file has no other member. */
+    /* Whether all output was made, and the file has no other member. */
     bool has_ended;
     /* With has_ended: whether the file goes on with bytes that are no member, and not all zero. */
     bool has_garbage;
@@ -57,7 +57,7 @@ struct access_cursor *access_cursor_new(const struct access_source *source);
 void access_cursor_free(struct access_cursor *c);
 
 /* Sets the cursor to a point.  window[0..len) are the last bytes of output before the point; len is
- * at most INF_WINDOW.  False if memory is short. */
+ * at most INF_WINDOW.  Returns false if memory is short. */
 bool access_cursor_begin(struct access_cursor *c, const struct access_point *p,
                          const uint8_t *window, size_t len);
 

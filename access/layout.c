@@ -132,7 +132,7 @@ static size_t find_block(const uint8_t *in, size_t from, size_t to)
 }
 
 /* Calls `found` with the end of each mark that ends in bytes [from, to) of the file, until `found`
- * returns false.  `buffer` has room for SCAN_SIZE bytes.  False if reading fails. */
+ * returns false.  `buffer` has room for SCAN_SIZE bytes.  Returns false if reading fails. */
 static bool scan(const struct access_source *file, uint8_t *buffer, uint64_t from, uint64_t to,
                  bool (*found)(void *ctx, uint64_t end), void *ctx)
 {

@@ -1,8 +1,8 @@
 /*
  * layout.h - where a file's members or segments start, without decoding it
  *
- * The results are hints: they may be wrong.  So the reader checks a point before it gives out bytes
- * that were decoded from there (reader.c).
+ * The results are hints, which may be wrong.  So the reader checks a point before it gives out
+ * bytes that were decoded from there (reader.c).
  */
 #ifndef GZLZSS_ACCESS_LAYOUT_H
 #define GZLZSS_ACCESS_LAYOUT_H
@@ -18,10 +18,11 @@ enum access_layout {
 };
 
 /*
- * Goes through the members of a BGZF file: each member's header says how long the member is, and
- * its trailer says how much data it holds.  Calls `found` for the first member and for each other
- * member with data, until `found` returns false.  `at` and `out` are the bytes of the file and of
- * the output where the member starts.  Sets *size to the bytes of all data.
+ * Goes through the members of a BGZF file without decoding them.  That is possible because each
+ * member's header says how long the member is, and its trailer says how much data it holds.  Calls
+ * `found` for the first member and for each other member with data, until `found` returns false.
+ * `at` and `out` are the bytes of the file and of the output where the member starts.  Sets *size
+ * to the bytes of all data.
  *
  * ACCESS_LAYOUT_NONE: the file is not BGZF up to its end.  ACCESS_LAYOUT_NO_MEMORY: `found` has
  * returned false.

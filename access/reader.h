@@ -46,8 +46,8 @@ struct access_watch {
     void *ctx;
 };
 
-/* Makes a reader.  *source is copied; the file or memory to which it refers must not change.  NULL
- * if memory is short. */
+/* Makes a reader.  *source is copied; the file or memory to which it refers must not change.
+ * Returns NULL if memory is short. */
 struct access_reader *access_open(const struct access_source *source);
 
 /* Frees r, which may be NULL. */
@@ -62,8 +62,9 @@ enum access_index_status access_use_index(struct access_reader *r,
  * of hints that the reader has now. */
 enum access_hints access_look(struct access_reader *r);
 
-/* Sets whether a read fails if the hints are wrong: it then returns GZ_BAD_DATA, and access_look
- * returns ACCESS_WRONG_HINTS.  By default, the read goes on without hints. */
+/* Sets whether a read fails if the hints are wrong.  Such a read returns GZ_BAD_DATA, and
+ * access_look returns ACCESS_WRONG_HINTS from then on.  By default, the read goes on without
+ * hints. */
 void access_set_strict(struct access_reader *r, bool is_strict);
 
 /*
@@ -95,9 +96,9 @@ struct access_stretch {
     uint64_t to, lines_to;
 };
 
-/* Finds the stretch in which line `line` (counted from 0) begins, by the line numbers in the
- * index.  The line numbers are hints, so the caller must count the line feeds in the stretch.
- * False if the index has no line numbers. */
+/* Finds the stretch in which line `line` (counted from 0) begins, by the line numbers in the index.
+ * The line numbers are hints, so the caller must count the line feeds in the stretch.  Returns
+ * false if the index has no line numbers. */
 bool access_find_line(struct access_reader *r, uint64_t line, struct access_stretch *found);
 
 /* Writes an index of the points that are known, as access_index_write does.  A BGZF file gets

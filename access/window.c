@@ -11,7 +11,7 @@
 #include "access/window.h"
 #include "inflate/symbols.h"
 
-/* The most bytes that a packed window may have: more than zlib makes of INF_WINDOW bytes. */
+/* The most bytes that a packed window may have.  zlib makes fewer of INF_WINDOW bytes. */
 #define PACKED_MAX (INF_WINDOW + 1024)
 
 /* Unpacks bytes[0..len) to the bytes before `end`.  Returns as access_window_get does. */

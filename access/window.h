@@ -15,7 +15,7 @@ ssize_t access_window_get(const struct access_point *p, const struct access_sour
 
 /*
  * Packs the window[0..len) of the point at bit `bit` of the file, len at most INF_WINDOW: sets
- * p->form, p->stored and p->bytes.  False if memory is short.
+ * p->form, p->stored and p->bytes.  Returns false if memory is short.
  *
  * Decoding needs only the bytes of the window that data after the point copies.  So if the file can
  * be read, all other bytes are set to 0 first.  (`file` is NULL if it cannot be read.)  In text,

@@ -41,8 +41,8 @@ struct isal {
     __typeof__(&isal_inflate) inflate;
 };
 
-/* Returns ISA-L, and loads it first if necessary.  NULL if it cannot be loaded; loading is tried
- * only once.  Any thread may call this. */
+/* Returns ISA-L, and loads it first if necessary.  Returns NULL if it cannot be loaded; loading is
+ * tried only once.  Any thread may call this. */
 const struct isal *isal_open(void);
 
 /* Bytes of the text that isal_version writes. */

@@ -18,8 +18,8 @@ struct sparse_output {
     uint64_t zeros;    /* zeros at the end of the bytes given, not written yet */
 };
 
-/* Whether zeros may be written to fd as holes: fd is a regular file, its position is at its end,
- * and O_APPEND is not set.  (With O_APPEND, writes ignore the position.) */
+/* Whether zeros may be written to fd as holes.  They may if fd is a regular file, its position is
+ * at its end, and O_APPEND is not set.  (With O_APPEND, writes ignore the position.) */
 bool sparse_is_possible(int fd);
 
 /* Writes buf[0..len) like io_write, but leaves out long runs of zeros.  Returns false, with errno

@@ -9,8 +9,8 @@
 #include "base/limits.h"
 #include "base/thread.h"
 
-/* Chooses the size of a stack (thread.h).  The C library's default is not good: glibc takes the
- * value of "ulimit -s", which may be very small or very large, and musl takes 128 KiB.  If the
+/* Chooses the size of a stack (thread.h).  The C library's default is not good, because glibc takes
+ * the value of "ulimit -s", which may be very small or very large, and musl takes 128 KiB.  If the
  * process may map only a limited amount of memory, a stack larger than necessary would waste some
  * of that memory. */
 static void choose_stack(pthread_attr_t *attributes)
@@ -32,8 +32,9 @@ struct start {
 };
 
 /* Fills the set with the signals that a started thread does not block.  These are the signals of a
- * fault in the thread itself: if they were blocked, the kernel would kill the process without
- * calling the handler.  The set also has SIGPROF, by which a profiler looks at all threads. */
+ * fault in the thread itself, because if they were blocked, the kernel would kill the process
+ * without calling the handler.  The set also has SIGPROF, by which a profiler looks at all
+ * threads. */
 static void taken_signals(sigset_t *set)
 {
     static const int taken[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};

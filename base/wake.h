@@ -21,7 +21,7 @@ static inline struct wake wake_none(void)
     return (struct wake){{-1, -1}};
 }
 
-/* Opens the pipe.  False, with errno set, if that fails: then *w is wake_none(). */
+/* Opens the pipe.  If that fails, sets *w to wake_none(), and returns false with errno set. */
 bool wake_open(struct wake *w);
 
 /* Closes the pipe, if there is one. */
@@ -33,7 +33,7 @@ bool wake_is_open(const struct wake *w);
  * is open. */
 void wake_call(const struct wake *w);
 
-/* Empties the pipe: earlier calls of wake_call no longer end waits. */
+/* Empties the pipe, so that earlier calls of wake_call no longer end waits. */
 void wake_clear(const struct wake *w);
 
 /* The result of wake_wait: one of these bits, or both. */

@@ -14,7 +14,7 @@
 #define ZLIB_TRAILER_SIZE 4u
 
 /* This flag says that the data was compressed with a dictionary.  The reader must have the
- * dictionary already: the data does not contain it. */
+ * dictionary already, because the data does not contain it. */
 #define ZLIB_DICTIONARY 32u
 
 /* Whether `method` and `flags` are the two bytes of a header.  The flag ZLIB_DICTIONARY may be

@@ -2,7 +2,7 @@
  * container.h - writes headers and trailers around DEFLATE data: those of gzip, zlib, BGZF and zip
  *
  * The writer of an output calls gz_write_start, writes the data, and calls gz_write_end.  In BGZF,
- * the data itself consists of members: gz_write_member makes a member from each segment.
+ * the data itself consists of members.  gz_write_member makes a member from each segment.
  */
 #ifndef GZLZSS_COMPAT_CONTAINER_H
 #define GZLZSS_COMPAT_CONTAINER_H

@@ -2,8 +2,8 @@
  * deflate.c - decodes DEFLATE from and to the buffers of compat/stream.h (deflate.h)
  *
  * inflate/steps.h does the decoding.  This file adds the check value.  If other threads decode
- * parts of the input ahead (gz_io.ahead), it also skips the parts that they have decoded: at the
- * start of each block, it asks whether another thread has decoded from there.
+ * parts of the input ahead (gz_io.ahead), it also skips the parts that they have decoded.  To find
+ * these parts, it asks at the start of a block whether another thread has decoded from there.
  */
 #include "config.h"
 

@@ -9,9 +9,9 @@
  * is truncated.
  *
  * After a member in gzip's or pack's format, members of any format but zip may follow.  A member in
- * another format is the last one: data in compress's format extends to the end of the input; bytes
- * after lzh's data, or after a zip file's first entry, are ignored, but another entry of a zip file
- * is reported.
+ * another format is the last one.  Data in compress's format extends to the end of the input.
+ * Bytes after lzh's data are ignored.  Bytes after a zip file's first entry are ignored, too, but
+ * another entry of a zip file is reported.
  */
 #ifndef GZLZSS_COMPAT_GUNZIP_H
 #define GZLZSS_COMPAT_GUNZIP_H

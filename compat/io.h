@@ -48,7 +48,7 @@ struct gz_ahead {
      * than decoding a short block, so the caller does not call `has` at every block. */
     bool (*has)(void *ctx, uint64_t bit, uint64_t *from);
     /* Writes all bytes that were decoded ahead from *place on, if any, and moves *place to their
-     * end.  False, with errno set, if a write failed. */
+     * end.  Returns false, with errno set, if a write failed. */
     bool (*run)(void *ctx, struct gz_place *place);
     /* Makes gz_io.read continue at byte `byte` of the input, which is not before the place that
      * `run` reached last. */

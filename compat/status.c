@@ -38,7 +38,7 @@ const char *gz_format_name(enum gz_format format)
 
 /* What the program does after a status. */
 enum effect {
-    /* The program goes on: no error. */
+    /* The program goes on, because this is no error. */
     NONE,
     /* The program goes on with the next operand. */
     NEXT,

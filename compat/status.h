@@ -87,7 +87,8 @@ struct gz_info {
     /* Bytes of header and trailer, if the input is a single gzip member and nothing follows it;
      * else 0. */
     uint64_t header_bytes;
-    /* The CRC stored with the last member, if has_crc is true: only gzip members have one. */
+    /* The CRC stored with the last member.  It is valid if has_crc is true; only gzip members have
+     * a CRC. */
     uint32_t crc;
     bool has_crc;
 
@@ -159,8 +160,9 @@ struct gz_complaint {
 size_t gz_complaints(enum gz_status status, const struct gz_info *info, bool to_stdout,
                      struct gz_complaint list[GZ_COMPLAINTS_MAX]);
 
-/* Whether the caller must throw the output away and exit with status 1.  True for all statuses
- * except GZ_OK, GZ_TRAILING_GARBAGE and, if to_stdout is true (gz_complaints), GZ_MORE_ENTRIES. */
+/* Whether the caller must throw the output away and exit with status 1.  Returns true for all
+ * statuses except GZ_OK, GZ_TRAILING_GARBAGE and, if to_stdout is true (gz_complaints),
+ * GZ_MORE_ENTRIES. */
 bool gz_status_is_error(enum gz_status status, bool to_stdout);
 
 /* Whether GNU gzip ends after this status, with exit status 1, and ignores the remaining operands.

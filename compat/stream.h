@@ -23,8 +23,8 @@
 
 /* Bytes of one read.  Smaller reads cost more system calls; larger ones leave the second-level
  * cache before they are decoded.  Half or twice as many bytes change the time by less than 2 %.
- * Keep the value of GNU gzip: then gz_info.read_bytes, which `gzip -l` shows, is the same as with
- * GNU gzip even if something follows the data. */
+ * Keep the value of GNU gzip, so that gz_info.read_bytes, which `gzip -l` shows, is the same as
+ * with GNU gzip even if something follows the data. */
 #ifndef GZ_IN_SIZE /* tests choose other sizes */
 #define GZ_IN_SIZE ((size_t)256 << 10)
 #endif
@@ -42,8 +42,8 @@
 /* Bytes before the out buffer.  They hold the last output that was written: DEFLATE's window. */
 #define GZ_OUT_BACK INF_WINDOW
 
-/* Bytes by which the reading position may step back.  The in buffer has this many bytes after the
- * input, too: a decoder may load them, but does not use them. */
+/* Bytes by which the reading position may step back.  The in buffer also has this many bytes after
+ * the input, because a decoder may load them; it does not use them. */
 #define GZ_IN_BACK INF_BACK
 
 /* The most bytes of the in buffer that may be left unparsed when more is read, since the decoder
@@ -101,21 +101,21 @@ struct gz_stream {
 /* --- compat/stream.c ------------------------------------------------------------------------ */
 
 /* Reads more input.  At most GZ_IN_REST bytes of the buffer may still be unparsed; these are kept.
- * False if there is no more input; in_stop then says why. */
+ * Returns false if there is no more input; in_stop then says why. */
 bool gz_refill(struct gz_stream *s);
 
 /* Makes parsing continue at byte `offset` of the input, whether that byte was read yet or not.
  * Call this only if the stream has io.ahead. */
 void gz_seek(struct gz_stream *s, uint64_t offset);
 
-/* Writes all bytes that are in the out buffer.  False, with errno set, if that fails. */
+/* Writes all bytes that are in the out buffer.  Returns false, with errno set, if that fails. */
 bool gz_flush(struct gz_stream *s);
 
 /* Like gz_flush, but also copies the last GZ_OUT_BACK bytes of output to the memory before the out
  * buffer. */
 bool gz_flush_window(struct gz_stream *s);
 
-/* Appends data[0..len) to the output.  False, with errno set, if a write fails. */
+/* Appends data[0..len) to the output.  Returns false, with errno set, if a write fails. */
 bool gz_put(struct gz_stream *s, const uint8_t *data, size_t len);
 
 /* Returns the next byte, or -1 if there is none; in_stop then says why. */

@@ -2,10 +2,10 @@
  * count.c - checks matches and counts symbols (count.h)
  *
  * Each match is compared with the input.  No branch depends on the outcome of a comparison, so none
- * is mispredicted: the bits that differ gather in a register, which is examined once, at the part's
- * end.  Most matches have at most COMPARED bytes, and need only one masked comparison.  Literals
- * are first copied into one array, and then counted in a separate loop, which loads eight at a
- * time.
+ * is mispredicted.  Instead, the bits that differ gather in a register, which is examined once, at
+ * the part's end.  Most matches have at most COMPARED bytes, and need only one masked comparison.
+ * Literals are first copied into one array, and then counted in a separate loop, which loads eight
+ * at a time.
  */
 #include "config.h"
 

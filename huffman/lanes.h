@@ -19,7 +19,8 @@
 #include "huffman/valuecode.h"
 #include "lzss/lzss.h"
 
-/* Sequences that are processed at a time: a vector has one number of each. */
+/* The number of sequences that are processed at a time.  A vector has one number for each of
+ * them. */
 #define HUFF_LANES 16
 
 /* The most sequences of a call.  With more, the arrays take more of the first-level cache; with

@@ -2,9 +2,9 @@
  * lengths.c - computes optimal code lengths, and canonical codes from them (lengths.h)
  *
  * Huffman's algorithm gives the best code.  If the symbols are sorted by frequency, it takes linear
- * time: merged nodes arise in order of weight, so the lightest node is always at the head of one of
- * two queues, the leaves and the merged nodes (van Leeuwen, 1976).  Sorting into buckets takes
- * linear time, too, in practice.
+ * time, because merged nodes arise in order of weight, so that the lightest node is always at the
+ * head of one of two queues: the leaves and the merged nodes (van Leeuwen, 1976).  Sorting into
+ * buckets takes linear time, too, in practice.
  *
  * If that code has a length above the limit, the package-merge algorithm (Larmore and Hirschberg,
  * 1990) gives the best code within the limit.  Package-merge is far slower, so it runs only then.
@@ -132,8 +132,9 @@ static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uin
     depth[n - 2] = 0;
     for (unsigned node = n - 2; node-- > 0;)
         depth[node] = (uint8_t)(depth[parent[node]] + 1);
-    /* The lightest leaf is the deepest.  A depth fits in 8 bits: the sum of all weights would
-     * exceed 2^32 long before depth 255, as it grows at least like the Fibonacci numbers. */
+    /* The lightest leaf is the deepest.  A depth fits in 8 bits, because the sum of all weights
+     * grows with the depth at least like the Fibonacci numbers, and would exceed 2^32 long before
+     * depth 255. */
     if (depth[leaf_parent[0]] + 1u > limit) {
         memset(parents, 0, limit * sizeof(*parents));
         for (unsigned node = 0; node < n - 1; node++)

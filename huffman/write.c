@@ -1,7 +1,7 @@
 /*
  * write.c - writes blocks (write.h)
  *
- * Except in rare cases, a sequence becomes bits without a branch that depends on its data: the
+ * Except in rare cases, a sequence becomes bits without a branch that depends on its data.  The
  * codes of up to three literals and of the match after them are looked up in tables, joined to one
  * number, and put at once.  With AVX-512, lanes.c joins the codes of 16 sequences at a time; then
  * these bits only have to be put.

@@ -11,7 +11,7 @@
  *     gzlzss_free(z);
  *
  * Objects.  Make one object (gzlzss_new) and keep it as long as the program compresses or
- * decompresses: it owns threads, their memory, and GPUs.  Starting a GPU takes 0.3 s.
+ * decompresses, because it owns threads, their memory, and GPUs.  Starting a GPU takes 0.3 s.
  *
  * Threads.  Any thread may call any function on an object at any time, except gzlzss_free.  Calls
  * from several threads share the object's threads and GPUs.  Only one thread at a time may use a
@@ -202,8 +202,8 @@ void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size);
 /* --- Calls ---------------------------------------------------------------------------------- */
 
 /*
- * Further arguments and results of a call.  Functions accept NULL instead of a gzlzss_call: then
- * there is no name, no time, no `progress`, and no results.
+ * Further arguments and results of a call.  Functions accept NULL instead of a gzlzss_call.  A call
+ * with NULL has no name, no time, no `progress`, and no results.
  *
  * Initialize with GZLZSS_CALL_INIT; `size` is as in gzlzss_options.  The struct and the memory to
  * which it points must stay valid until the call returns; for a stream, until gzlzss_stream_free.
@@ -273,9 +273,9 @@ gzlzss_status gzlzss_compress(gzlzss *z, void *out, size_t *out_len, const void 
  * it is the number of bytes decompressed before the error was found; they may be wrong.  The
  * buffers must not overlap.  A pointer may be NULL if its length is 0.
  *
- * GZLZSS_ERROR_ROOM: out is too small.  A .gz does not reliably say how large its data is: use a
- * stream or a descriptor if you do not know.  GZLZSS_ERROR_TRAILING: all output is right; the
- * program may ignore the bytes that follow the members.  An empty input gives
+ * GZLZSS_ERROR_ROOM: out is too small.  A .gz does not reliably say how large its data is.  If you
+ * do not know the size, use a stream or a descriptor.  GZLZSS_ERROR_TRAILING: all output is right;
+ * the program may ignore the bytes that follow the members.  An empty input gives
  * GZLZSS_ERROR_TRUNCATED.
  */
 gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const void *in,
@@ -437,8 +437,9 @@ void gzlzss_stream_free(gzlzss_stream *s);
  * Only one thread at a time may use a file.  Close it before gzlzss_free.  A file is a stream, and
  * works with the object's threads.  It is read and written in the object's format.  A call may wait
  * for the descriptor; gzlzss_cancel does not end this wait.  Writing to a pipe without a reader
- * gives GZLZSS_ERROR_WRITE, and no SIGPIPE.  An error stays: all further calls return it.  But
- * gzlzss_file_seek may go back to a byte before a read error, and then reading goes on there.
+ * gives GZLZSS_ERROR_WRITE, and no SIGPIPE.  An error stays, that is, all further calls return it.
+ * The exception is a read error: gzlzss_file_seek may go back to a byte before it, and then reading
+ * goes on there.
  */
 typedef struct gzlzss_file gzlzss_file;
 
@@ -636,7 +637,7 @@ gzlzss_status gzlzss_compress_range(gzlzss *z, void *out, size_t *out_len, const
                                     size_t in_len, int is_last, uint32_t *check, gzlzss_call *call);
 
 /* Returns the check value of two ranges, the second right after the first, from the check value of
- * each and the number of bytes of the second.  0 if z is NULL. */
+ * each and the number of bytes of the second.  Returns 0 if z is NULL. */
 uint32_t gzlzss_check_combine(const gzlzss *z, uint32_t first, uint32_t second,
                               uint64_t second_len);
 
@@ -665,8 +666,8 @@ void gzlzss_trailer(void *out, uint32_t crc, uint64_t in_len);
 #define GZLZSS_VERSION_STRING "0.2.0"
 
 /* The version of the library in use, in the form of GZLZSS_VERSION_STRING.  It can differ from the
- * header's: a program may run with another release of the shared library than it was compiled
- * with. */
+ * header's version, because a program may run with another release of the shared library than it
+ * was compiled with. */
 const char *gzlzss_version(void);
 
 #ifdef __GNUC__

@@ -105,7 +105,7 @@ gzlzss_status gzlzss_cuda_decompressed_size(gzlzss *z, uint64_t *size, const voi
  * Decompresses in[0..in_len) to memory that the program allocates once the size is known.  The
  * calling thread calls allocate(ctx, size), with its own CUDA context.  `allocate` returns memory
  * for `size` bytes on the GPU that has the input or, if the host has it, on the calling thread's
- * current device.  No queued work may still use the memory: after cudaMallocAsync, wait for its
+ * current device.  No queued work may still use the memory.  So after cudaMallocAsync, wait for its
  * stream.  `allocate` must not use `z`, whose GPU is waiting.  *out becomes the last result of
  * `allocate`, and *out_len the number of bytes of output, also after an error.  The program frees
  * all memory that `allocate` has returned.

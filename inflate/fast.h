@@ -6,11 +6,11 @@
  * A turn checks only once whether enough input and room are left, and may write some bytes after
  * its output.
  *
- * The time of a turn is mostly that of a chain of operations, each of which waits for the one
- * before: the loop loads an entry, shifts the entry's bits out, and takes the next bits as the next
- * entry's index.  So the loop looks up the next entry before it writes the current literal or
- * match, and before it fills the reader, as the bits that are left are enough for an index.  This
- * is the design of libdeflate's decoder.
+ * The time of a turn is mostly that of a chain of operations, each of which waits for the operation
+ * before it.  In this chain, the loop loads an entry, shifts the entry's bits out, and takes the
+ * next bits as the next entry's index.  To keep the chain short, the loop looks up the next entry
+ * before it writes the current literal or match.  It also does so before it fills the reader, as
+ * the bits that are left are enough for an index.  This is the design of libdeflate's decoder.
  */
 #ifndef GZLZSS_INFLATE_FAST_H
 #define GZLZSS_INFLATE_FAST_H
@@ -37,8 +37,9 @@ FAST_INLINE void copy_word(uint8_t *to, const uint8_t *from)
 }
 
 /* Copies a match of `length` bytes to `to`, from `distance` bytes back.  May also write up to
- * BEHIND bytes after the match.  (Copying 16 or 32 bytes at a time is slower: a match often starts
- * with bytes that were just written, and the processor then waits until these are in its cache.) */
+ * BEHIND bytes after the match.  (Copying 16 or 32 bytes at a time is slower, because a match often
+ * starts with bytes that were just written, and the processor then waits until these are in its
+ * cache.) */
 FAST_INLINE void copy_match(uint8_t *to, size_t distance, size_t length)
 {
     const uint8_t *from = to - distance;
@@ -125,8 +126,8 @@ FAST_INLINE size_t take_distance(struct fast_reader *r, const struct inf_codes *
 {
     uint32_t entry = look_up(r->bits, c->distance, DISTANCE_ROOT);
 
-    /* One bit above the valid ones is a bit of the input, too: fill_fast makes at most 63 bits
-     * valid, but loads 64. */
+    /* The bit just above the valid bits is a bit of the input, too, because fill_fast makes at most
+     * 63 bits valid, but loads 64. */
     _Static_assert(2 * LITLEN_ROOT + DEFLATE_MAX_CODE + 5 + DISTANCE_ROOT <= 57, "bits for both");
     if (__builtin_expect((entry & ENTRY_SPECIAL) != 0, 0)) {
         fill_fast(r);

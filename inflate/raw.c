@@ -18,9 +18,9 @@
  *   - When the input ends inside a block, up to two literals that could be decoded are missing, and
  *     an error after them is not found.  In this case, too, zlib decodes the rest.
  *
- * A back end may take bytes after the end of its data: ISA-L loads eight bytes at a time into a bit
- * buffer.  The back end tells how many of them it did not use, and the reading position steps back
- * to the first byte after the data.
+ * A back end may take bytes after the end of its data, since ISA-L loads eight bytes at a time into
+ * a bit buffer.  The back end tells how many bytes it did not use, and the reading position steps
+ * back to the first byte after the data.
  */
 #include "config.h"
 
@@ -306,8 +306,8 @@ static void raw_close(struct inf_raw *raw)
         inflateEnd(&raw->zlib.z);
 }
 
-/* Makes zlib ready for data that follows the `window` bytes before `end`.  False if memory is
- * short. */
+/* Makes zlib ready for data that follows the `window` bytes before `end`.  Returns false if memory
+ * is short. */
 static bool open_zlib(struct inf_raw *raw, const uint8_t *end, size_t window)
 {
     if (raw->has_zlib)
@@ -429,7 +429,8 @@ static size_t pending(const struct inflate_state *state)
     return (size_t)(state->tmp_out_valid - state->tmp_out_processed);
 }
 
-/* Copies the pending bytes to the output, as far as there is room.  False if some are left. */
+/* Copies the pending bytes to the output, as far as there is room.  Returns false if some are
+ * left. */
 static bool drain(struct inflate_state *state, struct inf_io *io)
 {
     const size_t all = pending(state), room = io->out_len - io->made, n = all < room ? all : room;

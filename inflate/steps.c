@@ -32,7 +32,7 @@ static size_t stops_from(const struct inf_buffers *b, uint64_t first)
  * sets *step to the reason. */
 static bool needs_caller(const struct inf_buffers *b, enum inf_result result, enum inf_step *step)
 {
-    /* Check the output first: if it is full, the decoder may have more output without more
+    /* Check the output first, because if it is full, the decoder may have more output without more
      * input. */
     if (b->out_len == b->out_size)
         *step = INF_STEP_FULL;

@@ -88,7 +88,7 @@ static void make_links3(struct links *l, const uint8_t *restrict in, int32_t siz
  * Follows the chain of position `pos`, whose bytes are at `here`, over `depth` candidates.  Returns
  * the best match that has more than `length` and at most `max` bytes and scores more than `score`;
  * its length is 0 if there is none.  `length` is 3 or more.  A match of `enough` bytes ends the
- * search.  `mask` selects the bytes that were hashed: a candidate that differs in these bytes has
+ * search.  `mask` selects the bytes that were hashed.  A candidate that differs in these bytes has
  * the same hash by chance, and is passed over.
  */
 static inline __attribute__((always_inline)) struct lz_match
@@ -105,7 +105,8 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
         const uint32_t distance = (uint32_t)(pos - at);
         const uint8_t *there = here - distance;
 
-        /* Load the next link early, needed or not: each load waits for the previous one. */
+        /* Load the next link early, needed or not, because each load of a link waits for the
+         * previous one. */
         next = at - links[at];
         if (load32(there + length - 3) == last && ((load64(there) ^ first) & mask) == 0) {
             uint32_t n = (uint32_t)match_length(here, there, 4, max);

@@ -45,10 +45,10 @@
  * Sources.  Chains and lazy matching are as old as Deflate (P. Deutsch, RFC 1951, section 4).  Two
  * ideas are those of E. Biggers' libdeflate: later searches look at fewer candidates, and
  * look-ahead weighs length against distance in bits.  Three things are this project's own.  Longer
- * prefixes have chains of their own, which are searched first: they have fewer candidates, and more
- * of these lead to a long match.  After a long match, look-ahead searches only these chains,
- * because only a longer match counts.  And lz_score, which weighs length against distance, decides
- * within a search, too, not only between two searches.
+ * prefixes have chains of their own, which are searched first, because they have fewer candidates,
+ * and more of these lead to a long match.  After a long match, look-ahead searches only these
+ * chains, because only a longer match counts.  And lz_score, which weighs length against distance,
+ * decides within a search, too, not only between two searches.
  */
 #ifndef GZLZSS_LZSS_CHAINS_H
 #define GZLZSS_LZSS_CHAINS_H

@@ -10,10 +10,11 @@
 
 /*
  * Size of the hash table, in bits; the paper's table has 12.  More entries find more matches.  But
- * on a GPU, each chunk has a table of its own in shared memory, with two bytes for each entry: each
- * further bit halves the number of chunks that an SM can work on at a time.  The CPU's entries have
- * four bytes, and its speed hardly changes as long as the table fits in the second-level cache.
- * With 14 bits or more, the output is smaller than that of gzip -1 on all three inputs:
+ * on a GPU, each chunk has a table of its own in shared memory, with two bytes for each entry.  So
+ * each further bit halves the number of chunks that a multiprocessor of the GPU can work on at a
+ * time.  The CPU's entries have four bytes, and its speed hardly changes as long as the table fits
+ * in the second-level cache.  With 14 bits or more, the output is smaller than that of gzip -1 on
+ * all three inputs:
  *
  *     bits       size, MB, of the first       GB/s, on the first 200 MB of linux.tar:
  *            100 MB of    100 MB of   60 MB       GPU stage      CPU, matching

@@ -54,7 +54,7 @@ extern "C" {
 #define LZ_CHUNK_END(start, len) ((len) - (start) < LZ_CHUNK_SIZE ? (len) : (start) + LZ_CHUNK_SIZE)
 
 /* Some literals, and the match after them.  Literals after a chunk's last match belong to no
- * sequence: they are the rest of the chunk. */
+ * sequence; the rest of the chunk consists of them. */
 struct lz_sequence {
     uint16_t literals; /* bytes that stand for themselves: 0 to LZ_CHUNK_SIZE */
     uint16_t length;   /* bytes of the match: LZ_MIN_MATCH to LZ_MAX_MATCH */
@@ -149,8 +149,9 @@ struct lz_level {
     uint32_t param[LZ_PARAMS];
 };
 
-/* Level numbers.  Level 0 (LZ_LEVEL_STORED) finds no matches: its segments are stored (huff_store),
- * without a matcher or a GPU.  LZ_LEVEL_MIN is the lowest level that finds matches. */
+/* Level numbers.  Level 0 (LZ_LEVEL_STORED) finds no matches.  Its segments are stored
+ * (huff_store), without a matcher or a GPU.  LZ_LEVEL_MIN is the lowest level that finds
+ * matches. */
 #define LZ_LEVEL_STORED 0
 #define LZ_LEVEL_MIN 1
 #define LZ_LEVEL_MAX 12
@@ -212,8 +213,9 @@ void lz_matcher_free(struct lz_matcher *m);
  */
 const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const uint8_t *in, size_t len);
 
-/* Like lz_match_segment, for a segment whose first chunk is a preset dictionary: matches may refer
- * to the dictionary, and the dictionary gets no sequences.  len is at least LZ_CHUNK_SIZE. */
+/* Like lz_match_segment, for a segment whose first chunk is a preset dictionary.  Matches may refer
+ * to the dictionary, but the dictionary itself gets no sequences.  len is at least
+ * LZ_CHUNK_SIZE. */
 const struct lz_chunk *lz_match_after(struct lz_matcher *m, const uint8_t *in, size_t len);
 
 /*

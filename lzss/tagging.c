@@ -6,14 +6,15 @@
  * The first pass (enter) enters each position into the hash table.  It notes the distance to the
  * position that was in the entry before, and sets a bit for each position at which a match seems to
  * start.  No branch in this pass depends on the data.  The table entry alone nearly always tells
- * whether four bytes agree: it holds 16 of the 18 bits of the hash's product that are not in the
- * bucket number.  If the pass compared the candidate's bytes instead, it would take 1.5 times as
- * long with vectors of 64 bytes, and even longer with the other versions, which cannot gather bytes
- * from many places at once.
+ * whether four bytes agree, because it holds 16 of the 18 bits of the hash's product that are not
+ * in the bucket number.  If the pass compared the candidate's bytes instead, it would take 1.5
+ * times as long with vectors of 64 bytes, and even longer with the other versions, which cannot
+ * gather bytes from many places at once.
  *
  * The second pass (walk) goes from set bit to set bit, and compares bytes only there.  In a walk,
- * each load has to wait for the one before it: the bits, then the distance, then the bytes.  So
- * four chunks are walked in turn, one sequence of each at a time, and their loads overlap.
+ * each load has to wait for the load before it: first the bits are loaded, then the distance, then
+ * the bytes.  So four chunks are walked in turn, one sequence of each at a time, and their loads
+ * overlap.
  *
  * The walk writes sequences at once.  Writing a tag array first, as the GPU does, gives the same
  * sequences; tests/unit/test_matcher.c checks that.

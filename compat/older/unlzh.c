@@ -88,8 +88,8 @@ static void set_lone(struct code *code, unsigned symbol)
     code->lone = (int)symbol;
 }
 
-/* Makes a code of n symbols from the lengths of their words.  False if the lengths are not those of
- * a complete code. */
+/* Makes a code of n symbols from the lengths of their words.  Returns false if the lengths are not
+ * those of a complete code. */
 static bool set_lengths(struct code *code, const uint8_t *lengths, unsigned n)
 {
     unsigned count[MAX_WORD + 1] = {0};

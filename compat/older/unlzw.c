@@ -86,7 +86,7 @@ static inline void fill_bits(struct lzw *z, struct gz_stream *s)
     }
 }
 
-/* Skips the rest of the current group.  False if the input ends before the group does. */
+/* Skips the rest of the current group.  Returns false if the input ends before the group does. */
 static bool end_group(struct lzw *z, struct gz_stream *s)
 {
     for (; z->in_group % 8 != 0; z->in_group++) {

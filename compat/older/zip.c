@@ -48,7 +48,7 @@ static unsigned get_u16(const uint8_t p[2])
 
 /* Parses zip64's field, of `len` bytes.  The field has the original size and then the compressed
  * size.  A size is missing if the header has a value other than SEE_ZIP64 for it.  As everywhere in
- * this file, only the lowest 32 bits of a size count.  False if the input ends first. */
+ * this file, only the lowest 32 bits of a size count.  Returns false if the input ends first. */
 static bool read_zip64(struct gz_stream *s, unsigned len)
 {
     uint32_t *const sizes[] = {&s->zip_size, &s->zip_packed};
@@ -66,7 +66,7 @@ static bool read_zip64(struct gz_stream *s, unsigned len)
     return read_bytes(s, NULL, len);
 }
 
-/* Parses extra fields of `len` bytes in all.  False if the input ends first. */
+/* Parses extra fields of `len` bytes in all.  Returns false if the input ends first. */
 static bool read_extra(struct gz_stream *s, unsigned len)
 {
     uint8_t field[4]; /* the field's number, and the size of its data */

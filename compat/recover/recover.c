@@ -326,8 +326,8 @@ static bool lost_in_segment(const struct recovery *r, const struct leg *leg, con
 }
 
 /* Sets *lost to the number of bytes of output that are lost between `leg`, which will be written
- * next, and `next`, the leg after it.  The number is negative if `leg` has too many bytes.  False
- * if the number is not known. */
+ * next, and `next`, the leg after it.  The number is negative if `leg` has too many bytes.  Returns
+ * false if the number is not known. */
 static bool find_lost(struct recovery *r, const struct leg *leg, const struct leg *next,
                       int64_t *lost)
 {

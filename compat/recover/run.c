@@ -21,10 +21,10 @@ _Static_assert(GZ_VIEW_BACK >= INF_BACK + INF_MARK_SIZE && GZ_VIEW_PAD >= INF_BA
  * a multiple. */
 #define SECTOR ((size_t)512)
 
-/* If a zero byte of the input decodes to more than this many bytes on average, the zeros are data:
- * a long stretch of equal bytes, which has about a thousand bytes of output for each byte of
- * input.  If it decodes to fewer, the zeros count as a hole: they were taken for codes of literals
- * or of short matches, which make only a few bytes each. */
+/* If a zero byte of the input decodes to more than this many bytes on average, the zeros are data,
+ * that is, a long stretch of equal bytes, which has about a thousand bytes of output for each byte
+ * of input.  If it decodes to fewer, the zeros count as a hole, because the decoder took them for
+ * codes of literals or of short matches, which make only a few bytes each. */
 #define HOLE_RATIO_MAX 64
 
 /* The state of decoding a run. */
@@ -163,7 +163,8 @@ static void lend(struct decoding *d, uint64_t from)
     }
 }
 
-/* Lends the decoders more input after they have used theirs.  False if a hole has ended the run. */
+/* Lends the decoders more input after they have used theirs.  Returns false if a hole has ended the
+ * run. */
 static bool go_on(struct decoding *d)
 {
     const uint64_t at = position(d);
@@ -183,7 +184,7 @@ static bool go_on(struct decoding *d)
     return true;
 }
 
-/* Sets the buffers to the run's start.  False if memory is short. */
+/* Sets the buffers to the run's start.  Returns false if memory is short. */
 static bool begin(struct decoding *d)
 {
     const struct gz_start *const start = &d->pass->start;
@@ -247,7 +248,7 @@ static bool take_output(struct decoding *d)
     return pass->bytes == NULL || n == 0 || pass->bytes(pass->ctx, bytes, other, n);
 }
 
-/* Takes note of a mark, which ends a segment.  False if a write failed. */
+/* Takes note of a mark, which ends a segment.  Returns false if a write failed. */
 static bool take_mark(struct decoding *d)
 {
     struct gz_run *const run = d->run;
@@ -264,7 +265,7 @@ static bool take_mark(struct decoding *d)
     return d->pass->mark == NULL || d->pass->mark(d->pass->ctx);
 }
 
-/* Takes note of the end of a block.  False if a write failed. */
+/* Takes note of the end of a block.  Returns false if a write failed. */
 static bool take_block(struct decoding *d)
 {
     const struct inf_buffers *const b = &d->b[0];

@@ -119,7 +119,8 @@ static inline bool gz_runner_may(const struct gz_runner *r, uint64_t bit)
     return r->work <= GZ_WORK_FREE + GZ_WORK_RATIO * (bit / 8);
 }
 
-/* Allocates the memory.  The caller has set `view` and `fill`.  False if memory is short. */
+/* Allocates the memory.  The caller has set `view` and `fill`.  Returns false if memory is
+ * short. */
 bool gz_runner_open(struct gz_runner *r);
 void gz_runner_close(struct gz_runner *r);
 

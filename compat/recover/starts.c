@@ -133,8 +133,8 @@ static uint64_t find_flush(const struct area *a, size_t at)
 }
 
 /* Whether a stored block's two lengths are in[at..at + STORED_HEADER), and a good header follows
- * the block.  If the block that follows is stored, too, its padding must be zeros: the RFC does not
- * ask for that, but all programs write zeros. */
+ * the block.  If the block that follows is stored, too, its padding must be zeros.  The RFC does
+ * not ask for that, but all programs write zeros. */
 static bool is_stored(const struct area *a, size_t at)
 {
     const uint32_t lengths = load32(a->in + at);
@@ -312,8 +312,8 @@ static bool is_one_of(const struct gz_run *run, enum kind kind, uint64_t bit)
     return run != NULL && (bit - run->block.bit <= most || bit - run->before.bit <= most);
 }
 
-/* Searches in one view of the input, from bit `from` on.  True if a start was found.  Otherwise
- * *from becomes the bit from which to go on. */
+/* Searches in one view of the input, from bit `from` on.  Returns true if a start was found.
+ * Otherwise *from becomes the bit from which to go on. */
 static bool find_in_view(struct gz_starts *s, uint64_t *from, const struct gz_run *except,
                          struct gz_start *start)
 {
