@@ -46,9 +46,9 @@ void access_builder_note(struct access_builder *b, uint64_t bit, uint64_t out, c
 
 /*
  * Returns a gz_ahead (compat/io.h) that notes places where a block starts while compat/ decodes the
- * file, and otherwise does what `inner` does; `inner` may be NULL.  Both must stay as long as the
- * result is in use.  The result does not note places in runs that `inner` decodes ahead; the code
- * that accepts a run must note them.
+ * file, and otherwise does what `inner` does; `inner` may be NULL.  b and *inner must stay as long
+ * as the result is in use.  The result does not note places in runs that `inner` decodes ahead; the
+ * code that accepts a run must note them.
  */
 struct gz_ahead access_builder_ahead(struct access_builder *b, const struct gz_ahead *inner);
 

@@ -15,9 +15,9 @@
 /* Bytes of a huge page on x86-64, and on 64-bit ARM with small pages of 4 KiB. */
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* Allocates at least `size` bytes of memory, which are not zeroed.  They are in huge pages if the
- * system has some, else in small pages.  Returns NULL if memory is short.  The caller frees the
- * memory with free(). */
+/* Allocates at least `size` bytes of memory, in huge pages if the system has some, else in small
+ * pages.  The memory is not zeroed.  Returns NULL if memory is short.  The caller frees the memory
+ * with free(). */
 static inline uint8_t *hugepages_alloc(size_t size)
 {
     const size_t whole = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;

@@ -31,7 +31,7 @@ struct gz_place {
     uint64_t made;
     /* Whether the data ends at the place, so that no block starts there. */
     bool ended;
-    /* Whether gz_ahead.run has moved the place without writing the bytes before it.  Then the CRC
+    /* Whether gz_ahead.run has moved the place without writing the bytes before it.  If so, the CRC
      * and the length of the member are not compared with its trailer. */
     bool is_jump;
     /* Bytes of the data after the place that were written already.  The decoder that goes on from
@@ -39,8 +39,8 @@ struct gz_place {
     uint64_t skip;
 };
 
-/* Decodes parts of the input ahead, in other threads.  Its output must be exactly that of decoding
- * from the start. */
+/* The caller's functions for parts of the input that other threads decode ahead.  The output of
+ * `run` must be exactly the output of decoding from the start. */
 struct gz_ahead {
     /* Returns whether `run` may have output that starts at bit `bit`, because another thread has
      * decoded from this bit on or is doing so, or because a GPU may start there.  If not, sets

@@ -1,8 +1,8 @@
 /*
  * lanes.h - computes the places and the codes of sixteen sequences at a time
  *
- * This needs AVX-512.  It takes less than half of the instructions of code that processes one
- * sequence at a time.  The results are arrays.  From these, the encoder does the steps that must go
+ * This code needs AVX-512.  It takes less than half as many instructions as code that processes one
+ * sequence at a time.  The results are arrays.  With these, the encoder does the steps that must go
  * in order, one sequence after the other: comparing, counting, and writing bits.
  */
 #ifndef GZLZSS_HUFFMAN_LANES_H

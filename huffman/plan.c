@@ -52,9 +52,9 @@ static uint64_t fixed_codes(const struct huff_counts *c)
 
 /*
  * Returns the logarithm of n to base 2, in units of 1/65536, with an error of at most 0.001.  If n
- * is 0, the result has no meaning.  Converting n to a float gives its exponent and mantissa.  That
+ * is 0, the result has no meaning.  Converting n to a float gives its exponent and mantissa.  The
  * conversion is exact, or rounded in the same way on every machine, and the rest is done with
- * integers, so the result is the same everywhere.  The mantissa's logarithm is a polynomial of
+ * integers.  So the result is the same everywhere.  The mantissa's logarithm is a polynomial of
  * degree 3, which is exact at powers of two.
  */
 static inline uint32_t log2_65536(uint32_t n)

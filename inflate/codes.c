@@ -83,10 +83,12 @@ static void add_long(uint32_t *table, unsigned root, unsigned second_bits, unsig
  * `symbols` on have codes but no meaning, so their entries are ENTRY_NONE.
  *
  * The table for codes of up to l bits is made of two copies of the table for l - 1 bits, to which
- * the codes of l bits are added.  So this writes each code once, and copies all other entries.
+ * the codes of l bits are added.  So make_table writes each code once, and copies all other
+ * entries.
  *
  * The first code of l bits is the code after the last one of l - 1 bits, with a 0 added (RFC 1951,
- * section 3.2.2).  As the first bit is the lowest, that does not change the number.
+ * section 3.2.2).  A code's first bit is its lowest, so the added 0 is the highest bit and does not
+ * change the number.
  */
 static void make_table(uint32_t *table, unsigned root, const uint8_t *lengths, unsigned n,
                        unsigned symbols, uint32_t entry_of(unsigned symbol))

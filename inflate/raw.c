@@ -229,7 +229,7 @@ static enum inf_result zlib_run(struct zlib *zlib, struct inf_io *io)
  *   - The window is copied to the start of tmp_out_buffer.
  *   - The window is copied to the end of tmp_out_buffer, as if it had not been copied to the output
  *     yet.  ISA-L copies it to the place where it already is, and decodes the whole block after it,
- *     in the output.  That makes blocks of 30 to 100 KB about 1 % faster.
+ *     in the output.  This last way makes blocks of 30 to 100 KB about 1 % faster.
  */
 enum {
     WINDOW = ISAL_DEF_HIST_SIZE,
@@ -527,10 +527,10 @@ static enum inf_result copy_stored(struct inf_raw *raw, struct inf_io *io)
  * 0 if the output is full.
  *
  * Data that a call decodes directly into the output can refer back only to bytes that the same call
- * has put out.  So the call must put out a whole window first.  It does so if tmp_out_processed is
- * at most WINDOW, as ISA-L leaves it at the end of a call inside a block.  After short blocks,
- * tmp_out_processed may be more.  Then the call gets less room than is left in tmp_out_buffer, so
- * that it ends before it would decode directly into the output.
+ * has put out.  So the call must put out a whole window first.  A call does so if tmp_out_processed
+ * is at most WINDOW, as it is after a call that has ended inside a block.  After short blocks,
+ * tmp_out_processed may be more than WINDOW.  If it is, the call gets less room than is left in
+ * tmp_out_buffer, so that it ends before it would decode directly into the output.
  */
 static size_t room_for_call(struct inf_raw *raw, struct inf_io *io)
 {

@@ -2,8 +2,8 @@
  * raw.h - decodes raw DEFLATE (RFC 1951) to bytes
  *
  * The caller calls a decoder again and again.  Each call decodes from an input of the caller's to
- * an output of the caller's.  Between calls, it relies on bytes that the caller keeps: the last few
- * of the input, and a window of the output.
+ * an output of the caller's.  Between calls, the decoder relies on bytes that the caller keeps: the
+ * last few of the input, and a window of the output.
  */
 #ifndef GZLZSS_INFLATE_RAW_H
 #define GZLZSS_INFLATE_RAW_H

@@ -55,9 +55,9 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t four_bytes)
 #define LZ_CHAINS_WINDOW (LZ_WINDOW_SIZE - 1)
 
 /*
- * Bits of the hashes.  With fewer bits, more positions with different bytes share a chain.  They
- * take a search's time, and use up its depth.  With more bits, the tables no longer fit in a core's
- * nearest caches.
+ * Bits of the hashes.  With fewer bits, more positions with different bytes share a chain.  Such
+ * positions take a search's time, and use up its depth.  With more bits, the tables no longer fit
+ * in a core's nearest caches.
  *
  * For prefixes of four and seven bytes, 16 bits are best: with 15 bits, levels 2 to 6 take 3 %
  * longer (up to 9 % on machine code), and levels 7 to 9 take 9 % longer; with 17 bits, all take 2
