@@ -138,7 +138,7 @@ void access_builder_wrote(struct access_builder *b, const uint8_t *bytes, size_t
     if (b->is_bgzf || len == 0)
         return;
     pthread_mutex_lock(&b->lock);
-    /* Points may have been dropped.  Go back to the last one whose number of line feeds is
+    /* Points may have been dropped.  Go back to the last point whose number of line feeds is
      * known. */
     if (b->known > b->points.count)
         b->known = b->points.count;

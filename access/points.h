@@ -28,7 +28,7 @@ struct access_point {
     /* Whether a member's header starts at the point; if not, a DEFLATE block starts there. */
     bool is_header;
     /* Whether the point comes from an index or a guess.  If not, decoding from the start of the
-     * file came to it. */
+     * file has come to the point. */
     bool is_hint;
     /* Whether decoding from this hint has come to the place that another hint gives. */
     bool is_checked;

@@ -2,14 +2,16 @@
  * reader.h - reads the decompressed data of a .gz at any place
  *
  * A reader keeps points from which decoding may begin, and a few cursors where recent reads have
- * ended.  A read begins at the nearest of these before its place.  Points come from an index, from
- * the file's layout (BGZF, marks), and from reads, which leave a point every ACCESS_APART bytes.
+ * ended.  A read begins at the nearest point or cursor before its offset.  Points come from an
+ * index, from the file's layout (BGZF, marks), and from reads, which leave a point every
+ * ACCESS_APART bytes.
  *
  * An index and a layout are hints.  They may be wrong, by accident or on purpose.  So the first
  * read from such a point decodes on, up to the first of these: another point, the end of a member
  * that began after the point, or the end of the file.  If the place, the length or a member's CRC
  * is not as expected, the hints are dropped.  This check cannot find wrong bytes in the window that
- * an index gives, or wrong places further ahead.  Only decoding all data before them could.
+ * an index gives, or wrong places further ahead.  Only decoding all data before these places could
+ * find them.
  */
 #ifndef GZLZSS_ACCESS_READER_H
 #define GZLZSS_ACCESS_READER_H

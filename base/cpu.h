@@ -18,9 +18,8 @@
  * hardly any time.
  *
  * HAVE_AVX2_PATH is defined if CPU_AVX2 is compiled, and HAVE_AVX512_PATH if CPU_AVX512 is
- * compiled.  Some tests compile the files that have several versions once more.  They define
- * PORTABLE, which leaves out both of these paths, or WITHOUT_AVX512, which leaves out only
- * CPU_AVX512.
+ * compiled.  Some tests compile the files with such functions again.  They define PORTABLE, which
+ * leaves out both of these paths, or WITHOUT_AVX512, which leaves out only CPU_AVX512.
  */
 #ifndef GZLZSS_BASE_CPU_H
 #define GZLZSS_BASE_CPU_H

@@ -56,7 +56,7 @@ void isal_version(char text[ISAL_VERSION_SIZE]);
 enum isal_verdict { ISAL_UNKNOWN, ISAL_RIGHT, ISAL_WRONG };
 
 /* Like isal_open, for a caller that inflates: returns ISA-L only if its inflate is ISAL_RIGHT, else
- * NULL.  If that is not known yet, calls `try` to find out. */
+ * NULL.  If it is not known yet whether the inflate is right, calls `try` to find out. */
 const struct isal *isal_open_inflate(enum isal_verdict (*try)(const struct isal *isal, void *ctx),
                                      void *ctx);
 

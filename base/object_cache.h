@@ -1,5 +1,5 @@
 /*
- * object_cache.h - keeps objects that are not in use for the next thread that needs one
+ * object_cache.h - keeps unused objects, so that the next thread that needs an object can have one
  *
  * The cache has several shards, each a list of objects.  A thread uses the shard of the processor
  * on which it runs.  So the thread gets the object that was last used on its processor, which may

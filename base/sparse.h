@@ -30,8 +30,8 @@ bool sparse_write(struct sparse_output *s, const void *buf, size_t len);
  * end.  Returns false, with errno set, after an error. */
 bool sparse_end(struct sparse_output *s);
 
-/* Whether the regular file fd takes fewer than `size` bytes on the disk.  Then it has holes, or the
- * file system compresses it. */
+/* Whether the regular file fd takes fewer than `size` bytes on the disk.  If so, the file has
+ * holes, or the file system compresses it. */
 bool sparse_has_holes(int fd, uint64_t size);
 
 /* Reads like io_read_at, but fills in zeros for holes.  May change the file's position. */

@@ -3,7 +3,7 @@
  *
  * A condition variable cannot wake a thread that waits in poll(2).  So the thread polls a pipe,
  * too, and another thread ends the wait by writing a byte to the pipe.  The byte stays in the pipe,
- * and ends all later waits as well, until wake_clear.
+ * and ends all later waits as well, until wake_clear empties the pipe.
  */
 #ifndef GZLZSS_BASE_WAKE_H
 #define GZLZSS_BASE_WAKE_H
@@ -29,8 +29,8 @@ void wake_close(const struct wake *w);
 
 bool wake_is_open(const struct wake *w);
 
-/* Ends all waits, now and until wake_clear.  Never blocks.  Any thread may call this while the pipe
- * is open. */
+/* Ends all waits, now and until wake_clear is called.  Never blocks.  Any thread may call this
+ * while the pipe is open. */
 void wake_call(const struct wake *w);
 
 /* Empties the pipe, so that earlier calls of wake_call no longer end waits. */

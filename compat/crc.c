@@ -3,7 +3,7 @@
  *
  * Both libraries compute the same function; ISA-L folds with carry-less multiplication, which is
  * several times faster.  zlib joins two CRCs in either case.  The functions here take lengths of 64
- * bits, also where zlib's own take fewer.
+ * bits, even where zlib's own functions take shorter numbers.
  */
 #include "config.h"
 

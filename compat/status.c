@@ -2,8 +2,8 @@
  * status.c - messages about the outcome of a decompression (status.h)
  *
  * The messages, and the effects of a status, are those of GNU gzip 1.12.  To add a status, run gzip
- * with two operands, the first of them damaged, and see whether it goes on to the second: this is
- * how `table` was made.
+ * with two operands, the first of them damaged, and see whether it goes on to the second.  The rows
+ * of `table` were made in this way.
  */
 #include "config.h"
 

@@ -29,7 +29,7 @@ enum gz_status {
     GZ_NOT_ZLIB,          /* the first bytes are no zlib header */
     GZ_DICTIONARY,        /* zlib: the data was compressed with a dictionary */
     GZ_UNKNOWN_METHOD,    /* a member's compression method is not 8, deflate */
-    GZ_ENCRYPTED,         /* a member has the header flag that once meant it was encrypted */
+    GZ_ENCRYPTED,         /* a member has the header flag that once meant "encrypted" */
     GZ_RESERVED_FLAGS,    /* a member has a reserved header flag set */
     GZ_TRUNCATED,         /* the input ended inside a member */
     GZ_BAD_DATA,          /* the DEFLATE stream is not valid */

@@ -135,7 +135,8 @@ static inline uint64_t gz_in_offset(const struct gz_stream *s)
 /* --- Bits, high ones first ------------------------------------------------------------------ */
 
 /* The next bits of the input, from bit 63 of `bits` down.  The highest `count` bits, fewer than 64,
- * were taken from the input.  The bits below are copies of the bits that follow, or zeros. */
+ * were taken from the input.  The bits below these are copies of the bits that follow in the input,
+ * or zeros. */
 struct gz_bits {
     uint64_t bits;
     unsigned count;

@@ -20,7 +20,7 @@
 #include "huffman/valuecode.h"
 #include "lzss/lzss.h"
 
-/* The prefix of a function that is compiled into each version of a function in struct
+/* The prefix of a function that is inlined into each version of a function of struct
  * huff_functions. */
 #define LOOP static inline __attribute__((always_inline))
 

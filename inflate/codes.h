@@ -1,5 +1,6 @@
 /*
- * codes.h - reads the codes of a DEFLATE block: bits, and tables that give their meaning
+ * codes.h - reads the codes of a DEFLATE block: a reader of bits, and tables that give the meaning
+ * of codes
  *
  * Two decoders use this file: symbols.c, which decodes to symbols, and whole.c, which decodes to
  * bytes.

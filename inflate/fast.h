@@ -98,8 +98,9 @@ FAST_INLINE uint64_t take_entry(struct fast_reader *r, uint32_t entry)
 /* Returns the value of an entry plus the extra bits after its code, with which `bits` starts. */
 FAST_INLINE size_t fast_value(uint32_t entry, uint64_t bits)
 {
-    /* Where entry_code_bits masks four bits, this masks five.  The fifth is 0 in the entries of
-     * lengths and distances, and x86 needs no instruction to mask a shift by five bits. */
+    /* Where entry_code_bits masks four bits, this function masks five.  The fifth bit is 0 in the
+     * entries of lengths and distances, and x86 needs no instruction to mask a shift by five
+     * bits. */
     return entry_value(entry) + (low_bits(bits, (uint8_t)entry) >> (entry >> 8 & 31));
 }
 

@@ -237,8 +237,8 @@ enum {
      * larger value, the window is copied less often after short blocks; with a smaller one, fewer
      * short blocks are decoded in two calls. */
     FULL = WINDOW + WINDOW / 2,
-    /* A block that decodes to this many bytes or more is long, and the next is expected to be
-     * long. */
+    /* A block that decodes to this many bytes or more is long, and the next block is expected to be
+     * long, too. */
     LONG_BLOCK = WINDOW / 2,
 
     /* ISA-L makes larger tables than zlib, so it takes longer than zlib for a short block: a fixed

@@ -50,8 +50,8 @@ struct inf_io {
     /* Whether to return INF_BLOCK at the end of a block; otherwise INF_BLOCK is never returned. */
     bool stops;
 
-    /* With `stops`: no call returns INF_BLOCK for a block that ends before this place.  The place
-     * is counted as `place` is. */
+    /* With `stops`: no call returns INF_BLOCK for a block that ends before this place.  Like
+     * `place`, it is a number of bits, counted from the byte `in - INF_BACK`. */
     size_t stops_from;
 
     /* The caller sets the fields below to 0, and inf_run sets them. */

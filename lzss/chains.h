@@ -7,7 +7,7 @@
  * takes.  Lazy matching then asks whether a match one or two positions later is worth more.
  *
  * The result depends only on the segment's bytes.  So a CPU can follow chains as it goes through a
- * chunk, while a GPU looks at all positions at once, and both find the same.
+ * chunk, while a GPU looks at all positions at once, and both find the same matches.
  *
  * Candidates.  The candidates for position p are the nearest earlier positions with the same hash,
  * none further back than LZ_CHAINS_WINDOW.  A search looks at `depth` of them, whether they match

@@ -65,8 +65,8 @@ static inline void links_next_chunk(struct links *l, unsigned bytes)
 {
     const size_t entries = (size_t)1 << links_hash_bits(bytes);
 
-    /* The new entry is entry - LZ_CHUNK_SIZE, or LINKS_NONE if the entry is negative.  In this
-     * form, compilers use vectors of 16-bit numbers. */
+    /* The new entry is entry - LZ_CHUNK_SIZE, or LINKS_NONE if the entry is negative.  For the
+     * expression below, compilers use vectors of 16-bit numbers. */
     for (size_t i = 0; i < entries; i++) {
         int16_t entry = l->table[i];
 
@@ -140,9 +140,9 @@ links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restric
 }
 
 /*
- * Segments of up to LINKS_SMALL bytes use only this many entries of the table.  Clearing a whole
- * table, and getting its pages from the system in a new process, would take longer than matching
- * such a segment.  With more bits, clearing takes longer; with fewer bits, the walks in
+ * Segments of up to LINKS_SMALL bytes use only 2^LINKS_SMALL_BITS entries of the table.  Clearing a
+ * whole table, and getting its pages from the system in a new process, would take longer than
+ * matching such a segment.  With more bits, clearing takes longer; with fewer bits, the walks in
  * links_make_small take longer.
  *
  * Walks are slow, because the processor cannot predict where a walk ends.  So the small table pays

@@ -200,7 +200,8 @@ size_t lz_matcher_size(const struct lz_level *level, size_t segment_size);
  * gets fewer bytes than it could use takes longer, and finds the same matches. */
 size_t lz_matcher_more(const struct lz_level *level, size_t segment_size);
 
-/* Limits the bytes that m may allocate while it works to `more`, instead of lz_matcher_more. */
+/* Makes `more` the limit for the bytes that m may allocate while it works.  Before this call, the
+ * limit is lz_matcher_more. */
 void lz_matcher_limit(struct lz_matcher *m, size_t more);
 
 /* Frees m, which may be NULL. */

@@ -10,11 +10,11 @@
  * Codes come in groups of eight.  When the width changes, and after a clear code, the rest of a
  * group is skipped.
  *
- * Following a string byte by byte, from its last to its first, would cost a cache miss for each
- * byte.  So an entry holds several bytes: the last bytes of its string, up to eight, and the code
- * of the string before them.  So a string is a chain of parts.  All parts but the last have exactly
- * eight bytes.  An entry holds the string's length, too, so a string is written from its end to its
- * start, eight bytes at a time.
+ * Following a string byte by byte, from its last byte to its first, would cost a cache miss for
+ * each byte.  So an entry holds the last bytes of its string, up to eight, and the code of the
+ * string before these bytes.  In this way, a string is a chain of parts.  All parts but the last
+ * have exactly eight bytes.  An entry holds the string's length, too, so a string is written from
+ * its end to its start, eight bytes at a time.
  *
  * Odd cases are treated as by GNU gzip 1.12: a table of 2^9 entries still gets codes of 10 bits;
  * the entry that the first code after a clear code makes is never used; an incomplete code at the

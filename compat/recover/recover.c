@@ -35,7 +35,7 @@
 #define LACK_MAX 4096
 
 /* If bytes of a stored block were deleted, the decoder takes bytes of the next block for the stored
- * block's last ones.  So a search for a start begins this many bits before a stored block's end
+ * block's last bytes.  So a search for a start begins this many bits before a stored block's end
  * (search_from). */
 #define STORED_DOUBT (8 * (uint64_t)1024)
 

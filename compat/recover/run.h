@@ -82,9 +82,9 @@ struct gz_pass {
     bool is_trial;  /* nobody needs to know which bytes are unknown */
     bool stops_at_holes;
     /* `bytes` is called with the output, and `mark` at each mark.  In bytes[0..len), unknown bytes
-     * have the value of `fill`.  other[0..len) has another value for unknown bytes, and the same
-     * for known ones; it is NULL if all are known.  Both functions return false, with errno set, if
-     * a write failed.  Both may be NULL. */
+     * have the value of `fill`.  other[0..len) has another value for each unknown byte, and the
+     * same value for each known byte.  `other` is NULL if all bytes are known.  Both functions
+     * return false, with errno set, if a write failed.  Both may be NULL. */
     bool (*bytes)(void *ctx, const uint8_t *bytes, const uint8_t *other, size_t len);
     bool (*mark)(void *ctx);
     void *ctx;

@@ -25,7 +25,7 @@ struct gz_starts *gz_starts_new(struct gz_runner *r);
 void gz_starts_free(struct gz_starts *s);
 
 /* Finds the first start at bit `from` of the input or after it.  The last two blocks of the run
- * `except`, which may be NULL, are passed over.  Returns false if there is none. */
+ * `except`, which may be NULL, are passed over.  Returns false if there is no start. */
 bool gz_starts_find(struct gz_starts *s, uint64_t from, const struct gz_run *except,
                     struct gz_start *start);
 
