@@ -497,9 +497,9 @@ static enum inf_result start_block(struct inf_raw *raw, struct inf_io *io)
     return INF_MORE;
 }
 
-/* Copies as much of a stored block as the input has and the output has room for.  Copies the same
- * bytes to tmp_out_buffer, too, so that the window there stays complete, unless tmp_out_buffer
- * would then have more than FULL bytes. */
+/* Copies a stored block to the output, as far as the input has its bytes and the output has room.
+ * Copies the same bytes to tmp_out_buffer, too, so that the window there stays complete, unless
+ * tmp_out_buffer would then have more than FULL bytes. */
 static enum inf_result copy_stored(struct inf_raw *raw, struct inf_io *io)
 {
     struct inflate_state *state = &raw->state;

@@ -71,10 +71,10 @@ struct inf_io {
 /* A decoder: about 0.1 MB of memory. */
 struct inf_raw;
 
-/* Makes a decoder that is ready for data.  It allocates all memory that it needs to decode good
- * data.  Returns NULL if memory is short.  `is_small` says that the input has fewer than INF_SMALL
- * bytes.  If so, the decoder does not load ISA-L, since loading takes longer than zlib takes to
- * decode a small input. */
+/* Makes a decoder that is ready for data.  To decode good data, the decoder needs no further
+ * memory.  Returns NULL if memory is short.  `is_small` says that the input has fewer than
+ * INF_SMALL bytes.  If so, the decoder does not load ISA-L, since loading takes longer than zlib
+ * takes to decode a small input. */
 struct inf_raw *inf_open(bool is_small);
 
 /* Makes the decoder ready for other data. */
