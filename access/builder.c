@@ -74,7 +74,8 @@ bool access_builder_is_bgzf(const struct access_builder *b)
     return b->is_bgzf;
 }
 
-/* Whether a mark comes just before the place, so that the point needs no window and is cheap. */
+/* Whether a mark comes just before the place.  If so, the point needs no window and takes little
+ * room. */
 static bool follows_mark(const struct access_builder *b, uint64_t bit)
 {
     uint8_t mark[INF_MARK_SIZE];
@@ -137,7 +138,7 @@ void access_builder_wrote(struct access_builder *b, const uint8_t *bytes, size_t
     if (b->is_bgzf || len == 0)
         return;
     pthread_mutex_lock(&b->lock);
-    /* Points may have been dropped.  Go back to the last one whose number of line feeds is
+    /* Points may have been dropped.  Go back to the last point whose number of line feeds is
      * known. */
     if (b->known > b->points.count)
         b->known = b->points.count;
@@ -182,7 +183,8 @@ static bool put_member(void *ctx, uint64_t at, uint64_t out)
     return at == 0 || put_pair(ctx, at, out);
 }
 
-/* Writes bgzip's index.  Goes through the members again, since they may be too many to keep. */
+/* Writes bgzip's index.  Goes through the file's members again, since there may be too many members
+ * to keep them all. */
 static bool write_bgzip(struct access_builder *b, struct bgzip_writing *w)
 {
     uint8_t count[8];
@@ -210,8 +212,9 @@ bool access_builder_write(struct access_builder *b, enum access_format format, u
 
 /* --- Decoding by compat/ -------------------------------------------------------------------- */
 
-/* After each place that run_ahead gets, has_ahead asks for the next place only this many bytes of
- * input further on.  For each place, compat/ first writes all output, which takes time. */
+/* After run_ahead has got a place, has_ahead asks for no place in the next ASK_APART bytes of
+ * input.  The reason is that compat/ writes all output before it calls run_ahead, which takes
+ * time. */
 #define ASK_APART ((uint64_t)16 << 10)
 
 static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)

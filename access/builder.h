@@ -23,41 +23,43 @@
 
 struct access_builder;
 
-/* Makes a builder; returns NULL if memory is short.  file: the .gz; *file is copied.  If the .gz
- * cannot be read at any place, `file` is NULL, and windows are stored whole
+/* Makes a builder; returns NULL if memory is short.  `file` is the .gz, and *file is copied.  If
+ * the .gz cannot be read at any place, pass NULL; windows are then stored whole
  * (access_window_pack). */
 struct access_builder *access_builder_new(const struct access_source *file);
 
 /* Frees b, which may be NULL. */
 void access_builder_free(struct access_builder *b);
 
-/* Whether the file is BGZF, so that the builder has its index already. */
+/* Whether the file is BGZF.  If so, the builder has the file's index already. */
 bool access_builder_is_bgzf(const struct access_builder *b);
 
 /* Whether access_builder_note would keep this point. */
 bool access_builder_wants(struct access_builder *b, uint64_t bit, uint64_t out, bool has_window);
 
-/* Says that a block starts at bit `bit` of the file and byte `out` of the output.  The `len` bytes
- * before `end` are the window, INF_WINDOW at most; 0: the data does not refer back.  Places come in
- * order.  Any thread may call this, but only one at a time. */
+/* Tells the builder that a block starts at bit `bit` of the file and byte `out` of the output.  The
+ * `len` bytes before `end`, INF_WINDOW at most, are the window; `len` is 0 if the data does not
+ * refer back.  Calls must give the places in order.  Any thread may call this, but only one at a
+ * time. */
 void access_builder_note(struct access_builder *b, uint64_t bit, uint64_t out, const uint8_t *end,
                          size_t len);
 
 /*
  * Returns a gz_ahead (compat/io.h) that notes places where a block starts while compat/ decodes the
- * file, and otherwise does what `inner` does; `inner` may be NULL.  Both must stay as long as the
- * result is in use.  Places in runs that `inner` decodes ahead are not noted here: the code that
- * accepts a run must note them.
+ * file, and otherwise does what `inner` does; `inner` may be NULL.  b and *inner must stay as long
+ * as the result is in use.  The result does not note places in runs that `inner` decodes ahead; the
+ * code that accepts a run must note them.
  */
 struct gz_ahead access_builder_ahead(struct access_builder *b, const struct gz_ahead *inner);
 
-/* Takes the next bytes of the output, to count lines.  Any thread may call this, but only one at a
- * time; another thread may note a place meanwhile.  All places in these bytes must have been noted
- * before. */
+/* Counts the line feeds in the next bytes of the output.  Any thread may call this, but only one at
+ * a time; another thread may note a place meanwhile.  All places in these bytes must have been
+ * noted before. */
 void access_builder_wrote(struct access_builder *b, const uint8_t *bytes, size_t len);
 
-/* Writes the index (access_index_write) once all was decoded.  file_size, size: the lengths of the
- * file and of the output.  A BGZF file gets bgzip's index, whatever the format. */
+/* Writes the index (access_index_write).  Call this once all data was decoded.  file_size and size
+ * are the lengths of the file and of the output.  A BGZF file gets bgzip's index, whatever the
+ * format. */
 bool access_builder_write(struct access_builder *b, enum access_format format, uint64_t file_size,
                           uint64_t size, bool (*put)(void *ctx, const void *bytes, size_t len),
                           void *ctx);

@@ -105,7 +105,7 @@ static void come_to_place(struct access_cursor *c, uint64_t bit, bool is_header)
     c->bit = bit;
 }
 
-/* Begins with the data of a member, whose first block starts at the position. */
+/* Prepares for decoding the data of a member, whose first block starts at the position. */
 static void begin_member(struct access_cursor *c)
 {
     inf_reset(c->b.raw);

@@ -23,24 +23,24 @@ struct access_cursor {
     size_t piece_len;
     uint64_t out;
 
-    /* A step ends when a block ends at this bit of the file or after it.  With UINT64_MAX, the end
-     * of a block ends no step. */
+    /* A step ends when a block ends at this bit of the file or after it.  If stop_at is UINT64_MAX,
+     * no step ends at the end of a block. */
     uint64_t stop_at;
     /* Whether the last step ended at a place where a block or a member's header starts; `bit` is
      * that place. */
     bool is_at_place, is_at_header;
     uint64_t bit;
-    /* Whether all output was made: the file has no other member. */
+    /* Whether all output was made, and the file has no other member. */
     bool has_ended;
-    /* With has_ended: the file goes on with bytes that are no member, and not all zero. */
+    /* With has_ended: whether the file goes on with bytes that are no member, and not all zero. */
     bool has_garbage;
 
     /* For the reader alone (reader.c): whether decoding began at the start of the file or at a
      * point that was checked. */
     bool is_proven;
 
-    /* Whether `crc` and `len` are known: the CRC and the length of the member's data before the
-     * cursor. */
+    /* The CRC and the length of the member's data before the cursor.  knows_member says whether
+     * both are known. */
     bool knows_member;
     uint32_t crc;
     uint64_t len;
@@ -50,14 +50,14 @@ struct access_cursor {
     uint8_t *in, *memory; /* buffers */
 };
 
-/* Makes a cursor, with 0.7 MB of memory.  NULL if memory is short. */
+/* Makes a cursor, with 0.7 MB of memory.  Returns NULL if memory is short. */
 struct access_cursor *access_cursor_new(const struct access_source *source);
 
 /* Frees c, which may be NULL. */
 void access_cursor_free(struct access_cursor *c);
 
 /* Sets the cursor to a point.  window[0..len) are the last bytes of output before the point; len is
- * at most INF_WINDOW.  False if memory is short. */
+ * at most INF_WINDOW.  Returns false if memory is short. */
 bool access_cursor_begin(struct access_cursor *c, const struct access_point *p,
                          const uint8_t *window, size_t len);
 

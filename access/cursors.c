@@ -14,8 +14,8 @@ void access_cursors_clear(struct access_cursors *s)
     *s = (struct access_cursors){0};
 }
 
-/* The index of the cursor with the highest place from `from` to `to`; ACCESS_CURSORS if there is
- * none. */
+/* Returns the index of the cursor with the highest place from `from` to `to`, or ACCESS_CURSORS if
+ * there is none. */
 static int find(const struct access_cursors *s, uint64_t to, uint64_t from)
 {
     int best = ACCESS_CURSORS;
@@ -35,7 +35,7 @@ bool access_cursors_have(const struct access_cursors *s, uint64_t to, uint64_t f
     return find(s, to, from) < ACCESS_CURSORS;
 }
 
-/* Takes out cursor i; NULL if there is none. */
+/* Takes cursor i out of s, and returns it.  Returns NULL if i is ACCESS_CURSORS. */
 static struct access_cursor *take_out(struct access_cursors *s, int i)
 {
     struct access_cursor *c;

@@ -44,8 +44,8 @@ struct reading {
     size_t buffer_from, buffer_to;
 };
 
-/* Returns the next `len` bytes, 64 at most, and goes on to the bytes after them.  NULL if there are
- * none, or after an error. */
+/* Returns the next `len` bytes, 64 at most, and moves r to the bytes after them.  Returns NULL if
+ * the index has fewer bytes, or after an error. */
 static const uint8_t *next(struct reading *r, size_t len)
 {
     const uint8_t *bytes;
@@ -88,8 +88,8 @@ static void fail(struct reading *r, enum access_index_status status)
         r->status = status;
 }
 
-/* Adds a point.  Byte `byte` is the first whole byte of its data; the highest `bits` bits of the
- * byte before belong to the data, too. */
+/* Adds a point.  Byte `byte` of the file is the first whole byte of the point's data.  The highest
+ * `bits` bits of the previous byte belong to the data, too. */
 static void add(struct reading *r, struct access_point *p, uint64_t byte, uint64_t bits)
 {
     const struct access_points *points = r->points;
@@ -254,8 +254,8 @@ static bool put_number(const struct writing *w, size_t len, bool is_big, uint64_
     return w->put(w->ctx, bytes, len);
 }
 
-/* whole_byte returns the first whole byte of a point's data, and bits_before the number of bits of
- * the byte before that belong to the data, too. */
+/* whole_byte returns the first whole byte of a point's data.  bits_before returns how many bits of
+ * the previous byte belong to the data, too. */
 static uint64_t whole_byte(const struct access_point *p)
 {
     return (p->bit + 7) / 8;
@@ -339,8 +339,8 @@ static bool put_windows(const struct writing *w)
     return ok;
 }
 
-/* The usual distance of points, in bytes of output, that the index gives to indexed_gzip.
- * indexed_gzip makes points of its own at this distance after the last one. */
+/* The usual distance of points, in bytes of output, that the index gives to indexed_gzip.  After
+ * the last point of the index, indexed_gzip makes points of its own at this distance. */
 #define INDEXED_GZIP_SPACING ((uint64_t)4 << 20)
 
 static bool write_indexed_gzip(const struct writing *w)

@@ -2,7 +2,7 @@
  * index.h - index files: of bgzip (.gzi), gztool (gzipindx), and indexed_gzip (GZIDX)
  *
  * A point's place in the file is given by two numbers: the first whole byte of its data, and the
- * number of early bits, which are the bits of the byte before that belong to the data, too.
+ * number of early bits.  Early bits are bits of the previous byte that belong to the data, too.
  *
  * An index of bgzip lists the members of a BGZF file:
  *
@@ -86,8 +86,8 @@ enum access_index_status access_index_read(const struct access_source *source, u
 
 /* Writes an index in gztool's or indexed_gzip's format by calls of `put`, which returns false if it
  * fails.  The windows of the points are in memory, or in `source`, the index from which they were
- * read.  False if `put` or memory fails, or a window is damaged.  No point may be one with
- * is_header. */
+ * read.  Returns false if `put` fails, memory is short, or a window is damaged.  is_header must be
+ * false in all points. */
 bool access_index_write(const struct access_points *points, const struct access_source *source,
                         const struct access_index *index,
                         bool (*put)(void *ctx, const void *bytes, size_t len), void *ctx);

@@ -13,8 +13,9 @@
 
 /* --- BGZF ----------------------------------------------------------------------------------- */
 
-/* Bytes of a header up to the end of the member's size; and the fewest bytes of a member: such a
- * header, an empty block of two bytes, and a trailer. */
+/* BGZF_SIZED is the number of bytes of a header up to the end of the member's size.
+ * BGZF_MEMBER_MIN is the number of bytes of the shortest member: a header of BGZF_SIZED bytes, an
+ * empty block of two bytes, and a trailer. */
 #define BGZF_SIZED (BGZF_START + 2)
 #define BGZF_MEMBER_MIN (BGZF_SIZED + 2 + GZ_TRAILER_SIZE)
 
@@ -92,8 +93,8 @@ enum access_layout access_bgzf_list(const struct access_source *file, uint64_t a
  * searched. */
 #define SCAN_SIZE ((size_t)256 << 10)
 
-/* If there is no mark in this many bytes at the start of the file, the file is taken to have none:
- * compressed segments of 2 or 4 MiB are not that long. */
+/* If the first FIRST_MARK_MAX bytes of the file have no mark, the file is taken to have no marks at
+ * all, because compressed segments of 2 or 4 MiB are not that long. */
 #define FIRST_MARK_MAX ((uint64_t)5 << 20)
 
 /* The most bytes at the end of the file in which access_marks_tail looks for marks. */
@@ -131,7 +132,7 @@ static size_t find_block(const uint8_t *in, size_t from, size_t to)
 }
 
 /* Calls `found` with the end of each mark that ends in bytes [from, to) of the file, until `found`
- * returns false.  `buffer` has room for SCAN_SIZE bytes.  False if reading fails. */
+ * returns false.  `buffer` has room for SCAN_SIZE bytes.  Returns false if reading fails. */
 static bool scan(const struct access_source *file, uint8_t *buffer, uint64_t from, uint64_t to,
                  bool (*found)(void *ctx, uint64_t end), void *ctx)
 {
@@ -187,9 +188,9 @@ static void close_marks(struct marks *m)
     access_cursor_free(m->cursor);
 }
 
-/* Decodes a segment that should start at the point `from` and end at the mark at bit `to`;
- * UINT64_MAX: at the end of the file, after a trailer.  Sets *len to its bytes of output.  False if
- * it does not end there. */
+/* Decodes a segment that should start at the point `from` and end at bit `to`, where a mark ends.
+ * If `to` is UINT64_MAX, the segment should end with a trailer at the end of the file.  Sets *len
+ * to the segment's bytes of output.  Returns false if the segment does not end where it should. */
 static bool measure(struct marks *m, struct access_point from, uint64_t to, uint64_t *len)
 {
     struct access_cursor *c = m->cursor;
@@ -240,8 +241,8 @@ static enum access_layout first_segment(struct marks *m)
     return ACCESS_LAYOUT_FOUND;
 }
 
-/* Finds all marks, which become points, and compares their number with the lengths of the data and
- * of the last segment. */
+/* Makes a point of each mark.  Checks that the number of marks agrees with the length of the data
+ * and with the length of the last segment. */
 static enum access_layout all_segments(struct marks *m, uint64_t *size)
 {
     const struct access_point start = access_start();
@@ -301,8 +302,8 @@ static bool note_end(void *ctx, uint64_t end)
     return true;
 }
 
-/* Decodes the segments after the marks in m->ends, from the last one back, until there are `want`
- * bytes. */
+/* Decodes the segments after the marks in m->ends, from the last segment back, until they have
+ * `want` bytes of output. */
 static enum access_layout collect(struct marks *m, uint64_t want, uint64_t *bit, uint64_t *len)
 {
     uint64_t to = UINT64_MAX, one;

@@ -1,8 +1,8 @@
 /*
  * layout.h - where a file's members or segments start, without decoding it
  *
- * The results are hints: they may be wrong.  So the reader checks a point before it gives out bytes
- * that were decoded from there (reader.c).
+ * The results are hints, which may be wrong.  So the reader checks a point before it gives out
+ * bytes that were decoded from there (reader.c).
  */
 #ifndef GZLZSS_ACCESS_LAYOUT_H
 #define GZLZSS_ACCESS_LAYOUT_H
@@ -18,10 +18,11 @@ enum access_layout {
 };
 
 /*
- * Goes through the members of a BGZF file: each member's header says how long the member is, and
- * its trailer says how much data it holds.  Calls `found` for the first member and for each other
- * member with data, until `found` returns false.  `at` and `out` are the bytes of the file and of
- * the output where the member starts.  Sets *size to the bytes of all data.
+ * Goes through the members of a BGZF file without decoding them.  That is possible because each
+ * member's header says how long the member is, and its trailer says how much data it holds.  Calls
+ * `found` for the first member and for each other member with data, until `found` returns false.
+ * `at` and `out` are the bytes of the file and of the output where the member starts.  Sets *size
+ * to the bytes of all data.
  *
  * ACCESS_LAYOUT_NONE: the file is not BGZF up to its end.  ACCESS_LAYOUT_NO_MEMORY: `found` has
  * returned false.
@@ -41,21 +42,22 @@ enum access_layout access_bgzf_list(const struct access_source *file, uint64_t a
  * one member, and all of these are true:
  *
  *   - the first segment has a multiple of 1024 bytes;
- *   - the length in the trailer, modulo 2^32, is that of one segment before each mark, all as long
- *     as the first, and of a last segment that is not longer;
- *   - the last segment has just the length that is left for it, and ends before the trailer.
+ *   - if the first segment's length is subtracted from the length in the trailer once for each
+ *     mark, modulo 2^32, the result is 1 to the first segment's length;
+ *   - the last segment's length is exactly this result, and the last segment ends before the
+ *     trailer.
  *
  * If the segments' lengths differ, or if nine bytes of other data look like a mark, it is very
- * unlikely that all are true by chance.  Sets *size to the bytes of all data.
+ * unlikely that all three are true by chance.  Sets *size to the bytes of all data.
  */
 enum access_layout access_marks_list(const struct access_source *file, struct access_points *points,
                                      uint64_t *size);
 
 /*
  * Finds a mark near the end of the file, after which at least `want` bytes of output follow up to
- * the file's end.  Decodes the segments after that mark: each must end at the next mark, and the
- * last one before the trailer.  Sets *bit to the mark's end and *len to the bytes of output after
- * it.
+ * the file's end.  Decodes the segments after that mark.  Each of them must end at the next mark,
+ * and the last of them before the trailer.  Sets *bit to the mark's end and *len to the bytes of
+ * output after it.
  *
  * Looks at no more than the last 64 MiB of the file.
  */

@@ -28,18 +28,19 @@ struct access_point {
     /* Whether a member's header starts at the point; if not, a DEFLATE block starts there. */
     bool is_header;
     /* Whether the point comes from an index or a guess.  If not, decoding from the start of the
-     * file came to it. */
+     * file has come to the point. */
     bool is_hint;
     /* Whether decoding from this hint has come to the place that another hint gives. */
     bool is_checked;
-    /* Whether `crc` and `len` are known: the CRC and the length of the member's data before the
-     * point. */
+    /* The CRC and the length of the member's data before the point.  has_crc says whether both are
+     * known. */
     bool has_crc;
     uint32_t crc;
     uint64_t len;
     enum access_form form;
     uint32_t stored; /* bytes of the stored window */
-    /* The stored window, allocated; NULL: it is in the index, from byte `at` on. */
+    /* The stored window, in allocated memory.  If NULL, the window is in the index, from byte `at`
+     * on. */
     uint8_t *bytes;
     uint64_t at;
 };
@@ -49,14 +50,15 @@ struct access_points {
     struct access_point *list;
     size_t count, room;
     uint64_t bytes; /* memory for windows */
-    /* The most bytes of memory for all; if they are exceeded, every second point is dropped. */
+    /* The most bytes of memory for the list and the windows.  If they need more, every second point
+     * is dropped.  0 means no limit. */
     uint64_t most;
     /* How often every second point was dropped. */
     unsigned halvings;
 };
 
-/* Inserts a copy of *p; p->bytes, if not NULL, now belongs to the list.  False if memory is short:
- * then p->bytes is freed. */
+/* Inserts a copy of *p into the list, which then owns p->bytes.  If memory is short, frees p->bytes
+ * and returns false. */
 bool access_points_add(struct access_points *points, const struct access_point *p);
 
 /* Returns the number of points with an `out` of at most `out`.  The last of these points has the

@@ -25,7 +25,8 @@ struct access_reader {
     pthread_mutex_t lock;
     struct access_points points;
     enum access_hints hints;
-    /* The length of the data.  If `knows_size` is false, it is a hint, or UINT64_MAX. */
+    /* The length of the data.  If `knows_size` is false, this length is only a hint, or
+     * UINT64_MAX. */
     uint64_t size;
     bool knows_size;
     uint64_t lines;
@@ -147,7 +148,8 @@ static void drop_hints(struct access_reader *r)
 
 /* --- Cursors -------------------------------------------------------------------------------- */
 
-/* Gets a cursor that is before `offset`: an idle one, or one that begins at the last point, *from.
+/* Sets *from to a point at `offset` or before it, and *cursor to a cursor between that point and
+ * `offset`.  The cursor is one that waits there or, if there is none, one that begins at *from.
  * The caller has the lock. */
 static enum gz_status get_cursor(struct access_reader *r, uint64_t offset,
                                  struct access_cursor **cursor, struct access_point *from)
@@ -158,8 +160,8 @@ static enum gz_status get_cursor(struct access_reader *r, uint64_t offset,
     ssize_t len;
     bool ok;
 
-    /* If the length of the data is not known, nothing tells whether the last point is right.  Then
-     * begin one point earlier. */
+    /* If the length of the data is not known, no later place can show whether the last point is
+     * right.  So begin one point earlier. */
     if (i > 0 && i + 1 == r->points.count && r->size == UINT64_MAX && p->is_hint && !p->is_checked)
         p--;
     *from = *p;
@@ -187,7 +189,7 @@ struct reading {
     struct access_cursor *c;
     struct access_point from; /* where the cursor began, if it is not proven */
     bool has_next;            /* there is a later point */
-    struct access_point next; /* with has_next: the nearest one after `from` */
+    struct access_point next; /* with has_next: the nearest point after `from` */
     uint64_t size;            /* the length of the data, as hints tell it, or UINT64_MAX */
     uint64_t leave_at;        /* the next point is left at this byte of output, or later */
 };
@@ -258,7 +260,7 @@ static void leave_point(struct reading *g)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* Compares the place where the cursor is with the hints.  False if they are wrong. */
+/* Compares the place where the cursor is with the hints.  Returns false if the hints are wrong. */
 static bool compare(struct reading *g)
 {
     const struct access_cursor *c = g->c;
@@ -290,7 +292,7 @@ static void note_end(struct reading *g)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* Does a step.  *wrong: the hints turned out to be wrong. */
+/* Does a step.  Sets *wrong to whether the hints turned out to be wrong. */
 static enum gz_status step(struct reading *g, bool *wrong)
 {
     struct access_cursor *c = g->c;
@@ -334,7 +336,7 @@ static size_t take(struct access_cursor *c, uint8_t *buf, size_t len, uint64_t o
     return n;
 }
 
-/* Reads on with g's cursor.  buf may be NULL: then the bytes are only counted. */
+/* Reads on with g's cursor.  If buf is NULL, the bytes are only counted. */
 static enum gz_status run(struct reading *g, uint8_t *buf, size_t len, uint64_t offset,
                           size_t *done, bool *wrong)
 {
@@ -351,8 +353,8 @@ static enum gz_status run(struct reading *g, uint8_t *buf, size_t len, uint64_t 
         if (g->c->piece_len == 0)
             status = step(g, wrong);
     }
-    /* Decode on until the point from which the cursor began is checked: before that, the bytes must
-     * not be given out. */
+    /* Decode on until the point from which the cursor began is checked, because the caller must not
+     * get any bytes before this check. */
     while (status == GZ_OK && !g->c->is_proven) {
         g->c->piece_len = 0;
         status = step(g, wrong);
@@ -390,8 +392,8 @@ static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t le
     return status;
 }
 
-/* A read looks for hints first if its offset is more than this many bytes of output after the last
- * point: decoding them takes longer than looking for hints. */
+/* A read looks for hints first if its offset is more than ACCESS_FAR bytes of output after the last
+ * point, because decoding so many bytes takes longer than looking for hints. */
 #ifndef ACCESS_FAR /* tests choose other sizes */
 #define ACCESS_FAR ((uint64_t)4 << 20)
 #endif

@@ -2,15 +2,16 @@
  * reader.h - reads the decompressed data of a .gz at any place
  *
  * A reader keeps points from which decoding may begin, and a few cursors where recent reads have
- * ended.  A read begins at the nearest of these before its place.  Points come from an index, from
- * the file's layout (BGZF, marks), and from reads, which leave a point every ACCESS_APART bytes.
+ * ended.  A read begins at the nearest point or cursor before its offset.  Points come from an
+ * index, from the file's layout (BGZF, marks), and from reads, which leave a point every
+ * ACCESS_APART bytes.
  *
  * An index and a layout are hints.  They may be wrong, by accident or on purpose.  So the first
  * read from such a point decodes on, up to the first of these: another point, the end of a member
- * that began after the point, or the end of the file.  If the place, the length and, for a member,
- * the CRC are not as expected, the hints are dropped.  This check cannot find wrong bytes in the
- * window that an index gives, or wrong places further ahead.  Only decoding all data before them
- * could.
+ * that began after the point, or the end of the file.  If the place, the length or a member's CRC
+ * is not as expected, the hints are dropped.  This check cannot find wrong bytes in the window that
+ * an index gives, or wrong places further ahead.  Only decoding all data before these places could
+ * find them.
  */
 #ifndef GZLZSS_ACCESS_READER_H
 #define GZLZSS_ACCESS_READER_H
@@ -19,8 +20,8 @@
 #include "access/points.h"
 #include "compat/status.h"
 
-/* The usual distance of points that reads leave, in bytes of output.  Decoding from one to the next
- * takes 2 ms. */
+/* The usual distance of points that reads leave, in bytes of output.  Decoding from one point to
+ * the next takes 2 ms. */
 #ifndef ACCESS_APART /* tests choose other sizes */
 #define ACCESS_APART ((uint64_t)1 << 20)
 #endif
@@ -31,8 +32,8 @@
 
 /* Where a reader's hints come from. */
 enum access_hints {
-    ACCESS_UNKNOWN, /* nobody has looked yet */
-    ACCESS_NOTHING, /* the file has no hints, and there is no index */
+    ACCESS_UNKNOWN, /* the reader has not looked yet */
+    ACCESS_NOTHING, /* the file has no hints, and the reader has no index */
     ACCESS_INDEX,
     ACCESS_BGZF,
     ACCESS_MARKS,
@@ -47,8 +48,8 @@ struct access_watch {
     void *ctx;
 };
 
-/* Makes a reader.  *source is copied; the file or memory to which it refers must not change.  NULL
- * if memory is short. */
+/* Makes a reader.  *source is copied; the file or memory to which it refers must not change.
+ * Returns NULL if memory is short. */
 struct access_reader *access_open(const struct access_source *source);
 
 /* Frees r, which may be NULL. */
@@ -59,12 +60,13 @@ void access_close(struct access_reader *r);
 enum access_index_status access_use_index(struct access_reader *r,
                                           const struct access_source *index);
 
-/* Looks for BGZF or marks, unless there is an index or somebody has looked.  Returns the kind of
- * hints that the reader has now. */
+/* Looks for BGZF or marks, unless the reader has an index, or has looked before.  Returns the kind
+ * of hints that the reader has now. */
 enum access_hints access_look(struct access_reader *r);
 
-/* Sets whether a read fails if the hints are wrong: it then returns GZ_BAD_DATA, and access_look
- * returns ACCESS_WRONG_HINTS.  By default, the read goes on without hints. */
+/* Sets whether a read fails if the hints are wrong.  Such a read returns GZ_BAD_DATA, and
+ * access_look returns ACCESS_WRONG_HINTS from then on.  By default, the read goes on without
+ * hints. */
 void access_set_strict(struct access_reader *r, bool is_strict);
 
 /*
@@ -96,13 +98,13 @@ struct access_stretch {
     uint64_t to, lines_to;
 };
 
-/* Finds the stretch in which line `line` (counted from 0) begins, by the line numbers in the
- * index.  The line numbers are hints, so the caller must count the line feeds in the stretch.
- * False if the index has no line numbers. */
+/* Finds the stretch in which line `line` (counted from 0) begins, by the line numbers in the index.
+ * The line numbers are hints, so the caller must count the line feeds in the stretch.  Returns
+ * false if the index has no line numbers. */
 bool access_find_line(struct access_reader *r, uint64_t line, struct access_stretch *found);
 
-/* Writes an index of the file, as far as points are known: see access_index_write.  A BGZF file
- * gets bgzip's index, whatever the format. */
+/* Writes an index of the points that are known, as access_index_write does.  A BGZF file gets
+ * bgzip's index, whatever the format. */
 bool access_export(struct access_reader *r, enum access_format format,
                    bool (*put)(void *ctx, const void *bytes, size_t len), void *ctx);
 

@@ -11,7 +11,7 @@
 #include "access/window.h"
 #include "inflate/symbols.h"
 
-/* The most bytes that a packed window may have: more than zlib makes of INF_WINDOW bytes. */
+/* The most bytes that a packed window may have.  zlib makes fewer of INF_WINDOW bytes. */
 #define PACKED_MAX (INF_WINDOW + 1024)
 
 /* Unpacks bytes[0..len) to the bytes before `end`.  Returns as access_window_get does. */
@@ -67,7 +67,7 @@ ssize_t access_window_get(const struct access_point *p, const struct access_sour
 #define NEEDED_OUT (INF_WINDOW + 257)
 
 /* Whether decoding from the point needs no window.  (The symbols in clear_unneeded would tell, too,
- * but not if a block is very long, as after a mark.) */
+ * but not if a block is very long, as blocks after a mark may be.) */
 static bool needs_none(const struct access_source *file, const struct access_point *p)
 {
     struct access_cursor *c = access_cursor_new(file);
@@ -80,7 +80,7 @@ static bool needs_none(const struct access_source *file, const struct access_poi
 }
 
 /* Decodes from bit `bit` of the file to symbols[0..NEEDED_OUT), or up to the data's end, and
- * returns the number of symbols.  Returns 0 if that is not possible. */
+ * returns the number of symbols.  Returns 0 if decoding fails before it gets there. */
 static size_t decode_symbols(struct inf_symbols *d, const struct access_source *file, uint64_t bit,
                              uint8_t *in, uint16_t *symbols)
 {

@@ -50,8 +50,8 @@ static inline void store64(uint8_t *p, uint64_t v)
  * `known` bytes agree.  Reads up to 15 bytes past the end of the comparison.
  *
  * With SSE2, which every x86-64 has, and NEON, which every 64-bit ARM has, this compares 16 bytes
- * at a time: processors often mispredict a branch on whether a match is longer than 8 bytes, and
- * few matches are longer than 16.
+ * at a time, because processors often mispredict a branch on whether a match is longer than 8
+ * bytes, and few matches are longer than 16.
  */
 static inline size_t match_length(const uint8_t *a, const uint8_t *b, size_t known, size_t max)
 {

@@ -14,12 +14,12 @@
  * When the module makes an object, it stores in the object a pointer to the array's entry for
  * cpu_path().  An entry may repeat the function of a lower path; the entry of a path that is not
  * compiled stays empty, as cpu_path() never returns that path.  Each function processes many bytes
- * (a block of positions, a chunk's sequences), so calls through the pointer are too rare to cost
- * time.
+ * (a block of positions, a chunk's sequences), so calls through the pointer are rare, and cost
+ * hardly any time.
  *
- * HAVE_AVX2_PATH and HAVE_AVX512_PATH are defined where the paths are compiled.  The tests compile
- * the files with several versions again: with PORTABLE, which leaves out both paths, and with
- * WITHOUT_AVX512, which leaves out the second.
+ * HAVE_AVX2_PATH is defined if CPU_AVX2 is compiled, and HAVE_AVX512_PATH if CPU_AVX512 is
+ * compiled.  Some tests compile the files with such functions again.  They define PORTABLE, which
+ * leaves out both of these paths, or WITHOUT_AVX512, which leaves out only CPU_AVX512.
  */
 #ifndef GZLZSS_BASE_CPU_H
 #define GZLZSS_BASE_CPU_H
@@ -42,9 +42,9 @@ enum cpu_path { CPU_PORTABLE, CPU_AVX2, CPU_AVX512, CPU_PATHS };
 
 /*
  * __builtin_cpu_supports() makes the program execute the CPUID instruction about ten times at its
- * start.  In a virtual machine, each CPUID goes to the hypervisor; all this took 5 us where it was
- * measured.  The C library has executed CPUID anyway, and glibc 2.34 and later give the results in
- * the header below.
+ * start.  In a virtual machine, each CPUID goes to the hypervisor; on the machine where that was
+ * measured, the ten CPUIDs took 5 us.  The C library executes CPUID in any case, and glibc 2.34 and
+ * later give its results to programs through the header below.
  */
 #ifdef HAVE_SYS_PLATFORM_X86_H
 #include <sys/platform/x86.h>

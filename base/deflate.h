@@ -13,8 +13,8 @@
 #define DEFLATE_MAX_MATCH 258
 #define DEFLATE_WINDOW_SIZE 32768
 
-/* Literals, the end of a block and match lengths share an alphabet; distances have their own.  A
- * third code, the precode, encodes the code lengths of both. */
+/* Literals, the end of a block and match lengths share one alphabet and one code.  Distances have
+ * another.  A third code, the precode, encodes the code lengths of the first two. */
 #define DEFLATE_LITLEN_SYMBOLS 286
 #define DEFLATE_DISTANCE_SYMBOLS 30
 /* The numbers of symbols that have codes in a fixed block.  The last two symbols of each alphabet
@@ -31,7 +31,7 @@
 #define DEFLATE_END_OF_BLOCK 256
 #define DEFLATE_FIRST_LENGTH 257
 
-/* Bits of the longest codes allowed. */
+/* The most bits that the code of a symbol may have: in the two alphabets, and in the precode. */
 #define DEFLATE_MAX_CODE 15
 #define DEFLATE_MAX_PRECODE 7
 
@@ -76,13 +76,13 @@ BOTH_INLINE unsigned deflate_least_length(unsigned symbol)
     return DEFLATE_MIN_MATCH + ((4 + (x & 3)) << deflate_length_extra_bits(symbol));
 }
 
-/* The value of the `extra_bits` extra bits of a length. */
+/* The value of a length's extra bits.  `extra_bits` is the number of these bits. */
 BOTH_INLINE unsigned deflate_length_extra(unsigned length, unsigned extra_bits)
 {
     return (length - DEFLATE_MIN_MATCH) & ((1u << extra_bits) - 1);
 }
 
-/* The symbol for a distance (1 to 32768): the values of (distance - 1) from one power of two up to
+/* The symbol for a distance (1 to 32768).  The values of (distance - 1) from one power of two up to
  * the next share two symbols. */
 BOTH_INLINE unsigned deflate_distance_symbol(unsigned distance)
 {
@@ -101,7 +101,7 @@ BOTH_INLINE unsigned deflate_distance_extra_bits(unsigned symbol)
     return symbol < 4 ? 0 : symbol / 2 - 1;
 }
 
-/* The value of the `extra_bits` extra bits of a distance. */
+/* The value of a distance's extra bits.  `extra_bits` is the number of these bits. */
 BOTH_INLINE unsigned deflate_distance_extra(unsigned distance, unsigned extra_bits)
 {
     return (distance - 1) & ((1u << extra_bits) - 1);

@@ -15,8 +15,9 @@
 /* Bytes of a huge page on x86-64, and on 64-bit ARM with small pages of 4 KiB. */
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* Returns at least `size` bytes of memory, not zeroed: in huge pages if the system has some, else
- * in small ones.  NULL if memory is short.  The caller frees it with free(). */
+/* Allocates at least `size` bytes of memory, in huge pages if the system has some, else in small
+ * pages.  The memory is not zeroed.  Returns NULL if memory is short.  The caller frees the memory
+ * with free(). */
 static inline uint8_t *hugepages_alloc(size_t size)
 {
     const size_t whole = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
@@ -29,8 +30,8 @@ static inline uint8_t *hugepages_alloc(size_t size)
     return memory;
 }
 
-/* Like hugepages_alloc, for `count` times `size` bytes.  NULL also if the product is too large for
- * a size_t. */
+/* Like hugepages_alloc, for `count` times `size` bytes.  Returns NULL also if the product is too
+ * large for a size_t. */
 static inline uint8_t *hugepages_alloc_many(uint64_t count, size_t size)
 {
     return count > (SIZE_MAX - HUGE_PAGE) / size ? NULL : hugepages_alloc((size_t)count * size);

@@ -84,13 +84,13 @@ const struct isal *isal_for(uint64_t bytes)
 
 /* A CRC of this many bytes or more is worth loading ISA-L.  Loading takes 70 us on an EPYC, where
  * zlib 1.2.13 computes the CRC of 500 KB in that time; on a slower machine, zlib computes less.  If
- * you lower this, small files take longer; if you raise it, larger ones do. */
+ * you lower this number, small files take longer; if you raise it, larger files take longer. */
 #define ENOUGH ((uint64_t)256 << 10)
 
 /* ISA-L's functions.  They are found once for the process; ISA-L is never unloaded. */
 static struct isal found;
 
-/* &found once ISA-L is loaded.  NULL before, or if it cannot be loaded. */
+/* &found once ISA-L is loaded.  NULL before that, and also if ISA-L cannot be loaded. */
 static _Atomic(const struct isal *) loaded;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -124,7 +124,8 @@ void isal_version(char text[ISAL_VERSION_SIZE])
     Dl_info info;
     char *path = NULL;
 
-    /* The soname is a symbolic link.  Its target's name has the complete version. */
+    /* The soname is a symbolic link.  The name of the file to which it points has the complete
+     * version. */
     if (dladdr(*(void **)&found.inflate, &info) != 0)
         path = realpath(info.dli_fname, NULL);
     snprintf(text, ISAL_VERSION_SIZE, "%.60s, built with " HEADERS,

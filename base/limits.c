@@ -4,8 +4,8 @@
  * A control group (cgroup) is a directory with files that hold its limits.  /proc/self/cgroup names
  * the process's own groups: one line for version 2, "0::PATH", and one for every hierarchy of
  * version 1, "ID:CONTROLLERS:PATH".  PATH is relative to the hierarchy's root.
- * /proc/self/mountinfo says where each hierarchy is mounted.  A container may see only a part of
- * the hierarchy: then the field "root" in mountinfo names the group where that part begins.
+ * /proc/self/mountinfo says where each hierarchy is mounted.  A container may see only a part of a
+ * hierarchy.  If so, the field "root" in mountinfo names the group where that part begins.
  *
  * The limits of all groups above a process's own group apply to the process, too.  So limits_read
  * reads the files of all groups from the process's own up to the mount point.  See cgroups(7), and
@@ -29,28 +29,29 @@
  * without a limit has such a number. */
 #define NO_MEMORY_LIMIT (UINT64_C(1) << 60)
 
-/* Sizes of buffers, in bytes: for a path, and for the text of a file with many paths.  What does
- * not fit is cut off. */
+/* Sizes of buffers, in bytes: for a path, and for the text of a file with many paths.  A longer
+ * path or text is cut off. */
 #define NAME_SIZE 4096
 #define FILE_SIZE (16 * NAME_SIZE)
 
-/* A hierarchy of control groups: version 2 has one, version 1 one for each controller. */
+/* A hierarchy of control groups.  Version 2 has one hierarchy; version 1 has one for each
+ * controller. */
 struct hierarchy {
-    /* "cpu" or "memory"; NULL: version 2. */
+    /* "cpu" or "memory"; NULL for version 2. */
     const char *controller;
-    /* The mount point.  Empty: none was found. */
+    /* The mount point; empty if none was found. */
     char mount[NAME_SIZE];
     /* The group whose directory is the mount point; "/" if all groups are visible. */
     char visible[NAME_SIZE];
-    /* The process's group.  Empty: none was found. */
+    /* The process's group; empty if none was found. */
     char group[NAME_SIZE];
 };
 
 /* The hierarchies that may limit this process. */
 enum { V2, V1_CPU, V1_MEMORY, HIERARCHIES };
 
-/* All large buffers.  They are not on the stack, which may be small: `ulimit -s` limits it, and
- * musl gives a thread only 128 KiB. */
+/* All large buffers.  They are not on the stack, because the stack may be small: `ulimit -s` limits
+ * it, and musl gives a thread only 128 KiB. */
 struct tables {
     const char *root;
     struct hierarchy all[HIERARCHIES];
@@ -62,9 +63,9 @@ struct tables {
     char path[4 * NAME_SIZE];
 };
 
-/* Reads the file t->path into text[0..room) as a string, cut off if the file is longer.  False if
- * the file cannot be opened.  If `is_line` is true, the file has one line: one read(2) returns all
- * of it, and a second one, which would return 0, is left out to save time. */
+/* Reads the file t->path into text[0..room) as a string, cut off if the file is longer.  Returns
+ * false if the file cannot be opened.  If `is_line` is true, the file has one line, and one read(2)
+ * returns all of it.  A second read(2), which would return 0, is then left out to save time. */
 static bool read_file(const struct tables *t, bool is_line, char *text, size_t room)
 {
     const int fd = open(t->path, O_RDONLY | O_CLOEXEC);
@@ -106,7 +107,7 @@ static char *next_word(char **rest, const char *blanks)
     return word;
 }
 
-/* Reads the file `name`, a path below t->root, into t->text.  False if that fails. */
+/* Reads the file `name`, a path below t->root, into t->text.  Returns false if that fails. */
 static bool read_text(struct tables *t, const char *name)
 {
     snprintf(t->path, sizeof(t->path), "%s%s", t->root, name);
@@ -169,7 +170,7 @@ static void find_mounts(struct tables *t)
 }
 
 /* Reads up to two numbers from the file `name` of t->group.  A number that is missing or "max"
- * becomes UINT64_MAX.  False if there is no such file. */
+ * becomes UINT64_MAX.  Returns false if there is no such file. */
 static bool read_numbers(struct tables *t, const char *name, uint64_t numbers[2])
 {
     char text[64], *rest = text;
@@ -210,7 +211,8 @@ static void apply_quota(struct limits *l, struct tables *t, const struct hierarc
 /* Lowers l->memory to the limits of t->group. */
 static void apply_memory(struct limits *l, struct tables *t, const struct hierarchy *h)
 {
-    /* Above memory.high, the system slows a process down until it has less. */
+    /* While a group has more memory than memory.high, the system slows its processes down.  So
+     * memory.high counts as a limit, too. */
     static const char *const names[2][2] = {{"memory.limit_in_bytes", NULL},
                                             {"memory.max", "memory.high"}};
 

@@ -14,12 +14,12 @@ struct limits_set {
     unsigned long bits[8192 / (8 * sizeof(unsigned long))];
 };
 
-/* Finds the processors on which the calling thread may run.  False if the system does not say; the
- * set is empty then. */
+/* Finds the processors on which the calling thread may run.  Returns false, and an empty set, if
+ * the system does not tell which these are. */
 bool limits_affinity(struct limits_set *set);
 
-/* Returns the number of processors on which the calling thread may run, or of all that are online
- * if the system does not say; 1 or more. */
+/* Returns the number of processors on which the calling thread may run, 1 or more.  If the system
+ * does not tell that number, returns the number of all processors that are online. */
 int limits_processors(void);
 
 struct limits {
@@ -45,8 +45,8 @@ uint64_t limits_mapped(void);
  *   - memory: the machine's, or the lowest limit of the control groups if that is lower;
  *   - address_space: limits_mapped().
  *
- * This reads control groups of versions 1 and 2: the process's own groups and the groups above
- * them, as far as the process can see them.  A file that cannot be read limits nothing.
+ * limits_read reads control groups of versions 1 and 2: the process's own groups, and those groups
+ * above them that the process can see.  If a file cannot be read, its limit counts as no limit.
  *
  * `root` is put in front of the names of all files that are read.  It is "" except in tests.
  */

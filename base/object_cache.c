@@ -1,6 +1,5 @@
 /*
- * object_cache.c - keeps objects that are not in use for the next thread that needs one
- * (object_cache.h)
+ * object_cache.c - keeps unused objects for threads that need one later (object_cache.h)
  */
 #include "config.h"
 

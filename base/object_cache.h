@@ -1,11 +1,11 @@
 /*
- * object_cache.h - keeps objects that are not in use for the next thread that needs one
+ * object_cache.h - keeps unused objects, so that the next thread that needs an object can have one
  *
  * The cache has several shards, each a list of objects.  A thread uses the shard of the processor
- * on which it runs.  So it takes the object that was last used there, which may still be in that
- * processor's cache, and threads on different processors do not wait for each other.  A thread that
- * finds its shard empty takes an object from another shard.  So the cache holds hardly more objects
- * than were in use at the same time.
+ * on which it runs.  So the thread gets the object that was last used on its processor, which may
+ * still be in that processor's cache.  And threads on different processors do not wait for each
+ * other.  A thread that finds its shard empty takes an object from another shard.  So the cache
+ * holds hardly more objects than were in use at the same time.
  */
 #ifndef GZLZSS_BASE_OBJECT_CACHE_H
 #define GZLZSS_BASE_OBJECT_CACHE_H
@@ -22,8 +22,8 @@ struct cached_object {
     struct cached_object *next;
 };
 
-/* Bytes of padding that keep two shards, which different processors write, out of the same cache
- * line. */
+/* Bytes of padding that keep shards in different cache lines, because different processors write to
+ * them. */
 #define OBJECT_SHARD_APART 64
 
 struct object_shard {
@@ -39,8 +39,8 @@ struct object_cache {
 
 void object_cache_init(struct object_cache *s);
 
-/* Frees the cache, and calls `give_back` for each object in it.  No thread may use the cache any
- * more. */
+/* Frees the cache, and calls `give_back` for each object in it.  Call this only when no other
+ * thread uses the cache. */
 void object_cache_free(struct object_cache *s, void (*give_back)(struct cached_object *kept));
 
 /* Takes an object out of the cache; NULL if there is none. */

@@ -2,10 +2,10 @@
  * sparse.c - files with holes (sparse.h)
  *
  * sparse_write divides its bytes into pieces of PIECE bytes.  It writes each piece that has a byte
- * other than zero.  (The first word of such a piece mostly has one already, so the test is fast.)
- * Zeros between two such pieces become a hole if they are HOLE_MIN bytes or more.  With a smaller
- * HOLE_MIN, more files have holes.  But many small holes divide a file into many parts on the disk;
- * programs, for example, have short runs of zeros.
+ * other than zero.  (The test is fast, because mostly the first word of such a piece already has a
+ * byte other than zero.)  Zeros between two written pieces become a hole if they are HOLE_MIN bytes
+ * or more.  With a smaller HOLE_MIN, more files have holes.  But a file with many small holes is
+ * divided into many parts on the disk.  Files of programs, for example, have short runs of zeros.
  */
 #include "config.h"
 
@@ -118,7 +118,7 @@ static size_t hole_at(int fd, size_t len, uint64_t offset)
     struct stat st;
 
     if (data < 0) {
-        /* ENXIO: there is no data up to the file's end. */
+        /* ENXIO means that there is no data from `offset` up to the file's end. */
         if (errno != ENXIO || fstat(fd, &st) != 0 || (uint64_t)st.st_size <= offset)
             return 0;
         end = (uint64_t)st.st_size;

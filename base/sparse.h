@@ -18,8 +18,8 @@ struct sparse_output {
     uint64_t zeros;    /* zeros at the end of the bytes given, not written yet */
 };
 
-/* Whether zeros may be written to fd as holes: fd is a regular file, its position is at its end,
- * and O_APPEND is not set.  (With O_APPEND, writes ignore the position.) */
+/* Whether zeros may be written to fd as holes.  They may if fd is a regular file, its position is
+ * at its end, and O_APPEND is not set.  (With O_APPEND, writes ignore the position.) */
 bool sparse_is_possible(int fd);
 
 /* Writes buf[0..len) like io_write, but leaves out long runs of zeros.  Returns false, with errno
@@ -30,8 +30,8 @@ bool sparse_write(struct sparse_output *s, const void *buf, size_t len);
  * end.  Returns false, with errno set, after an error. */
 bool sparse_end(struct sparse_output *s);
 
-/* Whether the regular file fd takes fewer than `size` bytes on the disk.  Then it has holes, or the
- * file system compresses it. */
+/* Whether the regular file fd takes fewer than `size` bytes on the disk.  If so, the file has
+ * holes, or the file system compresses it. */
 bool sparse_has_holes(int fd, uint64_t size);
 
 /* Reads like io_read_at, but fills in zeros for holes.  May change the file's position. */

@@ -9,9 +9,10 @@
 #include "base/limits.h"
 #include "base/thread.h"
 
-/* Chooses the size of a stack (thread.h).  The C library's default is not good: glibc takes the
- * value of "ulimit -s", which may be very small or very large, and musl takes 128 KiB.  If the
- * memory that the process may map is limited, a larger stack than necessary would waste it. */
+/* Chooses the size of a stack (thread.h).  The C library's default is not good, because glibc takes
+ * the value of "ulimit -s", which may be very small or very large, and musl takes 128 KiB.  If the
+ * process may map only a limited amount of memory, a stack larger than necessary would waste some
+ * of that memory. */
 static void choose_stack(pthread_attr_t *attributes)
 {
     const size_t most = limits_mapped() == UINT64_MAX ? THREAD_STACK_MAX : THREAD_STACK_SIZE;
@@ -31,8 +32,9 @@ struct start {
 };
 
 /* Fills the set with the signals that a started thread does not block.  These are the signals of a
- * fault in the thread itself: if they were blocked, the kernel would kill the process without
- * calling the handler.  The set also has SIGPROF, by which a profiler looks at all threads. */
+ * fault in the thread itself, because if they were blocked, the kernel would kill the process
+ * without calling the handler.  The set also has SIGPROF, by which a profiler looks at all
+ * threads. */
 static void taken_signals(sigset_t *set)
 {
     static const int taken[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
@@ -55,8 +57,8 @@ static void *begin(void *argument)
 
 /* Starts a thread with all signals blocked.  A new thread inherits the signal mask of the calling
  * thread, so the calling thread blocks all signals during pthread_create.  The new thread then
- * unblocks some signals itself.  (If the calling thread unblocked them, it might take a signal that
- * its own program had blocked.) */
+ * unblocks some signals itself.  (The calling thread cannot unblock them before pthread_create,
+ * since it might then take a signal that its own program had blocked.) */
 static bool start_blocked(pthread_t *thread, const pthread_attr_t *attributes, struct start *s)
 {
     sigset_t all, before;

@@ -1,10 +1,10 @@
 /*
  * thread.h - starts threads that block signals
  *
- * Signals to the process are taken by the program's own threads (in the command, by the main
- * thread), which run the handlers.  Threads that are started here block all signals except those
- * about the thread itself: the signals of a fault, and SIGPROF.  A handler of one of these may
- * interrupt any system call of the thread (EINTR).
+ * The program's own threads take the signals to the process, and run their handlers; in the
+ * command, the main thread does.  Threads that thread_start starts block all signals, with two
+ * exceptions: the signals that report a fault in the thread itself, and SIGPROF.  The handler of
+ * such a signal may interrupt any system call of the thread (EINTR).
  */
 #ifndef GZLZSS_BASE_THREAD_H
 #define GZLZSS_BASE_THREAD_H
@@ -13,7 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of stack that are enough for any thread that is started here, except in GPU drivers. */
+/* Bytes of stack that are enough for any thread that thread_start starts, except for a thread that
+ * runs a GPU driver. */
 #define THREAD_STACK_SIZE ((size_t)1 << 20)
 
 /* Bytes of the largest stack.  GPU drivers may need more than THREAD_STACK_SIZE. */

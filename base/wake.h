@@ -3,7 +3,7 @@
  *
  * A condition variable cannot wake a thread that waits in poll(2).  So the thread polls a pipe,
  * too, and another thread ends the wait by writing a byte to the pipe.  The byte stays in the pipe,
- * and ends all later waits as well, until wake_clear.
+ * and ends all later waits as well, until wake_clear empties the pipe.
  */
 #ifndef GZLZSS_BASE_WAKE_H
 #define GZLZSS_BASE_WAKE_H
@@ -15,13 +15,13 @@ struct wake {
     int ends[2];
 };
 
-/* No pipe. */
+/* Returns a struct wake that has no pipe. */
 static inline struct wake wake_none(void)
 {
     return (struct wake){{-1, -1}};
 }
 
-/* Opens the pipe.  False, with errno set, if that fails: then *w is wake_none(). */
+/* Opens the pipe.  If that fails, sets *w to wake_none(), and returns false with errno set. */
 bool wake_open(struct wake *w);
 
 /* Closes the pipe, if there is one. */
@@ -29,11 +29,11 @@ void wake_close(const struct wake *w);
 
 bool wake_is_open(const struct wake *w);
 
-/* Ends all waits, now and until wake_clear.  Never blocks.  Any thread may call this while the pipe
- * is open. */
+/* Ends all waits, now and until wake_clear is called.  Never blocks.  Any thread may call this
+ * while the pipe is open. */
 void wake_call(const struct wake *w);
 
-/* Empties the pipe: earlier calls of wake_call no longer end waits. */
+/* Empties the pipe, so that earlier calls of wake_call no longer end waits. */
 void wake_clear(const struct wake *w);
 
 /* The result of wake_wait: one of these bits, or both. */

@@ -14,16 +14,17 @@
 #define ZLIB_TRAILER_SIZE 4u
 
 /* This flag says that the data was compressed with a dictionary.  The reader must have the
- * dictionary already: the data does not contain it. */
+ * dictionary already, because the data does not contain it. */
 #define ZLIB_DICTIONARY 32u
 
-/* Whether these are the two bytes of a header, perhaps one with ZLIB_DICTIONARY. */
+/* Whether `method` and `flags` are the two bytes of a header.  The flag ZLIB_DICTIONARY may be
+ * set. */
 BOTH_INLINE bool zlib_header_starts(uint32_t method, uint32_t flags)
 {
     return (method & 15) == 8 && method >> 4 <= 7 && (method << 8 | flags) % 31 == 0;
 }
 
-/* Whether these are the two bytes of a header that is good and asks for no dictionary. */
+/* Whether `method` and `flags` are the two bytes of a good header that asks for no dictionary. */
 BOTH_INLINE bool zlib_header_is_good(uint32_t method, uint32_t flags)
 {
     return zlib_header_starts(method, flags) && (flags & ZLIB_DICTIONARY) == 0;

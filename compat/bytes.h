@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* These functions write a number of 16, 32 or 64 bits to `to`, lowest byte first, and return the
- * address after it. */
+ * address after the number. */
 static inline uint8_t *gz_put_u16(uint8_t *to, unsigned value)
 {
     to[0] = (uint8_t)value;

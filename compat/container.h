@@ -2,7 +2,7 @@
  * container.h - writes headers and trailers around DEFLATE data: those of gzip, zlib, BGZF and zip
  *
  * The writer of an output calls gz_write_start, writes the data, and calls gz_write_end.  In BGZF,
- * the data itself consists of members: gz_write_member makes a member from each segment.
+ * the data itself consists of members.  gz_write_member makes a member from each segment.
  */
 #ifndef GZLZSS_COMPAT_CONTAINER_H
 #define GZLZSS_COMPAT_CONTAINER_H
@@ -22,7 +22,7 @@ size_t gz_start_room(enum container container, const char *name);
  * bytes.  Returns the number of bytes written; raw data and BGZF have none.
  *
  *   - name: the file's base name, or NULL.  Only gzip and zip store it.  An entry of a zip file
- *     must have a name: without one, it is "-".
+ *     must have a name; if `name` is NULL, its name is "-".
  *   - mtime: the modification time in seconds since 1970, 0 if unknown.  Only gzip and zip store
  *     it.
  *   - level: sets the bits for the speed of compression, as gzip and zlib do.

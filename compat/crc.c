@@ -3,7 +3,7 @@
  *
  * Both libraries compute the same function; ISA-L folds with carry-less multiplication, which is
  * several times faster.  zlib joins two CRCs in either case.  The functions here take lengths of 64
- * bits, also where zlib's own take fewer.
+ * bits, even where zlib's own functions take shorter numbers.
  */
 #include "config.h"
 
@@ -46,9 +46,9 @@ void gz_crc32_prepare(uint64_t bytes)
 uint32_t gz_crc32_combine(uint32_t crc_a, uint32_t crc_b, uint64_t len_b)
 {
     /* Appending a byte to A multiplies its CRC by x^8 modulo the CRC's polynomial.  That polynomial
-     * is primitive: x^(2^32-1) = 1, so lengths that are equal modulo 2^32-1 have the same effect on
-     * the CRC.  The remaining length is applied in steps, because zlib's z_off_t may have only 32
-     * bits.  A step joins with a CRC of 0, which only multiplies. */
+     * is primitive, so x^(2^32-1) = 1, and lengths that are equal modulo 2^32-1 have the same
+     * effect on the CRC.  The remaining length is applied in steps, because zlib's z_off_t may have
+     * only 32 bits.  A step joins with a CRC of 0, which only multiplies. */
     const uint32_t step = 1u << 30;
     uint32_t len = (uint32_t)(len_b % UINT32_MAX);
     for (; len > step; len -= step)

@@ -2,8 +2,8 @@
  * deflate.c - decodes DEFLATE from and to the buffers of compat/stream.h (deflate.h)
  *
  * inflate/steps.h does the decoding.  This file adds the check value.  If other threads decode
- * parts of the input ahead (gz_io.ahead), it also skips the parts that they have decoded: at the
- * start of each block, it asks whether another thread has decoded from there.
+ * parts of the input ahead (gz_io.ahead), it also skips the parts that they have decoded.  To find
+ * these parts, it asks at the start of a block whether another thread has decoded from there.
  */
 #include "config.h"
 
@@ -31,8 +31,8 @@ static void lend(const struct gz_stream *s, struct inf_buffers *b)
 }
 
 /* Call this at the start of a block, which is at bit `bit` of the input.  If another thread has
- * decoded ahead from there, writes its output and goes on after it.  *ended becomes true if the
- * data ends there. */
+ * decoded ahead from that bit, go_ahead writes the thread's output, and decoding goes on after it.
+ * *ended becomes true if the data ends with that output. */
 static enum gz_status go_ahead(struct gz_stream *s, struct inf_buffers *b, uint64_t bit,
                                uint32_t *check, uint64_t *len, bool *ended)
 {

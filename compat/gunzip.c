@@ -1,5 +1,5 @@
 /*
- * gunzip.c - decompresses whole streams: recognizes formats, and reads gzip's and zlib's
+ * gunzip.c - decompresses whole streams: recognizes formats, and reads those of gzip and zlib
  *
  * This file recognizes magic numbers, reads gzip's header (with gzip.c) and trailer, and decides
  * what may follow a member.  The decoders are in deflate.c and in compat/older/.  All of them work
@@ -54,7 +54,7 @@ static enum gz_status skip_zeros(struct gz_stream *s, enum gz_format *format)
         *format = GZ_FORMAT_NONE;
         return s->in_stop == GZ_TRUNCATED ? GZ_OK : s->in_stop;
     }
-    /* Even a gzip member is garbage here: only the end may follow padding. */
+    /* Even a gzip member is garbage here, because only the end of the input may follow padding. */
     s->magic[s->magic_len++] = (uint8_t)byte;
     *format = GZ_FORMAT_UNKNOWN;
     return GZ_OK;
@@ -63,8 +63,8 @@ static enum gz_status skip_zeros(struct gz_stream *s, enum gz_format *format)
 /*
  * Parses a magic number, and sets *format to its format: GZ_FORMAT_NONE if the input has ended, or
  * if only zeros follow a member.  As in GNU gzip, a single byte that is not zero is a truncated
- * file or member.  If the first byte is zero, the format is unknown whatever follows.  (With
- * io.copy_unknown, a single byte is an unknown format.)
+ * file or member.  If the first byte of the input is zero, the format is unknown, whatever follows.
+ * (With io.copy_unknown, a single byte is an unknown format.)
  */
 static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
 {

@@ -4,13 +4,14 @@
  * A stream is one or more members back to back.  Zero bytes from a member's end to the end of the
  * input are padding, as on tapes, and are ignored.  Anything else that does not start a member is
  * trailing garbage, which is reported but does not make the data wrong.  GNU gzip 1.12 does the
- * same, also in these cases: a single byte that is not zero is not garbage but a truncated member
- * (gz_info.lone_byte); a member after padding is garbage; an empty input is truncated.
+ * same.  It also does the same in three odd cases: a single byte that is not zero is not garbage
+ * but a truncated member (gz_info.lone_byte); a member after padding is garbage; and an empty input
+ * is truncated.
  *
  * After a member in gzip's or pack's format, members of any format but zip may follow.  A member in
- * another format is the last one: data in compress's format extends to the end of the input; bytes
- * after lzh's data, or after a zip file's first entry, are ignored, but another entry of a zip file
- * is reported.
+ * another format is the last one.  Data in compress's format extends to the end of the input.
+ * Bytes after lzh's data are ignored.  Bytes after a zip file's first entry are ignored, too, but
+ * another entry of a zip file is reported.
  */
 #ifndef GZLZSS_COMPAT_GUNZIP_H
 #define GZLZSS_COMPAT_GUNZIP_H
@@ -33,20 +34,21 @@
  * and gz_run() judges the header.  With io->copy_unknown, it never returns GZ_NOT_GZIP.
  *
  * gz_run() does the rest.  It calls gz_read_header() if the caller has not done so.  If
- * gz_read_header() has failed, gz_run() returns the same error.  Data is written as it is decoded,
- * before its CRC is known, and up to where an error was found: after an error the caller throws the
- * output away.  After the end or an error, read is not called again, unless other threads have
- * decoded ahead (io->ahead).
+ * gz_read_header() has failed, gz_run() returns the same error.  gz_run() writes data as it decodes
+ * it, before the data's CRC is known, and up to the place where it finds an error.  So after an
+ * error, the caller must throw the output away.  After the end or an error, gz_run() does not call
+ * io->read again, unless other threads have decoded ahead (io->ahead).
  *
- * *io is copied.  *info is not, and must stay until gz_close().  The functions leave errno as read
- * or write has set it.  A stream takes about 0.6 MB of memory, and 1.0 MB more for compress's
- * format.  With io->ahead, gz_open takes all memory for gzip's format at once, before threads that
- * decode ahead take theirs.
+ * *io is copied.  *info is not copied, and must stay valid until gz_close().  The functions leave
+ * errno as read or write has set it.  A stream takes about 0.6 MB of memory, and 1.0 MB more for
+ * compress's format.  With io->ahead, gz_open takes all memory for gzip's format at once, before
+ * threads that decode ahead take theirs.
  */
 struct gz_stream *gz_open(const struct gz_io *io, struct gz_info *info);
 
-/* Closes the stream and opens it again, as gz_close and gz_open do, but with the same memory.
- * False if it needs more memory, and memory is short: then the stream is unchanged. */
+/* Closes the stream and opens it again, as gz_close and gz_open do, but with the same memory.  If
+ * the stream needs more memory, and memory is short, returns false and leaves the stream
+ * unchanged. */
 bool gz_reopen(struct gz_stream *s, const struct gz_io *io, struct gz_info *info);
 
 enum gz_status gz_read_header(struct gz_stream *s);

@@ -107,8 +107,8 @@ static void keep_name(struct gz_header *h, const uint8_t *in, size_t len)
         h->name[h->name_room - 1] = '\0';
 }
 
-/* Takes bytes of the current field from in[0..len), and returns their number.  *whole becomes true
- * if they complete the field, else false. */
+/* Parses the bytes of in[0..len) that belong to the current field, and returns their number.
+ * *whole becomes true if they complete the field, else false. */
 static size_t take(struct gz_header *h, const uint8_t *in, size_t len, bool *whole)
 {
     const bool is_string = h->field == NAME || h->field == COMMENT;
@@ -147,9 +147,9 @@ static enum gz_status judge_flags(struct gz_header *h)
     return GZ_OK;
 }
 
-/* Checks the current field, which is complete, and goes to the next.  A field is checked before
- * more is parsed: then a header with a bad method that is also cut off gets the same error as from
- * GNU gzip. */
+/* Checks the current field, which is complete, and goes to the next.  A field is checked before the
+ * next one is parsed, because GNU gzip does the same.  So both report the same error if a header
+ * has a bad method and is cut off, too. */
 static enum gz_status end_field(struct gz_header *h)
 {
     enum gz_status status = GZ_OK;

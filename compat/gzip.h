@@ -17,7 +17,8 @@
 #define GZ_METHOD_DEFLATE 8
 
 /* The flags (RFC 1952, section 2.3.1), which are byte GZ_FLAGS_AT of the header.  GNU gzip's
- * documentation once gave some of them other meanings: its flag "encrypted" is reserved today. */
+ * documentation once gave some of these flags other meanings.  For example, it had a flag
+ * "encrypted", which is reserved today. */
 #define GZ_FLAGS_AT 3
 enum {
     GZ_FLAG_HEADER_CRC = 1 << 1,
@@ -104,8 +105,8 @@ enum gz_status gz_header_parse(struct gz_header *h, const uint8_t *in, size_t le
 /*
  * Returns the size in bytes of the member header at in[0], or 0 if no member seems to start there.
  * The header must be complete and correct.  A DEFLATE block's header must follow, which must be
- * correct as far as it lies in in[0..len).  Searches for members in the middle of data use this.
- * May read up to 8 bytes after in + len, but the result does not depend on them.
+ * correct as far as it lies in in[0..len).  Searches for members in the middle of data use this
+ * function.  May read up to 8 bytes after in + len, but the result does not depend on them.
  */
 size_t gz_member_header(const uint8_t *in, size_t len);
 

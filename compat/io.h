@@ -1,8 +1,8 @@
 /*
  * io.h - the caller's functions, by which decompression reads and writes
  *
- * The caller of compat/gunzip.h gives functions to read and to write.  It may also give a gz_ahead:
- * other threads that decode parts of the input before the decompression gets there
+ * The caller of compat/gunzip.h gives functions to read and to write.  It may also give a struct
+ * gz_ahead if other threads decode parts of the input before the decompression gets there
  * (pipeline/expand/).
  */
 #ifndef GZLZSS_COMPAT_IO_H
@@ -31,7 +31,7 @@ struct gz_place {
     uint64_t made;
     /* Whether the data ends at the place, so that no block starts there. */
     bool ended;
-    /* Whether gz_ahead.run has moved the place without writing the bytes before it.  Then the CRC
+    /* Whether gz_ahead.run has moved the place without writing the bytes before it.  If so, the CRC
      * and the length of the member are not compared with its trailer. */
     bool is_jump;
     /* Bytes of the data after the place that were written already.  The decoder that goes on from
@@ -39,16 +39,16 @@ struct gz_place {
     uint64_t skip;
 };
 
-/* Decodes parts of the input ahead, in other threads.  Its output must be exactly that of decoding
- * from the start. */
+/* The caller's functions for parts of the input that other threads decode ahead.  The output of
+ * `run` must be exactly the output of decoding from the start. */
 struct gz_ahead {
-    /* Returns whether `run` may have output that starts at bit `bit`: another thread has decoded
-     * from there on or is doing so, or a GPU may start there.  If not, *from becomes the first bit
-     * for which to ask again.  Asking takes longer than decoding a short block, so it is not done
-     * at every block. */
+    /* Returns whether `run` may have output that starts at bit `bit`, because another thread has
+     * decoded from this bit on or is doing so, or because a GPU may start there.  If not, sets
+     * *from to the first bit for which the caller should call `has` again.  A call takes longer
+     * than decoding a short block, so the caller does not call `has` at every block. */
     bool (*has)(void *ctx, uint64_t bit, uint64_t *from);
     /* Writes all bytes that were decoded ahead from *place on, if any, and moves *place to their
-     * end.  False, with errno set, if a write failed. */
+     * end.  Returns false, with errno set, if a write failed. */
     bool (*run)(void *ctx, struct gz_place *place);
     /* Makes gz_io.read continue at byte `byte` of the input, which is not before the place that
      * `run` reached last. */

@@ -2,8 +2,8 @@
  * status.c - messages about the outcome of a decompression (status.h)
  *
  * The messages, and the effects of a status, are those of GNU gzip 1.12.  To add a status, run gzip
- * with two operands, the first of them damaged, and see whether it goes on to the second: this is
- * how `table` was made.
+ * with two operands, the first of them damaged, and see whether it goes on to the second.  The rows
+ * of `table` were made in this way.
  */
 #include "config.h"
 
@@ -38,15 +38,16 @@ const char *gz_format_name(enum gz_format format)
 
 /* What the program does after a status. */
 enum effect {
-    /* The program goes on: no error. */
+    /* The program goes on, because this is no error. */
     NONE,
-    /* It goes on with the next operand. */
+    /* The program goes on with the next operand. */
     NEXT,
     /* NEXT if nothing is written (-t, -l), else END. */
     CHECK,
-    /* If the output is the standard output, or there is none, this is a warning; else END. */
+    /* A warning if the output is the standard output, or if the program writes no output; else
+     * END. */
     TO_FILE,
-    /* It ends. */
+    /* The program ends. */
     END,
 };
 

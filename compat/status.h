@@ -29,7 +29,7 @@ enum gz_status {
     GZ_NOT_ZLIB,          /* the first bytes are no zlib header */
     GZ_DICTIONARY,        /* zlib: the data was compressed with a dictionary */
     GZ_UNKNOWN_METHOD,    /* a member's compression method is not 8, deflate */
-    GZ_ENCRYPTED,         /* a member has the header flag that once meant it was encrypted */
+    GZ_ENCRYPTED,         /* a member has the header flag that once meant "encrypted" */
     GZ_RESERVED_FLAGS,    /* a member has a reserved header flag set */
     GZ_TRUNCATED,         /* the input ended inside a member */
     GZ_BAD_DATA,          /* the DEFLATE stream is not valid */
@@ -57,9 +57,9 @@ enum gz_status {
 /* The longest name in a header that gzip -N accepts, in bytes, with the zero byte after it. */
 #define GZ_NAME_SIZE 1024
 
-/* The results of a decompression.  They are valid after any status.  After gz_read_header(), the
- * fields about the first header (`format`, `mtime`, the name) are set and, after an error, those
- * about the error. */
+/* The results of a decompression.  They are valid after any status.  gz_read_header() sets only the
+ * fields about the first header (`format`, `mtime`, the name) and, after an error, the fields about
+ * the error. */
 struct gz_info {
     /* The format of the last member that was begun; GZ_FORMAT_UNKNOWN if unknown data was
      * copied. */
@@ -84,10 +84,11 @@ struct gz_info {
     uint64_t member_at;
     /* Bytes decoded from the last member. */
     uint64_t member_bytes;
-    /* Bytes of header and trailer of the gzip member, if it is the first and nothing follows it;
+    /* Bytes of header and trailer, if the input is a single gzip member and nothing follows it;
      * else 0. */
     uint64_t header_bytes;
-    /* The CRC stored with the last member, if has_crc is true: only gzip members have one. */
+    /* The CRC stored with the last member.  It is valid if has_crc is true; only gzip members have
+     * a CRC. */
     uint32_t crc;
     bool has_crc;
 
@@ -109,8 +110,8 @@ struct gz_info {
     bool bad_length;
     /* zip: whether another entry follows.  May be true with GZ_BAD_CRC and GZ_BAD_LENGTH, too. */
     bool more_entries;
-    /* With GZ_RESERVED_FLAGS: all flags of the header.  compress: the unknown flags, about which
-     * GNU gzip warns. */
+    /* With GZ_RESERVED_FLAGS: all flags of the header.  In compress's format: the unknown flags,
+     * about which GNU gzip warns. */
     uint8_t unknown_flags;
     /* With GZ_UNKNOWN_METHOD: the method.  With GZ_TOO_MANY_BITS: the bits of the widest codes. */
     uint8_t unknown;
@@ -141,8 +142,8 @@ struct gz_complaint {
     char before[48];
     /* Begins with ": " or " ".  Ends with one newline, or for GZ_BAD_TABLE with two. */
     char after[96];
-    /* Whether this is a warning: -q suppresses it, and the exit status is 2.  Otherwise it is an
-     * error: the exit status is 1. */
+    /* Whether this is a warning.  -q suppresses a warning, and the exit status after it is 2.  If
+     * it is not a warning, it is an error, after which the exit status is 1. */
     bool warning;
     /* Whether the warning is printed only with -v. */
     bool verbose;
@@ -152,21 +153,21 @@ struct gz_complaint {
 
 /*
  * Puts all messages that GNU gzip prints into `list`, in its order, and returns their number.
- * to_stdout: the output is the standard output, or there is none (-c, -t, -l, standard input).
- * Where gzip prints strerror() for a status, the list has one complaint with gz_status_message()
- * instead.
+ * to_stdout: whether the output is the standard output, or the program writes no output (-c, -t,
+ * -l, standard input).  Where gzip prints strerror() for a status, the list has one complaint with
+ * gz_status_message() instead.
  */
 size_t gz_complaints(enum gz_status status, const struct gz_info *info, bool to_stdout,
                      struct gz_complaint list[GZ_COMPLAINTS_MAX]);
 
-/* Whether the caller must throw the output away and exit with status 1.  True for all statuses
- * except GZ_OK, GZ_TRAILING_GARBAGE and, if the output is the standard output or there is none,
+/* Whether the caller must throw the output away and exit with status 1.  Returns true for all
+ * statuses except GZ_OK, GZ_TRAILING_GARBAGE and, if to_stdout is true (gz_complaints),
  * GZ_MORE_ENTRIES. */
 bool gz_status_is_error(enum gz_status status, bool to_stdout);
 
 /* Whether GNU gzip ends after this status, with exit status 1, and ignores the remaining operands.
- * discard: nothing is written (-t and -l); gzip then goes on after data that is complete but has
- * the wrong CRC or length. */
+ * discard: whether the program writes no output (-t and -l).  If it is true, gzip goes on after
+ * data that is complete but has the wrong CRC or length. */
 bool gz_status_is_fatal(enum gz_status status, bool to_stdout, bool discard);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * Bytes flow  io->read -> in buffer -> decoder -> out buffer -> io->write.  The out buffer is
  * written when it is full, at the end, and when io->waits says that io->read would wait.  It is not
- * written after each member: so a file of many small members costs no more writes than one big
+ * written after each member, so that a file of many small members needs no more writes than one big
  * member.  Bytes that were decoded before an error are written too, as GNU gzip does, since people
  * rescue data from damaged files that way.
  *
@@ -23,8 +23,8 @@
 
 /* Bytes of one read.  Smaller reads cost more system calls; larger ones leave the second-level
  * cache before they are decoded.  Half or twice as many bytes change the time by less than 2 %.
- * Keep the value of GNU gzip: then gz_info.read_bytes, which `gzip -l` shows, is the same as with
- * GNU gzip even if something follows the data. */
+ * Keep the value of GNU gzip, so that gz_info.read_bytes, which `gzip -l` shows, is the same as
+ * with GNU gzip even if something follows the data. */
 #ifndef GZ_IN_SIZE /* tests choose other sizes */
 #define GZ_IN_SIZE ((size_t)256 << 10)
 #endif
@@ -42,8 +42,8 @@
 /* Bytes before the out buffer.  They hold the last output that was written: DEFLATE's window. */
 #define GZ_OUT_BACK INF_WINDOW
 
-/* Bytes by which the reading position may step back.  The in buffer has this many bytes after the
- * input, too: a decoder may load them, but does not use them. */
+/* Bytes by which the reading position may step back.  The in buffer also has this many bytes after
+ * the input, because a decoder may load them; it does not use them. */
 #define GZ_IN_BACK INF_BACK
 
 /* The most bytes of the in buffer that may be left unparsed when more is read, since the decoder
@@ -58,10 +58,10 @@ struct gz_stream {
      * in[in_pos..in_end) are still to be parsed. */
     uint8_t *in;
     size_t in_pos, in_end;
-    /* The most bytes that the next read asks for; 0: GZ_IN_SIZE. */
+    /* The most bytes that the next read asks for; 0 means GZ_IN_SIZE. */
     size_t in_most;
-    /* GZ_OK until the input has ended.  Then the status to return if a decoder needs more input:
-     * GZ_TRUNCATED, GZ_READ_ERROR, or GZ_WRITE_ERROR. */
+    /* GZ_OK until the input has ended.  After that, the status that a decoder returns if it needs
+     * more input: GZ_TRUNCATED, GZ_READ_ERROR, or GZ_WRITE_ERROR. */
     enum gz_status in_stop;
     /* The errno of a GZ_READ_ERROR, kept because a later write may change errno. */
     int in_error;
@@ -75,8 +75,8 @@ struct gz_stream {
     /* Whether a part of the member was left out (gz_place.is_jump). */
     bool has_jumped;
 
-    /* The decoder of compat/deflate.c, made when it is first needed, or by gz_open with
-     * io.ahead. */
+    /* The decoder of compat/deflate.c.  With io.ahead, gz_open makes it; otherwise it is made when
+     * it is first needed. */
     struct inf_raw *raw;
     /* Whether `raw` was made for small inputs (inf_open). */
     bool raw_is_small;
@@ -101,21 +101,21 @@ struct gz_stream {
 /* --- compat/stream.c ------------------------------------------------------------------------ */
 
 /* Reads more input.  At most GZ_IN_REST bytes of the buffer may still be unparsed; these are kept.
- * False if there is no more input; in_stop then says why. */
+ * Returns false if there is no more input; in_stop then says why. */
 bool gz_refill(struct gz_stream *s);
 
-/* Continues parsing at byte `offset` of the input, whether that was read yet or not.  Only with
- * io.ahead. */
+/* Makes parsing continue at byte `offset` of the input, whether that byte was read yet or not.
+ * Call this only if the stream has io.ahead. */
 void gz_seek(struct gz_stream *s, uint64_t offset);
 
-/* Writes all bytes that are in the out buffer.  False, with errno set, if that fails. */
+/* Writes all bytes that are in the out buffer.  Returns false, with errno set, if that fails. */
 bool gz_flush(struct gz_stream *s);
 
-/* Like gz_flush, and copies the last GZ_OUT_BACK bytes of output to the memory before the out
+/* Like gz_flush, but also copies the last GZ_OUT_BACK bytes of output to the memory before the out
  * buffer. */
 bool gz_flush_window(struct gz_stream *s);
 
-/* Appends data[0..len) to the output.  False, with errno set, if a write fails. */
+/* Appends data[0..len) to the output.  Returns false, with errno set, if a write fails. */
 bool gz_put(struct gz_stream *s, const uint8_t *data, size_t len);
 
 /* Returns the next byte, or -1 if there is none; in_stop then says why. */
@@ -135,7 +135,8 @@ static inline uint64_t gz_in_offset(const struct gz_stream *s)
 /* --- Bits, high ones first ------------------------------------------------------------------ */
 
 /* The next bits of the input, from bit 63 of `bits` down.  The highest `count` bits, fewer than 64,
- * were taken from the input.  The bits below are copies of the bits that follow, or zeros. */
+ * were taken from the input.  The bits below these are copies of the bits that follow in the input,
+ * or zeros. */
 struct gz_bits {
     uint64_t bits;
     unsigned count;

@@ -15,7 +15,7 @@ struct gz_data {
     size_t start_len;     /* the number of bytes at `start` */
     uint32_t check;       /* the check value of the uncompressed data (compat/check.h) */
     uint64_t len;         /* bytes of the uncompressed data */
-    uint64_t packed;      /* bytes between the start and the end */
+    uint64_t packed;      /* bytes of the compressed data */
 };
 
 /* These are gz_start_room, gz_write_start, gz_end_room and gz_write_end for CONTAINER_ZIP. */

@@ -18,7 +18,7 @@
 /* The most bits that can be put between two flushes. */
 #define BITWRITER_ROOM 56
 
-/* The bytes after the last one that a flush may overwrite. */
+/* The number of bytes that a flush may overwrite after the last byte that it writes. */
 #define BITWRITER_SLACK 8
 
 struct bitwriter {

@@ -2,10 +2,10 @@
  * count.c - checks matches and counts symbols (count.h)
  *
  * Each match is compared with the input.  No branch depends on the outcome of a comparison, so none
- * is mispredicted: the bits that differ gather in a register, which is examined once, at the part's
- * end.  Most matches have at most COMPARED bytes, and need only one masked comparison.  Literals
- * are first copied into one array, and then counted in a separate loop, which loads eight at a
- * time.
+ * is mispredicted.  Instead, the bits that differ gather in a register, which is examined once, at
+ * the part's end.  Most matches have at most COMPARED bytes, and need only one masked comparison.
+ * Literals are first copied into one array, and then counted in a separate loop, which loads eight
+ * at a time.
  */
 #include "config.h"
 
@@ -65,7 +65,7 @@ static const uint8_t compare_masks[2 * COMPARED] = {ONES, ONES, ONES, ONES};
 #undef ONES
 
 /* Compares a[0..length) with b[0..length), length being 3 to LZ_MAX_MATCH.  COMPARED - 1 bytes
- * after them must be readable.  Few matches are longer than COMPARED, so the loop's branch is
+ * after both must be readable.  Few matches are longer than COMPARED, so the loop's branch is
  * predicted well. */
 LOOP void compare_match(struct difference *d, const uint8_t *a, const uint8_t *b, size_t length,
                         bool avx2)
@@ -169,8 +169,8 @@ AVX2_PATH NOINLINE size_t huff_count_avx2(struct huff_encoder *e, const uint8_t 
 #endif
 
 #ifdef HAVE_AVX512_PATH
-/* Like count_loop, but stops where huff_lanes_locate stops.  If it counts no sequence, it returns
- * pos, even if pos is 0.  (In other cases, 0 means that a sequence is not a match.) */
+/* Like count_loop, but stops where huff_lanes_locate stops.  If count_lanes counts no sequence, it
+ * returns pos, which may be 0.  If it counts any, a result of 0 means that a match is wrong. */
 AVX512_PATH NOINLINE static size_t count_lanes(struct huff_encoder *e, const uint8_t *in,
                                                size_t pos, size_t chunk_end, size_t enough,
                                                const struct lz_sequence *sequences, uint32_t count,

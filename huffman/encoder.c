@@ -89,9 +89,9 @@ static void end_block(struct huff_encoder *e, struct bitwriter *w, const uint8_t
 }
 
 #ifdef __SANITIZE_THREAD__
-/* .ci/run compiles the rest of huffman/ without ThreadSanitizer, and this file with it.  These
- * accesses show ThreadSanitizer that each chunk's bytes and sequences are read, and that the output
- * is written. */
+/* .ci/run compiles the rest of huffman/ without ThreadSanitizer, but compiles this file with
+ * ThreadSanitizer.  The accesses below show ThreadSanitizer that each chunk's bytes and sequences
+ * are read, and that the output is written. */
 static void show_reads(const uint8_t *in, size_t len, const struct lz_chunk *chunks, size_t first)
 {
     const volatile uint8_t *const bytes = in;

@@ -4,15 +4,15 @@
  * A run of equal code lengths can be coded in several ways.  Symbol 16 of the precode repeats the
  * previous length 3 to 6 times; 17 and 18 stand for 3 to 10 and for 11 to 138 zeros; and each
  * length has a symbol of its own.  The shortest way depends on the lengths of these symbols' codes,
- * and these depend on how often each symbol is used.
+ * and the lengths of the codes depend on how often each symbol is used.
  *
  * So the plan takes two rounds.  The first round assumes typical lengths of the precode's codes,
  * codes each run in the cheapest way for these lengths, and makes the best precode for the symbols
  * used.  The second round does the same with the lengths of that precode.  The better result of the
- * two is used.  In each round, every run gets the cheapest of all ways: the cost of a way depends
- * only on how often it uses each symbol, so few combinations have to be tried.  (Symbol 16 could
- * repeat zeros, too.  It is not used for that, as 17 and 18 stand for more zeros in about as many
- * bits.)
+ * two is used.  In each round, every run gets the cheapest of all ways.  They can all be compared,
+ * because the cost of a way depends only on how often it uses each symbol, so few combinations have
+ * to be tried.  (Symbol 16 could repeat zeros, too.  It is not used for that, as 17 and 18 stand
+ * for more zeros in about as many bits.)
  */
 #include "config.h"
 
@@ -31,10 +31,10 @@ static const uint8_t extra_bits[DEFLATE_PRECODE_SYMBOLS] = {
 /* The order in which the precode's lengths are sent. */
 static const uint8_t precode_order[DEFLATE_PRECODE_SYMBOLS] = DEFLATE_PRECODE_ORDER;
 
-/* How a run of equal lengths is coded.  A run of zeros gets `longest` symbols 18 and `shorter`
- * symbols 17; a run of another length gets `shorter` symbols 16.  Together these symbols stand for
- * `covered` lengths.  Each remaining length of the run is coded by its own symbol, which is written
- * before the symbols 18 and 17, but after the symbols 16. */
+/* How a run of equal lengths is coded.  A run of zeros uses symbol 18 `longest` times and symbol 17
+ * `shorter` times.  A run of another length uses symbol 16 `shorter` times.  Together these symbols
+ * stand for `covered` lengths.  Each remaining length of the run is coded by its own symbol.  These
+ * symbols are written before symbols 18 and 17, but after symbols 16. */
 struct run_split {
     unsigned longest, shorter, covered;
 };
@@ -210,7 +210,8 @@ void huff_header_plan(struct huff_lengths_work *w,
         second.cost[s] = (uint8_t)(length + extra_bits[s]);
     }
     count_symbols(runs, n, others, second.cost, again);
-    /* In most cases the counts are those of the first round, and would make the same precode. */
+    /* In most cases, the counts are the same as in the first round, and would give the same
+     * precode. */
     if (memcmp(frequencies, again, sizeof(again)) != 0) {
         make_precode(w, &second, again);
         if (second.bits < first.bits)
@@ -237,8 +238,8 @@ static void write_symbol(struct precode_writer *w, unsigned symbol, unsigned ext
     bits_put(w->bits, extra, extra_bits[symbol]);
 }
 
-/* Writes `symbol` `count` times.  Each stands for min to max lengths, and together they stand for
- * `total` lengths. */
+/* Writes `symbol` `count` times.  Each time, the symbol stands for min to max lengths.  The sum of
+ * these is `total`. */
 static void write_runs(struct precode_writer *w, unsigned symbol, unsigned count, unsigned min,
                        unsigned max, unsigned total)
 {
@@ -256,7 +257,8 @@ static void write_runs(struct precode_writer *w, unsigned symbol, unsigned count
 static void write_zeros(struct precode_writer *w, unsigned run, const uint8_t *cost)
 {
     const struct run_split s = split_zeros(run, cost);
-    /* The long symbols take as many zeros as they can; each short one needs 3. */
+    /* The long symbols stand for as many zeros as they can, but 3 are left for each short
+     * symbol. */
     unsigned for_long = s.covered - 3 * s.shorter;
 
     if (for_long > 138 * s.longest)

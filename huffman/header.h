@@ -1,6 +1,7 @@
 /*
- * header.h - the header of a dynamic block: its code lengths, run-length coded, and then coded with
- * a code of their own, which is called the precode here (RFC 1951, section 3.2.7)
+ * header.h - the header of a dynamic block, which holds the code lengths of the block (RFC 1951,
+ * section 3.2.7).  The code lengths are stored as symbols, each for one length or for a run of
+ * equal lengths.  These symbols have a Huffman code of their own, which is called the precode here.
  */
 #ifndef GZLZSS_HEADER_H
 #define GZLZSS_HEADER_H

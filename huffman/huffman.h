@@ -48,16 +48,18 @@ enum huff_end {
 
 /*
  * Encodes the segment in[0..len) as DEFLATE blocks (RFC 1951), which start and end on a byte
- * boundary; `end` says how they end.  `chunks` has LZ_CHUNKS(len) entries.  LZ_INPUT_PAD bytes
- * after the segment must be readable, and `out` must have room for huff_bound(len) bytes.
+ * boundary; `end` says what follows the segment's data.  `chunks` has LZ_CHUNKS(len) entries.
+ * LZ_INPUT_PAD bytes after the segment must be readable, and `out` must have room for
+ * huff_bound(len) bytes.
  *
  * A block may end where a chunk ends.  Within a chunk, it may end after each match but the chunk's
  * last one, if at least `split` bytes (HUFF_SPLIT_MIN or more) lie between the match's end and the
  * previous place where a block may end.  With a smaller split, blocks follow the data more closely,
  * and encoding takes longer.
  *
- * Returns true, with the number of bytes written in *out_len.  Returns false if a sequence is not a
- * match within this segment, within its chunk and within DEFLATE's limits; the bytes at `out` are
+ * Returns true, with the number of bytes written in *out_len.  Returns false if the match of a
+ * sequence is wrong: if it differs from the bytes to which it refers, refers to bytes before the
+ * segment, goes on past its chunk's end, or is outside DEFLATE's limits.  The bytes at `out` are
  * garbage then.
  */
 bool huff_encode_segment(struct huff_encoder *e, const uint8_t *in, size_t len,

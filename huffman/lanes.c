@@ -65,7 +65,8 @@ VECTOR __m512i mark(__m512i x, __mmask16 special)
     return _mm512_mask_add_epi32(x, special, x, broadcast(HUFF_LANES_SPECIAL));
 }
 
-/* For each number, the sum of this number and all before it. */
+/* Returns, for each of the sixteen numbers in x, the sum of the number and all numbers before
+ * it. */
 VECTOR __m512i prefix_sums(__m512i x)
 {
     const __m512i zero = _mm512_setzero_si512();
@@ -76,13 +77,13 @@ VECTOR __m512i prefix_sums(__m512i x)
     return _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 8));
 }
 
-/* The last number, sixteen times. */
+/* Returns the last number in x, sixteen times. */
 VECTOR __m512i broadcast_last(__m512i x)
 {
     return _mm512_permutexvar_epi32(broadcast(15), x);
 }
 
-/* The first number. */
+/* Returns the first number in x. */
 VECTOR uint32_t first_of(__m512i x)
 {
     return (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(x));
@@ -223,7 +224,7 @@ struct codes16 {
     __m512i bits, count;
 };
 
-/* Puts b's bits above a's; both together have at most 32. */
+/* Puts the bits of b above the bits of a; together, a and b have at most 32 bits. */
 VECTOR struct codes16 join(struct codes16 a, struct codes16 b)
 {
     return (struct codes16){_mm512_or_si512(a.bits, _mm512_sllv_epi32(b.bits, a.count)),

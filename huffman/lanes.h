@@ -1,9 +1,9 @@
 /*
  * lanes.h - computes the places and the codes of sixteen sequences at a time
  *
- * This needs AVX-512.  It takes less than half of the instructions of code that processes one
- * sequence at a time.  The results are arrays.  From these, the encoder does the steps that must go
- * in order, one sequence after the other: comparing and counting, and putting bits after bits.
+ * This code needs AVX-512.  It takes less than half as many instructions as code that processes one
+ * sequence at a time.  The results are arrays.  With these, the encoder does the steps that must go
+ * in order, one sequence after the other: comparing, counting, and writing bits.
  */
 #ifndef GZLZSS_HUFFMAN_LANES_H
 #define GZLZSS_HUFFMAN_LANES_H
@@ -19,19 +19,20 @@
 #include "huffman/valuecode.h"
 #include "lzss/lzss.h"
 
-/* Sequences that are processed at a time: a vector has one number of each. */
+/* The number of sequences that are processed at a time.  A vector has one number for each of
+ * them. */
 #define HUFF_LANES 16
 
 /* The most sequences of a call.  With more, the arrays take more of the first-level cache; with
  * fewer, tables are loaded into registers more often. */
 #define HUFF_LANES_BATCH 128
 
-/* A number that is added to one of a sequence's results to mark the sequence as special: the caller
- * has to do more for it. */
+/* A number that is added to one of a sequence's results to mark the sequence as special.  For a
+ * special sequence, the caller has to do more. */
 #define HUFF_LANES_SPECIAL 256
 
-/* The most literals of a sequence whose codes are joined with the match's codes.  These are the
- * sequence's last literals. */
+/* The number of literals just before a match, at most, whose codes are joined with the codes of the
+ * match. */
 #define HUFF_LANES_LITERALS 4
 
 /* The results of huff_lanes_locate, by sequence, and the place where the last sequence ends. */
@@ -53,13 +54,13 @@ struct huff_located {
 
 /*
  * Locates up to `count` sequences that start at byte `pos` of a segment.  A sequence is special if
- * its match is longer than `limit` or follows more than `few` literals.  length_symbols[0..256) are
- * the symbols of lengths, less DEFLATE_FIRST_LENGTH, by length less LZ_MIN_MATCH.
+ * its match is longer than `limit` or follows more than `few` literals.  For each length,
+ * length_symbols[length - LZ_MIN_MATCH] is the length's symbol, less DEFLATE_FIRST_LENGTH.
  *
  * Works on groups of HUFF_LANES sequences.  Stops before a group if one of its sequences starts at
- * `enough` or later, ends after `end`, or cannot be a match: its length or distance is outside
- * DEFLATE's limits, or it refers to before the segment.  Whether the match's bytes are equal is not
- * checked; the caller can check that without reading `sequences` again.
+ * `enough` or later, ends after `end`, or has a match whose length or distance is outside DEFLATE's
+ * limits, or that refers to bytes before the segment.  This function does not compare the match
+ * with the bytes to which it refers; the caller can do that without reading `sequences` again.
  *
  * Returns the number of sequences located, a multiple of HUFF_LANES, or 0.
  */

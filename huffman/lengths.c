@@ -2,9 +2,9 @@
  * lengths.c - computes optimal code lengths, and canonical codes from them (lengths.h)
  *
  * Huffman's algorithm gives the best code.  If the symbols are sorted by frequency, it takes linear
- * time: merged nodes arise in order of weight, so the lightest node is always at the head of one of
- * two queues, the leaves and the merged nodes (van Leeuwen, 1976).  Sorting into buckets takes
- * linear time, too, in practice.
+ * time, because merged nodes arise in order of weight, so that the lightest node is always at the
+ * head of one of two queues: the leaves and the merged nodes (van Leeuwen, 1976).  Sorting into
+ * buckets takes linear time, too, in practice.
  *
  * If that code has a length above the limit, the package-merge algorithm (Larmore and Hirschberg,
  * 1990) gives the best code within the limit.  Package-merge is far slower, so it runs only then.
@@ -94,8 +94,8 @@ _Static_assert(HUFF_MAX_SYMBOLS <= NODE_MARK && 2 * NODE_MARK <= 0xffff, "a mark
  *
  * It is practically random which queue has the next node, so no branch depends on that.
  * Comparisons choose the pair to merge among the two lightest leaves and the two lightest nodes.
- * The new node is stored as the parent of all four.  For the two that are not merged now, the right
- * parent is stored later.
+ * The new node is stored as the parent of all four.  For the two of them that are not merged now,
+ * the right parent is stored later.
  */
 static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uint8_t *lengths,
                     uint64_t *total, unsigned *parents)
@@ -132,8 +132,9 @@ static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uin
     depth[n - 2] = 0;
     for (unsigned node = n - 2; node-- > 0;)
         depth[node] = (uint8_t)(depth[parent[node]] + 1);
-    /* The lightest leaf is the deepest.  A depth fits in 8 bits: the sum of all weights would
-     * exceed 2^32 long before depth 255, as it grows at least like the Fibonacci numbers. */
+    /* The lightest leaf is the deepest.  A depth fits in 8 bits, because the sum of all weights
+     * grows with the depth at least like the Fibonacci numbers, and would exceed 2^32 long before
+     * depth 255. */
     if (depth[leaf_parent[0]] + 1u > limit) {
         memset(parents, 0, limit * sizeof(*parents));
         for (unsigned node = 0; node < n - 1; node++)
@@ -159,11 +160,11 @@ static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uin
  *     since only packages of packages are new, and these are heavy.  As far as two successive lists
  *     are equal, they also give equal packages to the lists above.  These packages and their places
  *     are not computed again.
- *   - Only the first enough[level] items of a list are made; enough[level] is not less than for the
- *     list below.  These items are right, since the start of a list depends only on the starts of
- *     the lists below.
+ *   - Only the first enough[level] items of a list are made; enough[level] is at least enough[level
+ *     + 1], the number for the list below.  These items are right, since the start of a list
+ *     depends only on the starts of the lists below.
  *
- * Returns false, with no length set, if more items should be taken than were made.
+ * Returns false, with no length set, if more items of a list should be taken than were made.
  */
 static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limit,
                           const unsigned *enough, uint8_t *lengths)
@@ -222,9 +223,9 @@ static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limi
             package += packed < leaf;
             packages[level][i + 1] = (uint16_t)package;
         }
-        /* The list below is incomplete, so further packages may be missing from this list.  Their
-         * places are after the last package, perhaps before the leaves that follow it now.  So drop
-         * these leaves. */
+        /* If the list below is incomplete, and all packages made from it are in this list, further
+         * packages may be missing here.  They would come after the last package, perhaps before the
+         * leaves that now follow the last package.  So drop these leaves. */
         if (!whole_below && package == offered) {
             items = package == 0 ? 0 : package_at[package - 1] + 1u;
             same_items = same_items < items ? same_items : items;

@@ -16,7 +16,7 @@
 #define HUFF_BUCKET_BITS 5
 #define HUFF_BUCKETS ((33 - HUFF_BUCKET_BITS) << HUFF_BUCKET_BITS)
 
-/* Memory for huff_lengths: it would be too much for a small stack.  Its contents do not matter
+/* Memory for huff_lengths, which would be too much for a small stack.  Its contents do not matter
  * between calls.  lengths.c describes each member where it is used. */
 struct huff_lengths_work {
     uint64_t leaves[HUFF_MAX_SYMBOLS], sorted[HUFF_MAX_SYMBOLS + 2];

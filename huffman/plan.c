@@ -51,10 +51,10 @@ static uint64_t fixed_codes(const struct huff_counts *c)
 }
 
 /*
- * Returns the logarithm of n to base 2, in units of 1/65536, with an error of at most 0.001; for n
- * = 0, an arbitrary number.  Converting n to a float gives its exponent and mantissa.  That
+ * Returns the logarithm of n to base 2, in units of 1/65536, with an error of at most 0.001.  If n
+ * is 0, the result has no meaning.  Converting n to a float gives its exponent and mantissa.  The
  * conversion is exact, or rounded in the same way on every machine, and the rest is done with
- * integers, so the result is the same everywhere.  The mantissa's logarithm is a polynomial of
+ * integers.  So the result is the same everywhere.  The mantissa's logarithm is a polynomial of
  * degree 3, which is exact at powers of two.
  */
 static inline uint32_t log2_65536(uint32_t n)
@@ -88,7 +88,8 @@ LOOP uint64_t entropy(const uint32_t *counts, unsigned n, uint32_t *used)
  * Estimates b's size without making codes.  Making codes for blocks that were never written took
  * three fifths of the time of encoding at level 9.  A dynamic block's header is estimated at 150
  * bits, plus 3.25 bits for each symbol in use; that is the average over source, text, XML and
- * machine code.  With these estimates, outputs are within 0.06 % of those with exact sizes.
+ * machine code.  With these estimates, outputs are at most 0.06 % larger or smaller than with exact
+ * sizes.
  */
 LOOP void estimate_loop(struct huff_block *b)
 {

@@ -6,10 +6,10 @@
 
 #include "huffman/state.h"
 
-/* Sets b->bits to an estimate, made from b's counts, start and end. */
+/* Sets b->bits to an estimate of the block's size, made from b's counts, start and end. */
 huff_estimate_function huff_estimate_portable, huff_estimate_avx2;
 
-/* Makes *both the block of a followed by b; both->bits is not set. */
+/* Sets *both to the block that has the data of a, then that of b.  Does not set both->bits. */
 void huff_join(const struct huff_block *a, const struct huff_block *b, struct huff_block *both);
 
 /* Chooses the form in which b is shortest, and the codes of a dynamic block.  b will start `offset`

@@ -20,7 +20,7 @@
 #include "huffman/valuecode.h"
 #include "lzss/lzss.h"
 
-/* The prefix of a function that is compiled into each version of a function in struct
+/* The prefix of a function that is inlined into each version of a function of struct
  * huff_functions. */
 #define LOOP static inline __attribute__((always_inline))
 
@@ -70,9 +70,9 @@ struct huff_codes {
 #endif
 };
 
-/* The number of literals that counting copies in one step.  Most matches follow at most this many.
- * With a larger number, each step copies more; with a smaller one, more matches take the slow
- * way. */
+/* The number of literals that count.c copies in one step.  Most matches follow at most this many
+ * literals.  With a larger number, each step copies more.  With a smaller number, more sequences
+ * have too many literals for a step, and count.c processes them more slowly. */
 #define FEW_LITERALS 16
 
 struct huff_encoder;

@@ -1,7 +1,7 @@
 /*
  * write.c - writes blocks (write.h)
  *
- * Except in rare cases, a sequence becomes bits without a branch that depends on its data: the
+ * Except in rare cases, a sequence becomes bits without a branch that depends on its data.  The
  * codes of up to three literals and of the match after them are looked up in tables, joined to one
  * number, and put at once.  With AVX-512, lanes.c joins the codes of 16 sequences at a time; then
  * these bits only have to be put.
@@ -212,8 +212,8 @@ LOOP void put_few(struct bitwriter *w, const struct huff_codes *codes, const uin
 }
 
 /* Writes a sequence that huff_lanes_encode has marked as special.  `last` points to the sequence's
- * last literals.  These and the match take `count` bits; `bits` holds them if there are at most
- * 64. */
+ * last literals.  These literals and the match take `count` bits.  If `count` is at most 64, `bits`
+ * holds them. */
 LOOP void write_special(const struct huff_encoder *e, struct bitwriter *w, const uint8_t *last,
                         struct lz_sequence s, uint64_t bits, uint32_t count)
 {
@@ -284,7 +284,7 @@ const uint8_t *huff_write_avx512(struct huff_encoder *e, struct bitwriter *out, 
 }
 #endif
 
-/* Writes all symbols of block b but the end of the block. */
+/* Writes all symbols of block b except the end-of-block symbol. */
 static void write_symbols(struct huff_encoder *e, struct bitwriter *w, const uint8_t *in,
                           size_t len, const struct lz_chunk *chunks, const struct huff_block *b)
 {

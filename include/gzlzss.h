@@ -11,7 +11,7 @@
  *     gzlzss_free(z);
  *
  * Objects.  Make one object (gzlzss_new) and keep it as long as the program compresses or
- * decompresses: it owns threads, their memory, and GPUs.  Starting a GPU takes 0.3 s.
+ * decompresses, because it owns threads, their memory, and GPUs.  Starting a GPU takes 0.3 s.
  *
  * Threads.  Any thread may call any function on an object at any time, except gzlzss_free.  Calls
  * from several threads share the object's threads and GPUs.  Only one thread at a time may use a
@@ -34,7 +34,7 @@
  * are.  A failed call leaves the object usable.
  *
  * NULL.  A NULL pointer gives GZLZSS_ERROR_ARGUMENT, unless the function's comment allows it.  A
- * function that returns void does nothing then.
+ * function that returns void does nothing if it gets a NULL pointer.
  *
  * fork.  An object belongs to the process that made it.  In a child process, calls on the parent's
  * objects and streams return GZLZSS_ERROR_FORKED; make a new object there.  The child may free the
@@ -62,7 +62,8 @@ extern "C" {
 /* --- Status --------------------------------------------------------------------------------- */
 
 typedef enum gzlzss_status {
-    /* The call did what it was asked to.  gzlzss_stream_run: go on, the stream has not ended. */
+    /* The call did what it was asked to do.  From gzlzss_stream_run: the stream has not ended; go
+     * on. */
     GZLZSS_OK = 0,
     /* gzlzss_stream_run only: the stream has ended, and the caller has all of its output. */
     GZLZSS_STREAM_END = 1,
@@ -84,7 +85,8 @@ typedef enum gzlzss_status {
     /* The input ends in the middle of a member. */
     GZLZSS_ERROR_TRUNCATED = -8,
     /* All data was decompressed and is right, but bytes follow that are neither a member nor zeros.
-     * gzlzss_call.in_bytes says where they start.  Also: a .zip has more than one file. */
+     * gzlzss_call.in_bytes says where they start.  A .zip with more than one file gives this
+     * status, too. */
     GZLZSS_ERROR_TRAILING = -9,
     /* The program asked for a GPU and no GPU can be used.  gzlzss_no_gpu says why. */
     GZLZSS_ERROR_GPU = -10,
@@ -115,7 +117,8 @@ const char *gzlzss_status_text(gzlzss_status status);
 typedef enum gzlzss_backend {
     GZLZSS_AUTO = 0, /* the CPU, and also GPUs if there are any and the input is large enough */
     GZLZSS_CPU = 1,  /* the CPU only */
-    /* GPUs only; gzlzss_new fails if none can be used.  If a GPU fails later, the CPU stands in. */
+    /* GPUs only; gzlzss_new fails if none can be used.  If a GPU fails later, the CPU does its
+     * work. */
     GZLZSS_GPU = 2
 } gzlzss_backend;
 
@@ -128,9 +131,9 @@ typedef enum gzlzss_format {
     /* DEFLATE alone: no header, no check value.  Name and time are not stored. */
     GZLZSS_RAW,
     /* BGZF (SAM specification, 4.1): a .gz made of members of at most 64 KiB, whose headers give
-     * their sizes.  htslib, samtools and tabix need it.  A member is a segment.  Levels 1 to 9 are
-     * chosen to be about as small as bgzip's levels with the same numbers.  Name and time are not
-     * stored.  Decompression is as with GZLZSS_GZIP. */
+     * their sizes.  htslib, samtools and tabix need it.  A member is a segment.  The output of
+     * levels 1 to 9 is about as small as that of bgzip's levels with the same numbers.  Name and
+     * time are not stored.  Decompression is as with GZLZSS_GZIP. */
     GZLZSS_BGZF,
     /* A zip file with one entry.  Ranges are not possible.  Decompression is as with
      * GZLZSS_GZIP. */
@@ -199,8 +202,8 @@ void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size);
 /* --- Calls ---------------------------------------------------------------------------------- */
 
 /*
- * Further arguments and results of a call.  Functions accept NULL instead of a gzlzss_call: then
- * there is no name, no time, no `progress`, and no results.
+ * Further arguments and results of a call.  Functions accept NULL instead of a gzlzss_call.  A call
+ * with NULL has no name, no time, no `progress`, and no results.
  *
  * Initialize with GZLZSS_CALL_INIT; `size` is as in gzlzss_options.  The struct and the memory to
  * which it points must stay valid until the call returns; for a stream, until gzlzss_stream_free.
@@ -222,7 +225,8 @@ typedef struct gzlzss_call {
     int error_number; /* errno after GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE; else 0 */
     /* Bytes of input, counted from where the call began.  Compression: all bytes read.
      * Decompression: the bytes up to the end of the last member; with GZLZSS_ERROR_TRAILING, the
-     * bytes that follow the members start there.  After another error: about where it was found. */
+     * bytes that follow the members start there.  After another error: about where the error was
+     * found. */
     uint64_t in_bytes;
     uint64_t out_bytes; /* bytes of output */
     /* Compression: the level of this call or stream, GZLZSS_LEVEL_MIN to GZLZSS_LEVEL_MAX, or
@@ -245,8 +249,9 @@ typedef struct gzlzss_call {
     }
 
 /* Returns the most bytes that gzlzss_compress or gzlzss_compress_range can write for in_len bytes
- * of input with this object's options.  With call->name, add strlen(name) + 1; with GZLZSS_ZIP,
- * twice as much.  Returns SIZE_MAX if no buffer can be that large, or if z is NULL. */
+ * of input with this object's options.  If call->name is set, add strlen(name) + 1; with
+ * GZLZSS_ZIP, add twice as much.  Returns SIZE_MAX if no buffer can be that large, or if z is
+ * NULL. */
 size_t gzlzss_bound(const gzlzss *z, size_t in_len);
 
 /*
@@ -268,9 +273,9 @@ gzlzss_status gzlzss_compress(gzlzss *z, void *out, size_t *out_len, const void 
  * it is the number of bytes decompressed before the error was found; they may be wrong.  The
  * buffers must not overlap.  A pointer may be NULL if its length is 0.
  *
- * GZLZSS_ERROR_ROOM: out is too small.  A .gz does not reliably say how large its data is: use a
- * stream or a descriptor if you do not know.  GZLZSS_ERROR_TRAILING: all output is right; the
- * program may ignore the bytes that follow the members.  An empty input gives
+ * GZLZSS_ERROR_ROOM: out is too small.  A .gz does not reliably say how large its data is.  If you
+ * do not know the size, use a stream or a descriptor.  GZLZSS_ERROR_TRAILING: all output is right;
+ * the program may ignore the bytes that follow the members.  An empty input gives
  * GZLZSS_ERROR_TRUNCATED.
  */
 gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const void *in,
@@ -311,18 +316,20 @@ gzlzss_status gzlzss_decompress_new(gzlzss *z, void **out, size_t *out_len,
  * already written stay in the output.
  *
  * Where a descriptor is not a regular file, the calling thread waits for it.  gzlzss_cancel ends
- * this wait, except for terminals, and for pipes that others write to at the same time.  Writing to
- * a pipe without a reader gives GZLZSS_ERROR_WRITE with EPIPE, and no SIGPIPE.
+ * this wait, except for terminals, and for pipes to which other processes write at the same time.
+ * Writing to a pipe without a reader gives GZLZSS_ERROR_WRITE with EPIPE, and no SIGPIPE.
  */
 gzlzss_status gzlzss_compress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
 gzlzss_status gzlzss_decompress_fd(gzlzss *z, int out_fd, int in_fd, gzlzss_call *call);
 
 /*
- * Cancels the call or the stream that uses *call; with NULL, all of the object's.  A cancelled call
- * soon ends with GZLZSS_ERROR_CANCELLED, unless it ends by itself first.
+ * Cancels the call or the stream that uses *call.  If `call` is NULL, cancels all calls and streams
+ * of the object.  A cancelled call soon ends with GZLZSS_ERROR_CANCELLED, unless it ends by itself
+ * first.
  *
- * gzlzss_cancel does not wait for that, and does not affect calls that start later.  Calls that
- * start while it runs may be cancelled, too.  Any thread may call it, but not a signal handler.
+ * gzlzss_cancel does not wait for the calls to end, and does not affect calls that start later.
+ * Calls that start while it runs may be cancelled, too.  Any thread may call it, but not a signal
+ * handler.
  */
 void gzlzss_cancel(gzlzss *z, const gzlzss_call *call);
 
@@ -430,8 +437,9 @@ void gzlzss_stream_free(gzlzss_stream *s);
  * Only one thread at a time may use a file.  Close it before gzlzss_free.  A file is a stream, and
  * works with the object's threads.  It is read and written in the object's format.  A call may wait
  * for the descriptor; gzlzss_cancel does not end this wait.  Writing to a pipe without a reader
- * gives GZLZSS_ERROR_WRITE, and no SIGPIPE.  An error stays: all further calls return it.  But
- * gzlzss_file_seek may go back to a byte before a read error, and then reading goes on there.
+ * gives GZLZSS_ERROR_WRITE, and no SIGPIPE.  An error stays, that is, all further calls return it.
+ * The exception is a read error: gzlzss_file_seek may go back to a byte before it, and then reading
+ * goes on there.
  */
 typedef struct gzlzss_file gzlzss_file;
 
@@ -460,8 +468,8 @@ gzlzss_status gzlzss_file_of(gzlzss_file **file, gzlzss *z, int fd, gzlzss_file_
                              gzlzss_call *call);
 
 /* Reads decompressed bytes.  *len: before the call, the bytes wanted; afterwards, the bytes read.
- * These are fewer only at the end of the data, where the status is GZLZSS_OK, or after an error.
- * With GZLZSS_ERROR_TRAILING, all bytes that were read are right. */
+ * Fewer bytes than wanted are read only at the end of the data, where the status is GZLZSS_OK, or
+ * after an error.  With GZLZSS_ERROR_TRAILING, all bytes that were read are right. */
 gzlzss_status gzlzss_file_read(gzlzss_file *f, void *out, size_t *len);
 
 /* Writes bytes to be compressed.  They may stay in memory until gzlzss_file_flush or
@@ -485,13 +493,14 @@ uint64_t gzlzss_file_tell(const gzlzss_file *f);
  * bytes. */
 int gzlzss_file_eof(const gzlzss_file *f);
 
-/* Returns the error that all further calls return, or GZLZSS_OK.  Sets *error_number, unless NULL,
- * to the errno after GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE, else to 0. */
+/* Returns the error that all further calls return, or GZLZSS_OK.  Sets *error_number to the errno
+ * after GZLZSS_ERROR_READ and GZLZSS_ERROR_WRITE, else to 0.  error_number may be NULL. */
 gzlzss_status gzlzss_file_error(const gzlzss_file *f, int *error_number);
 
 /* Writes the remaining data and the member's end; closes the descriptor if gzlzss_file_open has
- * opened it; and frees f, also after an error.  Returns the file's error, or that of these steps.
- * The data of a written file is complete only if this returns GZLZSS_OK.  f may be NULL. */
+ * opened it; and frees f, also after an error.  Returns the file's error if it has one, else the
+ * error of these steps, or GZLZSS_OK.  The data of a written file is complete only if this returns
+ * GZLZSS_OK.  f may be NULL. */
 gzlzss_status gzlzss_file_close(gzlzss_file *f);
 
 /* --- Readers: the decompressed data at any place -------------------------------------------- */
@@ -509,20 +518,20 @@ gzlzss_status gzlzss_file_close(gzlzss_file *f);
  * The input must be in gzip's own format, with one or more members.  Each read decodes from the
  * last place before `offset` that the reader knows.  It knows places from an index
  * (gzlzss_reader_index), from BGZF's headers, from the marks of gzlzss and `pigz -i`, and from
- * earlier reads: it remembers one for each MiB that was decoded.  So without an index and marks,
- * the first read far into the data decodes all before it.  A read takes place in the calling
- * thread.
+ * earlier reads: it remembers one place for each MiB that was decoded.  So without an index and
+ * marks, the first read far into the data decodes all data before `offset`.  A read takes place in
+ * the calling thread.
  *
  * A reader takes up to 32 MiB of memory for places, and 0.7 MiB for each of the last four reads and
  * for each read under way.  If 32 MiB are not enough, it forgets every second place.
  *
  * An index and marks may be wrong.  Before a read returns data that was decoded from such a place,
- * it has checked that decoding comes to the next place, or to the end of the data, where the index
- * or the marks say.  If not, the reader does without them.  But two things cannot be noticed: an
- * index whose places are right, but whose windows (bytes before a place) were changed on purpose;
- * and a file that was made so that its marks mislead.  So use an index only if you trust its author
- * as much as the file's author.  A read checks a member's CRC only if it decodes the member from
- * its start to its end.
+ * it checks that decoding comes to the next place, or to the end of the data, where the index or
+ * the marks say.  If it does not, the reader ignores the index and the marks from then on.  But two
+ * things cannot be noticed: an index whose places are right, but whose windows (bytes before a
+ * place) were changed on purpose; and a file that was made so that its marks mislead.  So use an
+ * index only if you trust its author as much as the file's author.  A read checks a member's CRC
+ * only if it decodes the member from its start to its end.
  *
  * The members `name`, `mtime` and `progress` of `call` have no effect; gzlzss_cancel ends a read.
  */
@@ -557,8 +566,8 @@ gzlzss_status gzlzss_reader_index(gzlzss_reader *r, const void *index, size_t in
 
 /*
  * Reads *len bytes of the data from byte `offset` on into buf.  *len becomes the number of bytes
- * read: less only at the end of the data, 0 after the end.  Bytes after the last member that are no
- * member are ignored.
+ * read.  This is less than before only at the end of the data, and 0 after the end.  Bytes after
+ * the last member that are no member are ignored.
  *
  * After an error, *len is 0.  GZLZSS_ERROR_FORMAT: the input is not in gzip's own format.
  * GZLZSS_ERROR_DATA and GZLZSS_ERROR_TRUNCATED: the input is damaged where it had to be decoded.
@@ -619,7 +628,7 @@ gzlzss_status gzlzss_header(const gzlzss *z, void *out, size_t *out_len, const g
  * 0 for GZLZSS_RAW, else the CRC-32.
  *
  * If is_last is 0, in_len must be a multiple of the segment size, and not 0.  Otherwise
- * in[0..in_len) is the rest of the input, which may be empty only if the whole input is.
+ * in[0..in_len) is the rest of the input, which may be empty only if the whole input is empty.
  *
  * GZLZSS_ERROR_ARGUMENT: in_len breaks these rules, or the object is `rsyncable`.  The library
  * cannot check that an empty last range is the whole input.
@@ -628,7 +637,7 @@ gzlzss_status gzlzss_compress_range(gzlzss *z, void *out, size_t *out_len, const
                                     size_t in_len, int is_last, uint32_t *check, gzlzss_call *call);
 
 /* Returns the check value of two ranges, the second right after the first, from the check value of
- * each and the number of bytes of the second.  0 if z is NULL. */
+ * each and the number of bytes of the second.  Returns 0 if z is NULL. */
 uint32_t gzlzss_check_combine(const gzlzss *z, uint32_t first, uint32_t second,
                               uint64_t second_len);
 
@@ -657,8 +666,8 @@ void gzlzss_trailer(void *out, uint32_t crc, uint64_t in_len);
 #define GZLZSS_VERSION_STRING "0.2.0"
 
 /* The version of the library in use, in the form of GZLZSS_VERSION_STRING.  It can differ from the
- * header's: a program may run with another release of the shared library than it was compiled
- * with. */
+ * header's version, because a program may run with another release of the shared library than it
+ * was compiled with. */
 const char *gzlzss_version(void);
 
 #ifdef __GNUC__

@@ -4,8 +4,8 @@
  *     status = gzlzss_cuda_compress(z, out, &out_len, device_in, in_len, stream, NULL);
  *
  * Builds.  Every build of the library has these functions.  In one without CUDA they return
- * GZLZSS_ERROR_GPU.  This header includes no header of CUDA's: a cudaStream_t and a CUstream are a
- * struct CUstream_st *.
+ * GZLZSS_ERROR_GPU.  This header needs no header of CUDA's, because both cudaStream_t and CUstream
+ * are names for struct CUstream_st *.
  *
  * Pointers.  Each pointer may be to memory of any GPU (cudaMalloc, cudaMallocAsync), to managed
  * memory, or to the host's memory, pinned or not; the call finds out which.  The usual case is an
@@ -14,20 +14,20 @@
  * Order.  A call first waits for the work that was queued on `stream` before it, which may fill the
  * input.  The call returns when all is done, so work queued on any stream afterwards finds the
  * output.  The call queues only an event on `stream`.  A `stream` of 0 is the legacy default
- * stream, which waits for all blocking streams.  A program with default streams per thread may use
- * it, too.  cudaStreamPerThread is the calling thread's default stream.  A stream that is being
+ * stream, which waits for all blocking streams.  A program with default streams per thread may pass
+ * 0, too.  cudaStreamPerThread is the calling thread's default stream.  A stream that is being
  * captured gives GZLZSS_ERROR_ARGUMENT; the capture goes on.
  *
  * Compression.  A GPU finds matches in its own memory.  Meanwhile, the input is copied to the host,
  * where the encoder reads it.  Segments that the CPU or another GPU matches are copied first.  GPUs
- * start in the background once that is worth it, and the object keeps them; `devices` and `backend`
+ * start in the background once that saves time, and the object keeps them; `devices` and `backend`
  * (gzlzss.h) say which GPUs may be used.  The bytes are those of gzlzss_compress in any case.
  *
- * Decompression.  The GPU that has the output does all of the work: see gzlzss_cuda_decompress.
+ * Decompression.  The GPU that has the output does all of the work (gzlzss_cuda_decompress).
  *
  * Contexts.  The calling thread's current device, context and capture mode stay as they were, also
  * while the call runs `progress`.  The library uses the primary contexts of the devices, as CUDA's
- * runtime does.  Before you destroy one (cudaDeviceReset), free the object.
+ * runtime does.  Before you destroy such a context (cudaDeviceReset), free the object.
  */
 #ifndef GZLZSS_CUDA_H
 #define GZLZSS_CUDA_H
@@ -71,7 +71,8 @@ gzlzss_status gzlzss_cuda_compress_fd(gzlzss *z, int out_fd, const void *device_
  * decompresses all of it again, so output and status are always those of gzlzss_decompress.
  * `progress` never gets smaller numbers than before.
  *
- * The CPU does the work in all other cases; data in a GPU's memory is copied, 1 MiB at a time.
+ * In all other cases, the CPU decompresses.  It copies data from and to a GPU's memory 1 MiB at a
+ * time.
  *
  * The first such call for a GPU takes 1.7 GB of that GPU's memory and some pinned memory of the
  * host; the object keeps both for later calls until gzlzss_free.  If that much memory is not free,
@@ -89,12 +90,12 @@ gzlzss_status gzlzss_cuda_decompress(gzlzss *z, void *out, size_t *out_len, cons
  * may be in a GPU's memory or the host's.
  *
  * If in_len is at least 64 KiB, and the object's format is neither GZLZSS_ZLIB nor GZLZSS_RAW, a
- * GPU counts the bytes, in a third to 60 % of the time that decompression takes: the GPU that has
- * the input or, if the host has it, the calling thread's current device.  The GPU notices damaged
- * blocks and wrong lengths of members, but does not compute CRC-32s.  So after GZLZSS_OK,
- * decompression can still find an error.  If the GPU leaves the data to the CPU, the CPU
- * decompresses it and counts.  After an error in the data, *size is the number of bytes before the
- * error.  `progress` is called only while the CPU counts.
+ * GPU counts the bytes.  This is the GPU that has the input or, if the host has the input, the
+ * calling thread's current device.  Counting takes a third to 60 % of the time that decompression
+ * takes.  The GPU notices damaged blocks and wrong lengths of members, but does not compute
+ * CRC-32s.  So after GZLZSS_OK, decompression can still find an error.  If the GPU leaves the data
+ * to the CPU, the CPU decompresses it and counts.  After an error in the data, *size is the number
+ * of bytes before the error.  `progress` is called only while the CPU counts.
  */
 gzlzss_status gzlzss_cuda_decompressed_size(gzlzss *z, uint64_t *size, const void *in,
                                             size_t in_len, struct CUstream_st *stream,
@@ -104,7 +105,7 @@ gzlzss_status gzlzss_cuda_decompressed_size(gzlzss *z, uint64_t *size, const voi
  * Decompresses in[0..in_len) to memory that the program allocates once the size is known.  The
  * calling thread calls allocate(ctx, size), with its own CUDA context.  `allocate` returns memory
  * for `size` bytes on the GPU that has the input or, if the host has it, on the calling thread's
- * current device.  No queued work may still use the memory: after cudaMallocAsync, wait for its
+ * current device.  No queued work may still use the memory.  So after cudaMallocAsync, wait for its
  * stream.  `allocate` must not use `z`, whose GPU is waiting.  *out becomes the last result of
  * `allocate`, and *out_len the number of bytes of output, also after an error.  The program frees
  * all memory that `allocate` has returned.
@@ -136,11 +137,12 @@ typedef struct gzlzss_item {
  * GZLZSS_GZIP, GZLZSS_ZLIB or GZLZSS_RAW.  The array items[] is in the host's memory.  Inputs and
  * outputs may be anywhere; outputs must not overlap.
  *
- * One GPU is used: that of the first output in a GPU's memory.  It decompresses, side by side, all
- * items with output in its memory, except inputs of more than 128 MiB and gzip inputs of several
- * members.  It is fastest for inputs in its own memory, and for hundreds of items or more.  The
- * calling thread decompresses the other items, and items that the GPU leaves, one after the other.
- * Each item's output and status are the same as if the CPU had done all items.
+ * One GPU is used, the GPU of the first output that is in a GPU's memory.  It decompresses, side by
+ * side, all items with output in its memory, except items with an input of more than 128 MiB or
+ * with a gzip input of several members.  It is fastest for inputs in its own memory, and for
+ * hundreds of items or more.  The calling thread decompresses the other items, and items that the
+ * GPU leaves, one after the other.  Each item's output and status are the same as if the CPU had
+ * done all items.
  *
  * Returns GZLZSS_OK if all items have this status, otherwise the status of the first item with
  * another one.  If the call ends early (cancelled, or the work on `stream` failed), it returns the

@@ -8,8 +8,8 @@
  * exceptions).  ISA-L goes on until it meets a pattern without a meaning.  So when ISA-L decodes
  * (inflate/raw.c), the header is checked here first.
  *
- * Every block is checked, so the check must be fast.  ISA-L takes 5 us or more for a block with
- * such a header; the check takes 0.6 to 0.8 us.  Most of this time is spent on reading the code
+ * Every block is checked, so the check must be fast.  ISA-L takes 5 us or more for a dynamic block;
+ * the check of its header takes 0.6 to 0.8 us.  Most of this time is spent on reading the code
  * lengths one after the other.  So one table look-up gives everything about the next symbol of the
  * precode (struct step), and there are no branches on the symbol.
  */

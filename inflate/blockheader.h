@@ -44,8 +44,9 @@ struct inf_lengths {
  * in[0..len).  in[0] begins at a byte boundary of the data, which determines a stored block's
  * padding.  Fills in *block if the header is good.
  *
- * The rules are those of RFC 1951 as zlib's inflate() applies them, and in its order.  So a header
- * with several errors, or with an error before it is cut off, gets the same verdict as from zlib:
+ * The rules are those of RFC 1951 as zlib's inflate() applies them, in the same order.  So zlib and
+ * this function also agree on a header that has several errors, or that has an error and is cut off
+ * after it.  The rules:
  *
  *   - There is no block of type 3.  A stored block's second length is the complement of the first.
  *   - There are at most 286 literal and length codes, and 30 distance codes.

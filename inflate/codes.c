@@ -39,13 +39,14 @@ struct sorted {
 };
 
 /* Sorts the symbols that have codes.  lengths[i], for i below n, is the length of symbol i's code;
- * 0: the symbol has none. */
+ * 0 if the symbol has no code. */
 static void sort_symbols(struct sorted *s, const uint8_t *lengths, unsigned n)
 {
     unsigned at[DEFLATE_MAX_CODE + 2] = {0};
 
     memset(s->count, 0, sizeof(s->count));
-    /* Skip eight zeros at a time: counting each of them would take longer than all else here. */
+    /* Skip eight zeros at a time, because counting each of them would take longer than all else
+     * here. */
     for (unsigned i = 0; i < n; i++)
         if (n - i >= 8 && load64(lengths + i) == 0)
             i += 7;
@@ -79,13 +80,15 @@ static void add_long(uint32_t *table, unsigned root, unsigned second_bits, unsig
 
 /*
  * Makes the table of a code from its lengths, which inf_read_block has found good.  Symbols from
- * `symbols` on have codes but no meaning: their entries are ENTRY_NONE.
+ * `symbols` on have codes but no meaning, so their entries are ENTRY_NONE.
  *
  * The table for codes of up to l bits is made of two copies of the table for l - 1 bits, to which
- * the codes of l bits are added.  So this writes each code once, and copies all other entries.
+ * the codes of l bits are added.  So make_table writes each code once, and copies all other
+ * entries.
  *
  * The first code of l bits is the code after the last one of l - 1 bits, with a 0 added (RFC 1951,
- * section 3.2.2).  As the first bit is the lowest, that does not change the number.
+ * section 3.2.2).  A code's first bit is its lowest, so the added 0 is the highest bit and does not
+ * change the number.
  */
 static void make_table(uint32_t *table, unsigned root, const uint8_t *lengths, unsigned n,
                        unsigned symbols, uint32_t entry_of(unsigned symbol))

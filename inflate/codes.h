@@ -1,7 +1,9 @@
 /*
- * codes.h - reads the codes of a DEFLATE block: bits, and tables that give their meaning
+ * codes.h - reads the codes of a DEFLATE block: a reader of bits, and tables that give the meaning
+ * of codes
  *
- * Two decoders use it: one to symbols (symbols.h), and one to bytes (whole.h).
+ * Two decoders use this file: symbols.c, which decodes to symbols, and whole.c, which decodes to
+ * bytes.
  */
 #ifndef GZLZSS_INFLATE_CODES_H
 #define GZLZSS_INFLATE_CODES_H
@@ -16,19 +18,22 @@
 
 /*
  * A code's table has an entry for each value of the next ROOT bits.  Codes of more than ROOT bits
- * continue in a second table, which is for the bits after these.  With more ROOT bits, fewer codes
- * need a second table, but the table takes longer to make, and more of the cache.
+ * continue in a second table, whose index is the bits after the first ROOT bits.  With a larger
+ * ROOT, fewer codes need a second table, but the table takes longer to make, and takes more of the
+ * cache.
  *
  * An entry has, from its lowest bit on:
  *
  *   - 8 bits: the number of bits of the code and of its extra bits together;
  *   - 4 bits: the number of bits of the code alone;
- *   - 4 bits: the entry's kind.  It is ENTRY_LITERAL, ENTRY_END, ENTRY_SECOND, or none of them: a
- *     length or distance.  ENTRY_SPECIAL is also set if the kind is ENTRY_END or ENTRY_SECOND;
+ *   - 4 bits: the entry's kind.  It is ENTRY_LITERAL, ENTRY_END or ENTRY_SECOND; for a length or a
+ *     distance, it is none of these.  If the kind is ENTRY_END or ENTRY_SECOND, ENTRY_SPECIAL is
+ *     also set;
  *   - 16 bits: the value.
  *
- * If no code starts with these bits, the entry is ENTRY_NONE.  So one test of ENTRY_SPECIAL finds
- * all entries that are neither literals nor lengths nor distances.
+ * If the bits that are the index do not start any code, the entry is ENTRY_NONE, which is the same
+ * as ENTRY_SPECIAL.  So one test of ENTRY_SPECIAL finds all entries that are neither literals nor
+ * lengths nor distances.
  *
  * In an entry of kind ENTRY_SECOND, the value is the index of the second table's first entry.  The
  * four bits after the first eight then hold the number of bits by which the second table is
@@ -117,8 +122,8 @@ static inline uint32_t look_up(uint64_t bits, const uint32_t *table, unsigned ro
     return table[low_bits(bits, root)];
 }
 
-/* Returns that code's entry in the second table that `first`, an entry of kind ENTRY_SECOND,
- * gives. */
+/* Returns the entry of the code at the lowest bits of `bits`, from a second table.  `first` is the
+ * entry of kind ENTRY_SECOND that look_up has returned for this code. */
 static inline uint32_t look_up_second(uint64_t bits, const uint32_t *table, unsigned root,
                                       uint32_t first)
 {

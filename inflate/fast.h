@@ -1,15 +1,16 @@
 /*
  * fast.h - the loop that decodes the codes of a DEFLATE block while input and room are plenty
  *
- * Both decoders compile it: the one to bytes (whole.c), and the one to symbols (symbols.c).  Each
- * turn of the loop decodes up to two literals, and then another literal or a match.  A turn checks
- * only once whether enough input and room are left, and may write some bytes after its output.
+ * Two decoders compile this loop: whole.c, which decodes to bytes, and symbols.c, which decodes to
+ * symbols.  Each turn of the loop decodes up to two literals, and then another literal or a match.
+ * A turn checks only once whether enough input and room are left, and may write some bytes after
+ * its output.
  *
- * The time of a turn is mostly that of a chain of operations, each of which waits for the one
- * before: the loop loads an entry, shifts the entry's bits out, and takes the next bits as the next
- * entry's index.  So the loop looks up the next entry before it writes the current literal or
- * match, and before it fills the reader, as the bits that are left are enough for an index.  This
- * is the design of libdeflate's decoder.
+ * The time of a turn is mostly that of a chain of operations, each of which waits for the operation
+ * before it.  In this chain, the loop loads an entry, shifts the entry's bits out, and takes the
+ * next bits as the next entry's index.  To keep the chain short, the loop looks up the next entry
+ * before it writes the current literal or match.  It also does so before it fills the reader, as
+ * the bits that are left are enough for an index.  This is the design of libdeflate's decoder.
  */
 #ifndef GZLZSS_INFLATE_FAST_H
 #define GZLZSS_INFLATE_FAST_H
@@ -18,8 +19,8 @@
 
 #include "inflate/codes.h"
 
-/* Prevents calls: the loop is compiled for a constant size of units, and for each path of
- * base/cpu.h. */
+/* The prefix of functions that are always inlined, because the loop is compiled for a constant size
+ * of units, and for each path of base/cpu.h. */
 #define FAST_INLINE static inline __attribute__((always_inline))
 
 /* --- Matches -------------------------------------------------------------------------------- */
@@ -36,8 +37,9 @@ FAST_INLINE void copy_word(uint8_t *to, const uint8_t *from)
 }
 
 /* Copies a match of `length` bytes to `to`, from `distance` bytes back.  May also write up to
- * BEHIND bytes after it.  (Copying 16 or 32 bytes at a time is slower: a match often starts with
- * bytes that were just written, and the processor then waits until these are in its cache.) */
+ * BEHIND bytes after the match.  (Copying 16 or 32 bytes at a time is slower, because a match often
+ * starts with bytes that were just written, and the processor then waits until these are in its
+ * cache.) */
 FAST_INLINE void copy_match(uint8_t *to, size_t distance, size_t length)
 {
     const uint8_t *from = to - distance;
@@ -58,8 +60,8 @@ FAST_INLINE void copy_match(uint8_t *to, size_t distance, size_t length)
         for (; to < end; to += WORD)
             memcpy(to, &word, WORD);
     } else {
-        /* The match repeats `distance` bytes.  Of each word, only the first `distance` bytes are
-         * right.  The next word overwrites the others. */
+        /* The match repeats `distance` bytes.  Only the first `distance` bytes of each word are
+         * right.  The next word overwrites the rest. */
         for (; to < end; to += distance, from += distance)
             copy_word(to, from);
     }
@@ -96,8 +98,9 @@ FAST_INLINE uint64_t take_entry(struct fast_reader *r, uint32_t entry)
 /* Returns the value of an entry plus the extra bits after its code, with which `bits` starts. */
 FAST_INLINE size_t fast_value(uint32_t entry, uint64_t bits)
 {
-    /* Where entry_code_bits masks four bits, this masks five.  The fifth is 0 in the entries of
-     * lengths and distances, and x86 needs no instruction to mask a shift by five bits. */
+    /* Where entry_code_bits masks four bits, this function masks five.  The fifth bit is 0 in the
+     * entries of lengths and distances, and x86 needs no instruction to mask a shift by five
+     * bits. */
     return entry_value(entry) + (low_bits(bits, (uint8_t)entry) >> (entry >> 8 & 31));
 }
 
@@ -118,14 +121,14 @@ FAST_INLINE uint32_t put_literal(const struct fast_reader *r, const struct inf_c
     return entry;
 }
 
-/* Returns the distance whose code is next, and skips it; 0 if there is no such code.  Leaves
- * LITLEN_ROOT bits or more in r->bits. */
+/* Returns the distance that is next in the input, and skips its code and extra bits.  Returns 0 if
+ * the next bits are not the code of a distance.  Leaves LITLEN_ROOT bits or more in r->bits. */
 FAST_INLINE size_t take_distance(struct fast_reader *r, const struct inf_codes *c)
 {
     uint32_t entry = look_up(r->bits, c->distance, DISTANCE_ROOT);
 
-    /* One bit above the valid ones is a bit of the input, too: fill_fast makes at most 63 bits
-     * valid, but loads 64. */
+    /* The bit just above the valid bits is a bit of the input, too, because fill_fast makes at most
+     * 63 bits valid, but loads 64. */
     _Static_assert(2 * LITLEN_ROOT + DEFLATE_MAX_CODE + 5 + DISTANCE_ROOT <= 57, "bits for both");
     if (__builtin_expect((entry & ENTRY_SPECIAL) != 0, 0)) {
         fill_fast(r);
@@ -141,15 +144,16 @@ FAST_INLINE size_t take_distance(struct fast_reader *r, const struct inf_codes *
  * each time loads 8 bytes and moves on by up to 7. */
 #define FAST_INPUT ((size_t)16)
 
-/* The most units that a turn of the loop writes: two literals, a match, and what follows it. */
+/* The most units that a turn of the loop writes: two literals, a match, and the units after the
+ * match that copy_match may overwrite. */
 #define FAST_ROOM (2 + DEFLATE_MAX_MATCH + BEHIND)
 
 /*
  * Decodes codes from `reader`, whose input has `len` bytes, up to the end of the block, or until
- * the next turn might need more input or room.  The output consists of units of `unit` bytes, a
- * constant: 1 or 2.  *out is where it goes on; it then moves to the output's end.  Matches may
- * reach back to `start`; nothing is written from `end` on.  Returns INF_BLOCK at the block's end,
- * INF_MORE if the block goes on, or INF_BAD.
+ * the next turn might need more input or room.  The output consists of units of `unit` bytes;
+ * `unit` is a constant, 1 or 2.  The output goes to *to, and *to moves to the output's end.
+ * Matches may reach back to `start`; nothing is written from `end` on.  Returns INF_BLOCK at the
+ * block's end, INF_MORE if the block goes on, or INF_BAD.
  */
 FAST_INLINE enum inf_result decode_fast(const struct inf_codes *c, struct reader *reader,
                                         size_t len, uint8_t **to, const uint8_t *start,

@@ -2,9 +2,9 @@
  * find.c - finds where a block of DEFLATE may start (find.h)
  *
  * A dynamic block's header may start at any bit of the data.  A table tells, for the next 13 bits,
- * how many bits further the next possible start is.  This rules out most places in one look-up.  At
- * the other places, the precode lengths of 3 bits, which follow the counts, must make a complete
- * code; few do by chance.  Only then is the whole header checked.
+ * how many bits further the next possible start is.  The table rules out most places in one
+ * look-up.  At the other places, the precode lengths of 3 bits, which follow the counts, must make
+ * a complete code.  By chance, they rarely do.  The whole header is checked only if they do.
  */
 #include "config.h"
 

@@ -56,8 +56,8 @@ struct inf_finder {
 /* Fills in the tables. */
 void inf_finder_init(struct inf_finder *f);
 
-/* Fills in the tables for final blocks: with them, inf_find_dynamic finds only headers of dynamic
- * blocks that are the final one. */
+/* Fills in the tables for final blocks.  With these tables, inf_find_dynamic finds only headers of
+ * dynamic blocks that are final blocks. */
 void inf_finder_init_final(struct inf_finder *f);
 
 /*

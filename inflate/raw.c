@@ -1,10 +1,11 @@
 /*
  * raw.c - decodes raw DEFLATE, with ISA-L if it can be loaded, else with zlib (raw.h)
  *
- * A back end turns raw DEFLATE (RFC 1951) into bytes, and does nothing else.  There are two: zlib's
- * inflate, and ISA-L's isal_inflate, which is several times faster.  Users must not notice which
- * one is used, and zlib sets the standard: both accept the same data, and make the same bytes of
- * bad data before the error.  ISA-L alone would differ from zlib in three cases:
+ * A back end turns raw DEFLATE (RFC 1951) into bytes, and does nothing else.  There are two back
+ * ends: zlib's inflate, and ISA-L's isal_inflate, which is several times faster.  Users must not
+ * notice which back end is used.  So with ISA-L, this file accepts the same data as with zlib, and
+ * makes the same bytes of bad data before the error.  ISA-L alone would differ from zlib in three
+ * cases:
  *
  *   - ISA-L accepts codes that are not complete.  So each block's header is checked before ISA-L
  *     sees it (inflate/blockheader.h).  For this, ISA-L has to stop at the end of each block, but
@@ -17,9 +18,9 @@
  *   - When the input ends inside a block, up to two literals that could be decoded are missing, and
  *     an error after them is not found.  In this case, too, zlib decodes the rest.
  *
- * A back end may take bytes after the end of its data: ISA-L loads eight bytes at a time into a bit
- * buffer.  The back end tells how many of them it did not use, and the reading position steps back
- * to the first byte after the data.
+ * A back end may take bytes after the end of its data, since ISA-L loads eight bytes at a time into
+ * a bit buffer.  The back end tells how many bytes it did not use, and the reading position steps
+ * back to the first byte after the data.
  */
 #include "config.h"
 
@@ -37,7 +38,7 @@
 struct zlib {
     z_stream z;
     bool at_block; /* whether a block starts next */
-    unsigned rest; /* if at_block: how many bits of the last byte of input are in that block */
+    unsigned rest; /* if at_block: how many bits of the last byte of input are in the next block */
     uint8_t bits;  /* if at_block: the `rest` bits */
 };
 
@@ -187,8 +188,9 @@ static enum inf_result check_block(const struct inf_io *io, uint64_t bits, unsig
  */
 static enum inf_result zlib_run(struct zlib *zlib, struct inf_io *io)
 {
-    /* Before this byte of input, zlib may decode many blocks in one call, because their headers are
-     * in the input as a whole, and the blocks end before stops_from. */
+    /* zlib may decode many blocks in one call up to byte `many` of the input.  All headers that
+     * start before this byte are in the input as a whole, and the blocks up to there end before
+     * stops_from. */
     ptrdiff_t many = (ptrdiff_t)io->in_len - (ptrdiff_t)INF_BLOCK_HEADER_MAX;
     const ptrdiff_t stop = (ptrdiff_t)(io->stops_from / 8) - 1 - (ptrdiff_t)INF_BACK;
     enum inf_result result;
@@ -227,7 +229,7 @@ static enum inf_result zlib_run(struct zlib *zlib, struct inf_io *io)
  *   - The window is copied to the start of tmp_out_buffer.
  *   - The window is copied to the end of tmp_out_buffer, as if it had not been copied to the output
  *     yet.  ISA-L copies it to the place where it already is, and decodes the whole block after it,
- *     in the output.  That makes blocks of 30 to 100 KB about 1 % faster.
+ *     in the output.  This last way makes blocks of 30 to 100 KB about 1 % faster.
  */
 enum {
     WINDOW = ISAL_DEF_HIST_SIZE,
@@ -235,15 +237,16 @@ enum {
      * larger value, the window is copied less often after short blocks; with a smaller one, fewer
      * short blocks are decoded in two calls. */
     FULL = WINDOW + WINDOW / 2,
-    /* A block that decodes to this many bytes or more is long, and the next is expected to be
-     * long. */
+    /* A block that decodes to this many bytes or more is long, and the next block is expected to be
+     * long, too. */
     LONG_BLOCK = WINDOW / 2,
 
-    /* ISA-L makes larger tables than zlib, so for a block of few bytes of input (fewer than
-     * SHORT_FIXED in a fixed block, SHORT_OTHER in another) it takes longer than zlib.  After
-     * SHORT_RUN such blocks in a row, zlib decodes about SHORT_TURN bytes of input, and then it is
-     * ISA-L's turn again.  With longer turns, ISA-L decodes fewer of many short blocks; with
-     * shorter ones, zlib decodes less when blocks become longer. */
+    /* ISA-L makes larger tables than zlib, so it takes longer than zlib for a short block: a fixed
+     * block of fewer than SHORT_FIXED bytes of input, or another block of fewer than SHORT_OTHER
+     * bytes.  After SHORT_RUN short blocks in a row, zlib decodes about SHORT_TURN bytes of input,
+     * and then it is ISA-L's turn again.  With a larger SHORT_TURN, ISA-L decodes fewer of the
+     * short blocks when there are many.  With a smaller SHORT_TURN, zlib decodes fewer of the long
+     * blocks that follow short blocks. */
     SHORT_FIXED = 80,
     SHORT_OTHER = 384,
     SHORT_RUN = 16,
@@ -303,8 +306,8 @@ static void raw_close(struct inf_raw *raw)
         inflateEnd(&raw->zlib.z);
 }
 
-/* Makes zlib ready for data that follows the `window` bytes before `end`.  False if memory is
- * short. */
+/* Makes zlib ready for data that follows the `window` bytes before `end`.  Returns false if memory
+ * is short. */
 static bool open_zlib(struct inf_raw *raw, const uint8_t *end, size_t window)
 {
     if (raw->has_zlib)
@@ -321,7 +324,7 @@ void inf_reset(struct inf_raw *raw)
         zlib_reset(&raw->zlib);
         return;
     }
-    /* If many short members come in a row, zlib decodes them, as it does many short blocks. */
+    /* After many short members in a row, zlib gets a turn, as it does after many short blocks. */
     const ptrdiff_t turn = raw->is_turn ? raw->turn : raw->short_run >= SHORT_RUN ? SHORT_TURN : 0;
     begin(raw);
     raw->use_zlib = raw->is_turn = turn > 0 && open_zlib(raw, NULL, 0);
@@ -426,7 +429,8 @@ static size_t pending(const struct inflate_state *state)
     return (size_t)(state->tmp_out_valid - state->tmp_out_processed);
 }
 
-/* Copies the pending bytes to the output, as far as there is room.  False if some are left. */
+/* Copies the pending bytes to the output, as far as there is room.  Returns false if some are
+ * left. */
 static bool drain(struct inflate_state *state, struct inf_io *io)
 {
     const size_t all = pending(state), room = io->out_len - io->made, n = all < room ? all : room;
@@ -493,8 +497,9 @@ static enum inf_result start_block(struct inf_raw *raw, struct inf_io *io)
     return INF_MORE;
 }
 
-/* Copies as much of a stored block as the input has and the output has room for.  Unless
- * tmp_out_buffer gets too full, copies it there, too, so that the window in it stays complete. */
+/* Copies a stored block to the output, as far as the input has its bytes and the output has room.
+ * Copies the same bytes to tmp_out_buffer, too, so that the window there stays complete, unless
+ * tmp_out_buffer would then have more than FULL bytes. */
 static enum inf_result copy_stored(struct inf_raw *raw, struct inf_io *io)
 {
     struct inflate_state *state = &raw->state;
@@ -522,10 +527,10 @@ static enum inf_result copy_stored(struct inf_raw *raw, struct inf_io *io)
  * 0 if the output is full.
  *
  * Data that a call decodes directly into the output can refer back only to bytes that the same call
- * has put out.  So the call must put out a whole window first.  It does so if tmp_out_processed is
- * at most WINDOW, as ISA-L leaves it at the end of a call inside a block.  After short blocks,
- * tmp_out_processed may be more.  Then the call gets less room than is left in tmp_out_buffer, so
- * that it ends before it would decode directly into the output.
+ * has put out.  So the call must put out a whole window first.  A call does so if tmp_out_processed
+ * is at most WINDOW, as it is after a call that has ended inside a block.  After short blocks,
+ * tmp_out_processed may be more than WINDOW.  If it is, the call gets less room than is left in
+ * tmp_out_buffer, so that it ends before it would decode directly into the output.
  */
 static size_t room_for_call(struct inf_raw *raw, struct inf_io *io)
 {
@@ -596,7 +601,7 @@ static enum inf_result decode_block(struct inf_raw *raw, struct inf_io *io)
 
 /* Updates the count of short blocks at the end of a block.  An empty stored block counts, because
  * zlib passes over it faster than copy_stored does.  A stored block of a few bytes does not change
- * the count, because both copy it equally fast. */
+ * the count, because zlib and copy_stored copy it equally fast. */
 static void count_short(struct inf_raw *raw)
 {
     const struct inf_block *block = &raw->block;
@@ -675,7 +680,8 @@ static bool decodes_trial(struct inf_raw *raw, uint8_t *out)
 
 /* Finds out whether this ISA-L does what raw.c expects.  First fills ISA-L's state with a pattern,
  * which inflate_init then replaces in some fields.  If the state has another layout in this library
- * than in the headers, these fields are not where raw.c looks for them. */
+ * than in the headers, the fields are not where raw.c looks for them, and raw.c finds the pattern
+ * there. */
 static enum isal_verdict try_isal(const struct isal *isal, void *ctx)
 {
     struct inf_raw *raw = ctx;

@@ -1,9 +1,9 @@
 /*
  * raw.h - decodes raw DEFLATE (RFC 1951) to bytes
  *
- * A decoder takes bytes from the caller's input and puts bytes into the caller's output, in one
- * call after the other.  Between calls, it relies on bytes that the caller keeps: the last few of
- * the input, and a window of the output.
+ * The caller calls a decoder again and again.  Each call decodes from an input of the caller's to
+ * an output of the caller's.  Between calls, the decoder relies on bytes that the caller keeps: the
+ * last few of the input, and a window of the output.
  */
 #ifndef GZLZSS_INFLATE_RAW_H
 #define GZLZSS_INFLATE_RAW_H
@@ -22,7 +22,7 @@
  * them. */
 #define INF_REST INF_BLOCK_HEADER_MAX
 
-/* Inputs with fewer bytes than this are small; see inf_open. */
+/* An input of fewer than INF_SMALL bytes counts as small (inf_open). */
 #define INF_SMALL ((size_t)16 << 10)
 
 /* The largest distance, in bytes, at which data may refer back. */
@@ -50,8 +50,8 @@ struct inf_io {
     /* Whether to return INF_BLOCK at the end of a block; otherwise INF_BLOCK is never returned. */
     bool stops;
 
-    /* With `stops`: the ends of blocks before this place are ignored.  The unit is that of
-     * `place`. */
+    /* With `stops`: no call returns INF_BLOCK for a block that ends before this place.  Like
+     * `place`, it is a number of bits, counted from the byte `in - INF_BACK`. */
     size_t stops_from;
 
     /* The caller sets the fields below to 0, and inf_run sets them. */
@@ -71,9 +71,10 @@ struct inf_io {
 /* A decoder: about 0.1 MB of memory. */
 struct inf_raw;
 
-/* Makes a decoder that is ready for data, and needs no more memory for good data.  Returns NULL if
- * memory is short.  `is_small`: the input has fewer than INF_SMALL bytes; the decoder then does not
- * load ISA-L, since loading takes longer than zlib takes to decode such an input. */
+/* Makes a decoder that is ready for data.  To decode good data, the decoder needs no further
+ * memory.  Returns NULL if memory is short.  `is_small` says that the input has fewer than
+ * INF_SMALL bytes.  If so, the decoder does not load ISA-L, since loading takes longer than zlib
+ * takes to decode a small input. */
 struct inf_raw *inf_open(bool is_small);
 
 /* Makes the decoder ready for other data. */

@@ -28,10 +28,11 @@ static size_t stops_from(const struct inf_buffers *b, uint64_t first)
     return from < SIZE_MAX ? (size_t)from : SIZE_MAX;
 }
 
-/* Whether the caller has something to do after INF_MORE or INF_CUT; *step becomes the reason. */
+/* Whether the caller has something to do after inf_run has returned INF_MORE or INF_CUT.  If so,
+ * sets *step to the reason. */
 static bool needs_caller(const struct inf_buffers *b, enum inf_result result, enum inf_step *step)
 {
-    /* Check the output first: if it is full, the decoder may have more output without more
+    /* Check the output first, because if it is full, the decoder may have more output without more
      * input. */
     if (b->out_len == b->out_size)
         *step = INF_STEP_FULL;

@@ -34,7 +34,7 @@
 enum inf_step {
     /* All input was decoded, except for at most INF_REST bytes.  More input may follow. */
     INF_STEP_INPUT,
-    /* Like INF_STEP_INPUT, but in_ends is set: the data is cut off. */
+    /* Like INF_STEP_INPUT, but in_ends is set, so the data is cut off. */
     INF_STEP_CUT_OFF,
     /* The output is full. */
     INF_STEP_FULL,
@@ -85,7 +85,7 @@ struct inf_buffers {
 /*
  * Begins to decode other data, or the same data at another place: at in[at], after its lowest
  * `skip` bits, 0 to 7.  If skip is not 0, in[at] must be in the buffer.  The caller has set
- * `window`, and has put that many bytes before out + out_len.  False if memory is short.
+ * `window`, and has put that many bytes before out + out_len.  Returns false if memory is short.
  */
 bool inf_begin(struct inf_buffers *b, unsigned skip);
 

@@ -85,7 +85,8 @@ struct inf_symbols *inf_symbols_new(void)
 
 /* --- Blocks --------------------------------------------------------------------------------- */
 
-/* The most symbols that a step writes: a match, and what follows it. */
+/* The most symbols that a step writes: a match, and the symbols after it that copy_match may
+ * overwrite. */
 #define STEP (DEFLATE_MAX_MATCH + BEHIND / sizeof(uint16_t))
 
 /* Decodes a literal or a match.  48 bits are valid.  Returns INF_MORE if the block goes on,
@@ -132,7 +133,7 @@ static enum inf_result decode_codes(const struct inf_symbols *d, struct reader *
 
     while (result == INF_MORE) {
         if (r.count < 48) {
-            /* More bits were used than the input has. */
+            /* If more bits were used than the input has, the block is cut off. */
             if (r.at > len && r.count < 8 * (r.at - len)) {
                 result = INF_CUT;
                 break;
@@ -180,7 +181,8 @@ enum inf_result inf_symbols_block(struct inf_symbols *d, const uint8_t *in, size
         skip(&r, (unsigned)(end % 8));
         size_t made = *n;
         result = decode_codes(d, &r, len, out, &made, room);
-        /* The bits that seem wrong may lie after the input's end. */
+        /* If the bits that seem wrong may lie after the input's end, the block may only be cut
+         * off. */
         if (result == INF_BAD && r.at + sizeof(r.bits) > len)
             return INF_CUT;
         if (result != INF_BLOCK)

@@ -8,8 +8,8 @@
  * gzip-compressed files and random access to DNA sequences", 2019) and of rapidgzip (Knespel and
  * Brunst, 2023).
  *
- * As soon as the last INF_WINDOW symbols are all bytes (inf_is_known), they make a window with
- * which a decoder of bytes can go on, which is faster.
+ * As soon as the last INF_WINDOW symbols are all bytes (inf_is_known), they are a window.  With
+ * this window, a decoder to bytes, which is faster, can go on.
  */
 #ifndef GZLZSS_INFLATE_SYMBOLS_H
 #define GZLZSS_INFLATE_SYMBOLS_H

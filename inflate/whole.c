@@ -115,7 +115,8 @@ static inline uint32_t next_entry(const struct reader *r, const uint32_t *table,
     return entry;
 }
 
-/* Decodes a match; `entry` is that of its length.  Returns INF_END if that went well. */
+/* Decodes a match.  `entry` is the entry of the match's length.  Returns INF_END if that went
+ * well. */
 static enum inf_result take_match(const struct inf_codes *c, struct reader *r, struct buffers *b,
                                   uint32_t entry)
 {
@@ -188,7 +189,8 @@ static enum inf_result decode_codes(const struct inf_whole *whole, struct buffer
     return result;
 }
 
-/* The same for a stored block of `stored` bytes. */
+/* Copies a stored block of `stored` bytes, which start at bit *place.  Returns INF_BLOCK, and sets
+ * *place to the bit after them; or returns INF_CUT or INF_MORE (whole.h). */
 static enum inf_result copy_stored(struct buffers *b, size_t stored, size_t *place)
 {
     if (stored > b->len - *place / 8)

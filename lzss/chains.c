@@ -4,8 +4,9 @@
  * For each chunk, the finder first makes the links of all positions (links.h).  Then the parse goes
  * through the chunk and searches for matches.  A search takes longest where its loads miss the
  * cache, so it loads each link before the link is needed.  Before a match is measured, two
- * comparisons reject most candidates.  The first compares four bytes, of which the last comes just
- * after the length of the best match so far.  The second compares the bytes that were hashed.
+ * comparisons reject most candidates.  One compares the byte just after the length of the best
+ * match so far, together with the three bytes before that byte.  The other compares the bytes that
+ * were hashed.
  */
 #include "config.h"
 
@@ -18,8 +19,9 @@
 #include "lzss/matcher.h"
 
 /* The data that find_more keeps from one call to the next.  Positions are counted from the current
- * chunk's start.  A position is entered into the tables once all bytes of its prefix are known.  By
- * then, the next chunk may have begun, so the first position to enter may be negative. */
+ * chunk's start.  A position is entered into the tables once all bytes that its hash covers are
+ * known.  By then, the next chunk may have begun, so the first position to enter may lie before the
+ * current chunk; its number is then negative. */
 struct chains_more {
     int32_t next3, next4, next7; /* the first position not yet in the chains by 3, 4 and 7 bytes */
     uint32_t distinct;           /* lz_count_distinct, as known so far */
@@ -68,8 +70,8 @@ struct chains_chunk {
 };
 
 /* Makes the links by three bytes of the chunk in[0..size).  The table is not kept from chunk to
- * chunk.  Instead, this function first enters the `before` positions before the chunk, which are
- * few.  `before` is max_distance3, the largest distance of a match of three bytes; it is 0 for a
+ * chunk.  Instead, this function first enters some positions before the chunk; `before` is their
+ * number.  It is small: max_distance3, the largest distance of a match of three bytes, or 0 for a
  * segment's first chunk. */
 static void make_links3(struct links *l, const uint8_t *restrict in, int32_t size, int32_t before)
 {
@@ -86,7 +88,7 @@ static void make_links3(struct links *l, const uint8_t *restrict in, int32_t siz
  * Follows the chain of position `pos`, whose bytes are at `here`, over `depth` candidates.  Returns
  * the best match that has more than `length` and at most `max` bytes and scores more than `score`;
  * its length is 0 if there is none.  `length` is 3 or more.  A match of `enough` bytes ends the
- * search.  `mask` selects the bytes that were hashed: a candidate that differs in these bytes has
+ * search.  `mask` selects the bytes that were hashed.  A candidate that differs in these bytes has
  * the same hash by chance, and is passed over.
  */
 static inline __attribute__((always_inline)) struct lz_match
@@ -103,7 +105,8 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
         const uint32_t distance = (uint32_t)(pos - at);
         const uint8_t *there = here - distance;
 
-        /* Load the next link early, needed or not: each load waits for the previous one. */
+        /* Load the next link early, needed or not, because each load of a link waits for the
+         * previous one. */
         next = at - links[at];
         if (load32(there + length - 3) == last && ((load64(there) ^ first) & mask) == 0) {
             uint32_t n = (uint32_t)match_length(here, there, 4, max);
@@ -132,7 +135,8 @@ static inline bool has_candidate4(const struct chains_chunk *c, int32_t pos)
     return c->links[pos] <= LZ_CHAINS_WINDOW;
 }
 
-/* Whether an earlier position has the same hash of three bytes, and is near enough. */
+/* Whether an earlier position, at most level->max_distance3 bytes back, has the same hash of three
+ * bytes. */
 static inline bool has_candidate3(const struct chains_chunk *c, const struct lz_level *level,
                                   int32_t pos)
 {
@@ -140,11 +144,12 @@ static inline bool has_candidate3(const struct chains_chunk *c, const struct lz_
 }
 
 /*
- * Searches for the best match at `pos` with 1/2^less of the level's depths.  Returns the match only
- * if it passes lz_prefers with `least` and `least_score`; otherwise a match of length 0.  With
- * these two numbers, the search can leave out candidates that could not be preferred; that saves
- * time and changes no result.  (Without always_inline, gcc -O2, which distributions use, inlines
- * only some of the three calls in parse.  That is 15 % slower.)
+ * Searches for the best match at `pos`.  The search looks at 1/2^less of the candidates that the
+ * level's depths allow.  If the best match passes lz_prefers with `least` and `least_score`,
+ * returns it; otherwise returns a match of length 0.  The search uses these two numbers to leave
+ * out candidates that could not pass; that saves time and changes no result.  (Without
+ * always_inline, gcc -O2, which distributions use, inlines only some of the three calls in parse,
+ * and matching is 15 % slower.)
  */
 static inline __attribute__((always_inline)) struct lz_match
 search(const struct chains_chunk *c, const struct lz_level *level, int32_t pos, uint32_t least,
@@ -165,8 +170,8 @@ search(const struct chains_chunk *c, const struct lz_level *level, int32_t pos, 
             int32_t score = LZ_SCORE_MIN;
 
             if (least > LZ_LONG) {
-                /* Start with the least length that can be preferred.  A score is at most four times
-                 * the length. */
+                /* Start with the least length that can reach least_score.  A score is at most four
+                 * times the length. */
                 uint32_t least_length = least_score > 0 ? (uint32_t)(least_score + 3) / 4 : 0;
 
                 if (least_length > enough)
@@ -206,9 +211,9 @@ static struct lz_sequence *parse(const struct chains_chunk *c, const struct lz_l
     while (pos < c->size) {
         struct lz_match match;
 
-        /* Pass over positions without a candidate by three or four bytes.  They have no longer
-         * match, either, since each longer match is also a candidate by four bytes.  Machine code
-         * has many such positions. */
+        /* Pass over positions without a candidate by three or four bytes.  No longer match starts
+         * at such a position, either, since the start of a longer match is also a candidate by four
+         * bytes.  Machine code has many positions without a candidate. */
         if (!has_candidate4(c, pos) && !has_candidate3(c, level, pos)) {
             pos++;
             continue;
@@ -242,9 +247,9 @@ static struct lz_sequence *parse(const struct chains_chunk *c, const struct lz_l
     return lz_emit_next(out, &pending, pos, 0, 0);
 }
 
-/* Makes the chunk's links by four bytes and, if the level needs them, by LZ_LONG bytes.  If
- * `follows` is true, the tables have the positions of the previous chunk; else the chunk is a
- * segment's first. */
+/* Makes the chunk's links by four bytes and, if the level needs them, by LZ_LONG bytes.  `follows`
+ * says whether the tables have the positions of the previous chunk.  If not, the chunk is a
+ * segment's first, and the tables are emptied. */
 static void make_links(struct chains_state *s, const struct lz_level *level,
                        const struct chains_chunk *c, bool follows)
 {
@@ -306,9 +311,9 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 
 /* --- Input that comes piece by piece -------------------------------------------------------- */
 
-/* Enters positions of the chunk from *next on, as long as their prefixes of `bytes` bytes lie in
- * in[0..known).  Sets *next to the first position that is not entered.  The chunk's positions from
- * there on get no link. */
+/* Enters positions of the chunk, from *next on.  Stops before the first position whose hash covers
+ * bytes that are not in in[0..known); a hash covers `bytes` bytes.  Sets *next to the position
+ * where it stopped.  This position and the later ones of the chunk get no link. */
 static inline __attribute__((always_inline)) void enter_known(struct links *l, unsigned bytes,
                                                               int32_t *next, const uint8_t *in,
                                                               int32_t size, int32_t known)
@@ -335,8 +340,8 @@ static void link_known(struct chains_state *s, const struct chains_chunk *c, int
         enter_known(s->by7, LZ_LONG, &s->more.next7, c->in, c->size, known);
 }
 
-/* Prepares the tables for a chunk.  If `follows` is true, they have the positions of the chunk
- * before it; else they are emptied. */
+/* Prepares the tables for a chunk.  If `follows` is true, keeps the positions of the chunk before
+ * it; otherwise empties the tables. */
 static void start_chunk(struct chains_state *s, bool follows)
 {
     struct chains_more *const more = &s->more;
@@ -351,12 +356,13 @@ static void start_chunk(struct chains_state *s, bool follows)
     more->next7 = follows ? more->next7 - LZ_CHUNK_SIZE : 0;
 }
 
-/* Sets more->distinct for the matches of chunk c from position `from` on.  While chunk c is too
- * short for a whole sample (sample.h), the sample is that of the chunk before it.
+/* Sets more->distinct, by which find_more judges the matches of chunk c from position `from` on.
+ * While chunk c is too short for a whole sample (sample.h), the bytes of the chunk before c are
+ * counted instead.
  *
- *   - is_first: there is no chunk before it.
- *   - is_known: more->distinct was set for the bytes before `from`.  Then the function counts again
- *     only if the sample has changed since. */
+ *   - is_first: there is no chunk before c.
+ *   - is_known: an earlier call has set more->distinct.  Then this call counts again only if the
+ *     sample may have changed since. */
 static void count_sample(struct chains_more *more, const struct chains_chunk *c, int32_t from,
                          bool is_first, bool is_known)
 {
@@ -368,22 +374,23 @@ static void count_sample(struct chains_more *more, const struct chains_chunk *c,
     }
 }
 
-/* In a piece of input of fewer bytes than this, short matches are always worth taking
+/* In a piece of input of fewer than TINY_PIECE bytes, short matches are always worth taking
  * (distinct_in_piece).  With a larger number, longer pieces with few values compress worse.  With a
  * smaller number, pieces of some 100 bytes compress worse. */
 #define TINY_PIECE 256
 
-/* Numbers of different byte values in the sample.  From FEW_VALUES on, lz_least_length is at most
- * 4; from MANY_VALUES on, it is 3. */
+/* Numbers of different byte values in the sample.  With FEW_VALUES or more, lz_least_length returns
+ * 4 or less; with MANY_VALUES or more, it returns 3. */
 #define FEW_VALUES 40
 #define MANY_VALUES 80
 
-/* Returns the number of different values by which to judge the matches of a piece of `len` bytes;
- * the sample has `distinct` values.  A small piece often has fixed codes, whose literals take eight
- * bits or more.  So short matches are worth taking as if there were MANY_VALUES.  The exception is
- * a piece of TINY_PIECE bytes or more with fewer than FEW_VALUES values: it gets dynamic codes, and
- * its literals are short.  (Without this function, the output of pieces of 100 bytes is larger: by
- * 0.8 % for C headers, and by 16 % for DNA's four letters.) */
+/* Returns the number of different byte values that lz_least_length gets for a piece of `len` bytes
+ * whose sample has `distinct` different values.  A small piece often has fixed codes, whose
+ * literals take eight bits or more.  So short matches are worth taking in it, as in a sample with
+ * MANY_VALUES.  The exception is a piece of TINY_PIECE bytes or more with fewer than FEW_VALUES
+ * values, because it gets dynamic codes, and its literals are short.  (Without this function, the
+ * output of pieces of 100 bytes is larger: by 0.8 % for C headers, and by 16 % for DNA's four
+ * letters.) */
 static uint32_t distinct_in_piece(size_t len, uint32_t distinct)
 {
     if (len >= LZ_SAMPLE || distinct >= MANY_VALUES)
@@ -392,7 +399,7 @@ static uint32_t distinct_in_piece(size_t len, uint32_t distinct)
 }
 
 /* Finds matches as find_matches does, with two differences.  The chains of three bytes go on from
- * chunk to chunk.  And a position is entered only once all bytes of its prefix are known. */
+ * chunk to chunk.  And a position is entered only once all bytes that its hash covers are known. */
 static void find_more(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                       size_t len)
 {

@@ -7,13 +7,13 @@
  * takes.  Lazy matching then asks whether a match one or two positions later is worth more.
  *
  * The result depends only on the segment's bytes.  So a CPU can follow chains as it goes through a
- * chunk, while a GPU looks at all positions at once, and both find the same.
+ * chunk, while a GPU looks at all positions at once, and both find the same matches.
  *
  * Candidates.  The candidates for position p are the nearest earlier positions with the same hash,
  * none further back than LZ_CHAINS_WINDOW.  A search looks at `depth` of them, whether they match
- * or not.  A match ends with its chunk, and has at most 258 bytes.  The best match is the one with
- * the highest lz_score, and among equal ones the nearest.  A candidate that matches `nice` bytes
- * ends the search, whether it is the best or not.
+ * or not.  A match ends with its chunk, and has at most 258 bytes.  The best match is the match
+ * with the highest lz_score; if several have that score, it is the nearest of them.  A candidate
+ * that matches `nice` bytes ends the search, whether it is the best or not.
  *
  * Searches.  A position has up to three searches; each runs only if the searches before it found
  * nothing:
@@ -39,15 +39,16 @@
  *     position after that with a quarter of the depths.  That match has to gain LZ_GAIN_AFTER_NEXT.
  *
  * The current match is then taken, and the parse goes on at its end.  Adjacent matches at one
- * distance are one match (lz_continues), cut as lz_pieces says.
+ * distance count as one match (lz_continues).  A match longer than 258 bytes is cut into several
+ * (lz_pieces).
  *
  * Sources.  Chains and lazy matching are as old as Deflate (P. Deutsch, RFC 1951, section 4).  Two
  * ideas are those of E. Biggers' libdeflate: later searches look at fewer candidates, and
  * look-ahead weighs length against distance in bits.  Three things are this project's own.  Longer
- * prefixes have chains of their own, which are searched first: they have fewer candidates, and more
- * of these lead to a long match.  After a long match, look-ahead searches only these chains,
- * because only a longer match counts.  And lz_score, which weighs length against distance, decides
- * within a search, too, not only between two searches.
+ * prefixes have chains of their own, which are searched first, because they have fewer candidates,
+ * and more of these lead to a long match.  After a long match, look-ahead searches only these
+ * chains, because only a longer match counts.  And lz_score, which weighs length against distance,
+ * decides within a search, too, not only between two searches.
  */
 #ifndef GZLZSS_LZSS_CHAINS_H
 #define GZLZSS_LZSS_CHAINS_H
@@ -73,7 +74,7 @@ LZ_INLINE int32_t lz_score(uint32_t length, uint32_t distance)
 #define LZ_SCORE_MIN (-16)
 
 /* A match in 32 bits: its length from bit 20 on, and its distance in the low 15 bits; 0 means no
- * match.  optimal.h uses the bits between them. */
+ * match.  optimal.h uses bits 15 to 19. */
 LZ_INLINE uint32_t lz_pack(uint32_t length, uint32_t distance)
 {
     return length << 20 | distance;
@@ -101,9 +102,9 @@ LZ_INLINE struct lz_match lz_unpack(uint32_t match)
     return m;
 }
 
-/* The least gains in score for which look-ahead prefers a match one position later (LZ_GAIN_NEXT)
- * or two (LZ_GAIN_AFTER_NEXT): the gain has to pay for the literals before that match.  With larger
- * numbers, fewer matches are replaced. */
+/* Look-ahead prefers a later match only if its score is higher than the current match's by
+ * LZ_GAIN_NEXT (one position later) or LZ_GAIN_AFTER_NEXT (two positions later).  This gain has to
+ * pay for the literals before the later match.  With larger numbers, fewer matches are replaced. */
 #define LZ_GAIN_NEXT 3
 #define LZ_GAIN_AFTER_NEXT 7
 

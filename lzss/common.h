@@ -2,7 +2,7 @@
  * common.h - the parts of match finding that are compiled for the CPU and for the GPU
  *
  * All code that decides which matches a finder finds is in this file or in the finder's own header
- * (tagging.h, chains.h, optimal.h).  It is C that gcc, clang and nvcc all compile.  So the CPU's
+ * (tagging.h, chains.h, optimal.h).  gcc, clang and nvcc all compile this code, so the CPU's
  * results and the GPU's cannot differ.
  */
 #ifndef GZLZSS_LZSS_COMMON_H
@@ -43,7 +43,8 @@ LZ_INLINE uint32_t lz_piece_length(uint32_t length, uint32_t i)
     uint32_t left = length - i * LZ_MAX_MATCH;
     uint32_t piece;
 
-    /* Match i is the last.  The match before it gave up bytes to make it LZ_MIN_MATCH long. */
+    /* If fewer than LZ_MIN_MATCH bytes are left, match i is the last one, and the match before it
+     * has given up bytes to make match i LZ_MIN_MATCH long. */
     if (i > 0 && left < LZ_MIN_MATCH)
         return LZ_MIN_MATCH;
     if (left <= LZ_MAX_MATCH)

@@ -47,7 +47,8 @@ static inline bool lz_join(struct lz_pending *p, int32_t pos, uint32_t length, u
     return true;
 }
 
-/* Makes the match at `pos` the pending match.  The caller has written or counted the old one. */
+/* Makes the match at `pos` the pending match.  The caller has written or counted the old pending
+ * match. */
 static inline void lz_replace(struct lz_pending *p, int32_t pos, uint32_t length, uint32_t distance)
 {
     p->literals = p->start + (int32_t)p->length;

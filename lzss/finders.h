@@ -26,7 +26,7 @@ extern "C" {
 LZ_FINDERS(LZ_FINDER_DECLARE)
 #undef LZ_FINDER_DECLARE
 
-/* Finders without a twin: only the CPU engine has them (struct lz_finder). */
+/* Finders that only the CPU engine has.  They have no twin for the GPU. */
 extern const struct lz_finder lz_finder_literals, lz_finder_runs;
 
 #ifdef __cplusplus

@@ -10,10 +10,11 @@
 
 /*
  * Size of the hash table, in bits; the paper's table has 12.  More entries find more matches.  But
- * on a GPU, each chunk has a table of its own in shared memory, with two bytes for each entry: each
- * further bit halves the number of chunks that an SM can work on at a time.  The CPU's entries have
- * four bytes, and its speed hardly changes as long as the table fits in the second-level cache.
- * With 14 bits or more, the output is smaller than that of gzip -1 on all three inputs:
+ * on a GPU, each chunk has a table of its own in shared memory, with two bytes for each entry.  So
+ * each further bit halves the number of chunks that a multiprocessor of the GPU can work on at a
+ * time.  The CPU's entries have four bytes, and its speed hardly changes as long as the table fits
+ * in the second-level cache.  With 14 bits or more, the output is smaller than that of gzip -1 on
+ * all three inputs:
  *
  *     bits       size, MB, of the first       GB/s, on the first 200 MB of linux.tar:
  *            100 MB of    100 MB of   60 MB       GPU stage      CPU, matching
@@ -47,22 +48,22 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t four_bytes)
 /* --- Hash chains (chains.h, optimal.h) --- */
 
 /*
- * How far back a candidate may lie, in bytes: one less than DEFLATE's window.  Then a signed number
- * of 16 bits can hold any position in reach, counted from the chunk's start, and one value is left
- * to mean "none".
+ * How far back a candidate may lie, in bytes: one less than DEFLATE's window.  With this limit, a
+ * signed number of 16 bits can hold any position that a candidate may have, counted from the
+ * chunk's start, and one value is left to mean "none".
  */
 #define LZ_CHAINS_WINDOW (LZ_WINDOW_SIZE - 1)
 
 /*
- * Bits of the hashes.  With fewer bits, more positions with different bytes share a chain, where
- * they take time and use up a search's depth.  With more bits, the tables no longer fit in a core's
- * nearest caches.
+ * Bits of the hashes.  With fewer bits, more positions with different bytes share a chain.  Such
+ * positions take a search's time, and use up its depth.  With more bits, the tables no longer fit
+ * in a core's nearest caches.
  *
- * For four and seven bytes: with 15 bits, levels 2 to 6 take 3 % longer (up to 9 % on machine
- * code), and levels 7 to 9 take 9 % longer; with 17 bits, all take 2 to 3 % longer.  For prefixes
- * of three and twelve bytes 15 bits are enough: with three bytes only near candidates count, and
- * with twelve bytes searches look at few candidates.  (A GPU's tables always have 15 bits:
- * gpu/links.cuh.)
+ * For prefixes of four and seven bytes, 16 bits are best: with 15 bits, levels 2 to 6 take 3 %
+ * longer (up to 9 % on machine code), and levels 7 to 9 take 9 % longer; with 17 bits, all take 2
+ * to 3 % longer.  For prefixes of three and twelve bytes, 15 bits are enough, because with three
+ * bytes only near candidates count, and with twelve bytes searches look at few candidates.  (A
+ * GPU's tables always have 15 bits: gpu/links.cuh.)
  */
 #define LZ_CHAINS_HASH_BITS 16
 #define LZ_CHAINS_HASH_BITS_FEW 15
@@ -70,9 +71,9 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t four_bytes)
 /*
  * Chains by a long prefix.  Beside chains by the first three and four bytes, there are chains by
  * the first LZ_LONG and LZ_LONGEST bytes.  A longer prefix has fewer candidates, and more of them
- * lead to a long match; but matches shorter than the prefix are not found by it.  The CPU compares
- * up to eight bytes of a prefix with one load.  lz_hash7 and lz_hash12 are made for these two
- * lengths.
+ * lead to a long match; but its chains cannot find a match that is shorter than the prefix.  The
+ * CPU compares up to eight bytes of a prefix with one load.  lz_hash7 and lz_hash12 are made for
+ * these two lengths.
  */
 #define LZ_LONG 7
 #define LZ_LONGEST 12

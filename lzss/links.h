@@ -5,7 +5,7 @@
  * The first pass over a chunk enters each position into a hash table, and notes the distance to the
  * position that it displaces there.  These distances are the links of the chains.  No branch of
  * this pass depends on the data, so the processor predicts all of them.  The searches come after
- * it, and follow links only where they need to.
+ * this pass, and follow only the links that they need.
  *
  * A position is a signed number of 16 bits, counted from the chunk's start; that keeps the table
  * small.  When a chunk is done, links_next_chunk subtracts 32768 from each entry of the table; an
@@ -38,7 +38,8 @@ struct links {
 
 /* links_at(l)[p], for p from -LZ_CHUNK_SIZE to the chunk's last position, is the distance from p to
  * the previous position of its chain; if there is none, it is more than LZ_CHAINS_WINDOW.  A search
- * must end at the first position that lies more than LZ_CHAINS_WINDOW before its own start. */
+ * must end at the first position of the chain that lies more than LZ_CHAINS_WINDOW before the
+ * position from which the search began. */
 static inline uint16_t *links_at(struct links *l)
 {
     return l->links + LZ_CHUNK_SIZE;
@@ -59,13 +60,13 @@ static inline void links_start(struct links *l, unsigned bytes)
         l->table[i] = LINKS_NONE;
 }
 
-/* Prepares for the next chunk; the table has the positions of the chunk before it. */
+/* Prepares the table, which has the positions of a chunk, for the chunk after it. */
 static inline void links_next_chunk(struct links *l, unsigned bytes)
 {
     const size_t entries = (size_t)1 << links_hash_bits(bytes);
 
-    /* The new entry is entry - LZ_CHUNK_SIZE, or LINKS_NONE if the entry is negative.  In this
-     * form, compilers use vectors of 16-bit numbers. */
+    /* The new entry is entry - LZ_CHUNK_SIZE, or LINKS_NONE if the entry is negative.  For the
+     * expression below, compilers use vectors of 16-bit numbers. */
     for (size_t i = 0; i < entries; i++) {
         int16_t entry = l->table[i];
 
@@ -74,8 +75,8 @@ static inline void links_next_chunk(struct links *l, unsigned bytes)
     memcpy(l->links, links_at(l), LZ_CHUNK_SIZE * sizeof(l->links[0]));
 }
 
-/* Prepares for a chunk.  If `follows` is true, the table has the positions of the chunk before it;
- * else it is a segment's first chunk. */
+/* Prepares for a chunk.  If `follows` is true, keeps the positions that the table has of the chunk
+ * before it.  Otherwise the chunk is a segment's first, and the table is emptied. */
 static inline void links_start_chunk(struct links *l, unsigned bytes, bool follows)
 {
     if (follows)
@@ -85,8 +86,8 @@ static inline void links_start_chunk(struct links *l, unsigned bytes, bool follo
 }
 
 /* Enters position `pos` into the entry of its hash.  Returns the distance to the displaced
- * position, 1 to 65535.  If there was none, the distance is more than LZ_CHAINS_WINDOW, as
- * LINKS_NONE lies 32768 before a chunk's first position. */
+ * position, 1 to 65535.  If the entry had no position, the result is more than LZ_CHAINS_WINDOW, as
+ * LINKS_NONE is 32768 less than a chunk's first position. */
 static inline uint16_t links_enter(int16_t *entry, int32_t pos)
 {
     int32_t distance = pos - *entry;
@@ -139,14 +140,14 @@ links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restric
 }
 
 /*
- * Segments of up to LINKS_SMALL bytes use only this many entries of the table.  Clearing a whole
- * table, and getting its pages from the system in a new process, would take longer than matching
- * such a segment.  With more bits, clearing takes longer; with fewer, the walks in links_make_small
- * do.
+ * Segments of up to LINKS_SMALL bytes use only 2^LINKS_SMALL_BITS entries of the table.  Clearing a
+ * whole table, and getting its pages from the system in a new process, would take longer than
+ * matching such a segment.  With more bits, clearing takes longer; with fewer bits, the walks in
+ * links_make_small take longer.
  *
- * Walks are slow, because the processor cannot predict where a walk ends.  With this table, levels
- * 2 and 6 take .96 of the time that they take with a whole table for 1 KB, 1.1 times for 2 KB, and
- * 1.25 times for 4 KB.
+ * Walks are slow, because the processor cannot predict where a walk ends.  So the small table pays
+ * only for small segments: in comparison with a whole table, levels 2 and 6 take 0.96 times as long
+ * for 1 KB, 1.1 times as long for 2 KB, and 1.25 times as long for 4 KB.
  */
 #define LINKS_SMALL_BITS 13
 #define LINKS_SMALL 1024
@@ -161,9 +162,10 @@ links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restric
  * is no previous chunk.
  *
  * The time is bounded.  A walk that looks for some hash starts at a position with that hash, and
- * goes back to the last earlier one.  The next walk for the same hash ends where this one started.
- * So two walks for one hash never pass over the same position.  Each position is passed over at
- * most once for each of the 3 or 7 other hashes that share its entry.
+ * goes back to the last earlier position with it.  The next walk for the same hash ends at the
+ * position from which the previous walk started.  So two walks for one hash never pass over the
+ * same position.  Each position is passed over at most once for each of the 3 or 7 other hashes
+ * that share its entry.
  */
 static inline __attribute__((always_inline)) void links_make_small(struct links *l, unsigned bytes,
                                                                    const uint8_t *in, int32_t size)

@@ -54,7 +54,7 @@ extern "C" {
 #define LZ_CHUNK_END(start, len) ((len) - (start) < LZ_CHUNK_SIZE ? (len) : (start) + LZ_CHUNK_SIZE)
 
 /* Some literals, and the match after them.  Literals after a chunk's last match belong to no
- * sequence: they are the rest of the chunk. */
+ * sequence; the rest of the chunk consists of them. */
 struct lz_sequence {
     uint16_t literals; /* bytes that stand for themselves: 0 to LZ_CHUNK_SIZE */
     uint16_t length;   /* bytes of the match: LZ_MIN_MATCH to LZ_MAX_MATCH */
@@ -98,7 +98,7 @@ struct lz_finder {
      * new_state makes a state for a level and for segments of up to `segment_size` bytes, and
      * returns NULL if memory is short.  state_size returns how many bytes a new state has.
      * free_state frees a state; if free_state is NULL, free() does.  All three are NULL in a finder
-     * without a state, or with a plain one. */
+     * without a state, or with a plain state (plain_state). */
     void *(*new_state)(const struct lz_level *level, size_t segment_size);
     size_t (*state_size)(const struct lz_level *level, size_t segment_size);
     void (*free_state)(void *state);
@@ -112,7 +112,7 @@ struct lz_finder {
     void (*limit_state)(void *state, size_t more);
 
     /* Finds the matches of bytes [m->begin, m->end) of the segment in[0..len), as matcher.h says.
-     * NULL in level 0's finder. */
+     * `find` is NULL in level 0's finder. */
     void (*find)(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in, size_t len);
 
     /* Finds the matches of bytes [m->begin, len) of in[0..len), where m->begin may lie anywhere in
@@ -131,7 +131,7 @@ struct lz_finder {
 /* The most parameters that a finder may have besides those with a name in struct lz_level. */
 #define LZ_PARAMS 8
 
-/* A row of the level table (levels.c), or a row like these for a finder of papers/.  chains.h and
+/* A row of the level table (levels.c), or a similar row for a finder of papers/.  chains.h and
  * optimal.h say what the parameters of their finders do; a method's file in papers/ says what
  * `param` holds. */
 struct lz_level {
@@ -149,8 +149,9 @@ struct lz_level {
     uint32_t param[LZ_PARAMS];
 };
 
-/* Level numbers.  Level 0 (LZ_LEVEL_STORED) finds no matches: its segments are stored (huff_store),
- * without a matcher or a GPU.  LZ_LEVEL_MIN is the lowest level that finds matches. */
+/* Level numbers.  Level 0 (LZ_LEVEL_STORED) finds no matches.  Its segments are stored
+ * (huff_store), without a matcher or a GPU.  LZ_LEVEL_MIN is the lowest level that finds
+ * matches. */
 #define LZ_LEVEL_STORED 0
 #define LZ_LEVEL_MIN 1
 #define LZ_LEVEL_MAX 12
@@ -194,12 +195,13 @@ struct lz_matcher *lz_matcher_new(const struct lz_level *level, size_t segment_s
  * depending on the data. */
 size_t lz_matcher_size(const struct lz_level *level, size_t segment_size);
 
-/* The most bytes that a matcher may allocate while it works, in addition to lz_matcher_size.  The
- * data, the system and lz_matcher_limit decide how many it takes.  With fewer bytes than it could
- * use, a matcher takes longer, and finds the same matches. */
+/* The most bytes that a matcher may allocate while it works, in addition to lz_matcher_size.  How
+ * many bytes it allocates depends on the data, the system and lz_matcher_limit.  A matcher that
+ * gets fewer bytes than it could use takes longer, and finds the same matches. */
 size_t lz_matcher_more(const struct lz_level *level, size_t segment_size);
 
-/* Limits the bytes that m may allocate while it works to `more`, instead of lz_matcher_more. */
+/* Makes `more` the limit for the bytes that m may allocate while it works.  Before this call, the
+ * limit is lz_matcher_more. */
 void lz_matcher_limit(struct lz_matcher *m, size_t more);
 
 /* Frees m, which may be NULL. */
@@ -207,13 +209,14 @@ void lz_matcher_free(struct lz_matcher *m);
 
 /*
  * Finds the matches of the segment in[0..len), 0 <= len <= the matcher's segment size.
- * LZ_INPUT_PAD bytes after it must be readable.  Returns an array of LZ_CHUNKS(len) chunks, valid
- * until the next call with m.
+ * LZ_INPUT_PAD bytes after the segment must be readable.  Returns an array of LZ_CHUNKS(len)
+ * chunks, valid until the next call with m.
  */
 const struct lz_chunk *lz_match_segment(struct lz_matcher *m, const uint8_t *in, size_t len);
 
-/* Like lz_match_segment, for a segment whose first chunk is a preset dictionary: matches may refer
- * to the dictionary, and the dictionary gets no sequences.  len is at least LZ_CHUNK_SIZE. */
+/* Like lz_match_segment, for a segment whose first chunk is a preset dictionary.  Matches may refer
+ * to the dictionary, but the dictionary itself gets no sequences.  len is at least
+ * LZ_CHUNK_SIZE. */
 const struct lz_chunk *lz_match_after(struct lz_matcher *m, const uint8_t *in, size_t len);
 
 /*
@@ -222,10 +225,10 @@ const struct lz_chunk *lz_match_after(struct lz_matcher *m, const uint8_t *in, s
  * lz_level_for_more returned.  The result has one entry for each chunk of in[0..len); only the
  * entries from the chunk with `begin` on are valid, and that chunk's sequences start at `begin`.
  *
- * goes_on: this input continues the input of the last call with m, which ended at `begin`.  Then m
- * enters only the new positions into its tables.  That saves time, and does not change the
- * results.  Since the last call, the caller may have cut off whole chunks at the front, but not the
- * chunk with `begin` or the chunk before it.
+ * goes_on: says that this input continues the input of the last call with m, which ended at
+ * `begin`.  If so, m enters only the new positions into its tables.  That saves time, and does not
+ * change the results.  Since the last call, the caller may have cut off whole chunks at the front,
+ * but not the chunk with `begin` or the chunk before it.
  */
 const struct lz_chunk *lz_match_more(struct lz_matcher *m, const uint8_t *in, size_t len,
                                      size_t begin, bool goes_on);
@@ -236,9 +239,9 @@ const struct lz_chunk *lz_match_more(struct lz_matcher *m, const uint8_t *in, si
  * finder can match in parts (in_parts).  The results are those of lz_match_segment.  They are
  * stored in `to`, and lz_chunks(to) returns them.
  *
- * If m is `to`, m keeps its tables from one call to the next.  So its calls for a segment must
- * start with chunk 0, be in order, and leave out no chunk.  Any other m starts with empty tables,
- * and indexes the chunk before `first`.
+ * If m and `to` are the same matcher, m keeps its tables from one call to the next.  So the calls
+ * for a segment must start with chunk 0, be in order, and leave out no chunk.  If m and `to`
+ * differ, m starts with empty tables, and first indexes the chunk before `first`.
  *
  * Several threads, each with an m of its own, may call this at the same time with one `to`, for
  * different chunks.  Nothing else may use `to` until all of them are done.
@@ -246,11 +249,12 @@ const struct lz_chunk *lz_match_more(struct lz_matcher *m, const uint8_t *in, si
 void lz_match_chunks(struct lz_matcher *m, const uint8_t *in, size_t len, size_t first,
                      size_t count, struct lz_matcher *to);
 
-/* Adds the numbers that m has counted since it was made, or since the last call, to `sums`. */
+/* Adds the numbers of events that m has counted since the last call of this function (at first,
+ * since m was made) to `sums`. */
 void lz_take_counters(struct lz_matcher *m, uint64_t sums[LZ_COUNTERS]);
 
-/* The LZ_CHUNKS(len) chunks of the last segment, once all of them are matched; valid until the next
- * call with m. */
+/* Returns the LZ_CHUNKS(len) chunks of the last segment.  Call this when all of them are matched.
+ * The result is valid until the next call with m. */
 const struct lz_chunk *lz_chunks(const struct lz_matcher *m);
 
 #ifdef __cplusplus

@@ -72,13 +72,14 @@ void lz_matcher_free(struct lz_matcher *m)
     free(m);
 }
 
-/* Calls the level's finder for [m->begin, m->end). */
+/* Calls the level's finder for bytes [m->begin, m->end) of the segment. */
 static void find_matches(struct lz_matcher *m, const uint8_t *in, size_t len)
 {
     m->level.finder->find(m, &m->level, in, len);
 #ifdef __SANITIZE_THREAD__
-    /* .ci/run compiles the finders without ThreadSanitizer, and this file with it.  These accesses
-     * show ThreadSanitizer that each chunk's bytes were read, and its sequences written. */
+    /* .ci/run compiles the finders without ThreadSanitizer, but compiles this file with
+     * ThreadSanitizer.  The accesses below show ThreadSanitizer that each chunk's bytes were read,
+     * and its sequences written. */
     for (size_t c = m->begin / LZ_CHUNK_SIZE; c < LZ_CHUNKS(m->end); c++) {
         volatile struct lz_chunk *const chunk = &m->to_chunks[c];
         volatile uint8_t *const sequences = (volatile uint8_t *)chunk->sequences;

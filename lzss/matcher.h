@@ -2,13 +2,13 @@
  * matcher.h - the data with which a match finder of the CPU engine works; private to lzss/ and
  * papers/
  *
- * lz_match_segment and similar functions set the fields of struct lz_matcher and call the finder's
- * `find` or find_more.  The finder matches bytes [begin, end) of the segment, and fills in
- * to_chunks for the chunks there.  It writes the sequences of chunk c from to_sequences + c *
- * LZ_CHUNK_MAX_SEQUENCES on.  If it matches chunk c - 1 in the same call, it may write them
- * directly after the sequences of that chunk instead, to touch less memory.  A finder that cannot
- * match in parts is called only with `end` at the segment's end, and with `begin` at the start of
- * the first or the second chunk.
+ * lz_match_segment and the other functions of lzss.h that match set the fields of struct lz_matcher
+ * and call the finder's `find` or find_more.  The finder matches bytes [begin, end) of the segment,
+ * and fills in to_chunks for the chunks there.  It writes the sequences of chunk c from
+ * to_sequences + c * LZ_CHUNK_MAX_SEQUENCES on.  If it matches chunk c - 1 in the same call, it may
+ * write them directly after the sequences of that chunk instead, to touch less memory.  A finder
+ * that cannot match in parts is called only with `end` at the segment's end, and with `begin` at
+ * the start of the first or the second chunk.
  */
 #ifndef GZLZSS_LZSS_MATCHER_H
 #define GZLZSS_LZSS_MATCHER_H

@@ -12,7 +12,7 @@
 
 #include "lzss/common.h"
 
-/* Bytes of the sample.  A larger sample knows the chunk better, and takes longer to count. */
+/* Bytes of the sample.  A larger sample represents the chunk better, and takes longer to count. */
 #define LZ_SAMPLE 4096
 
 LZ_STATIC_ASSERT(LZ_SAMPLE <= LZ_CHUNK_SIZE, "a sample lies in one chunk");
@@ -32,8 +32,9 @@ static inline uint32_t lz_count_distinct(const uint8_t *in, int32_t size)
 }
 
 /* The shortest match worth taking, if a match costs about 18 bits.  With a small `depth`, the
- * result is at most 4 or 5: searches then often find a short match where a longer one exists, and
- * too few matches would remain. */
+ * result is at most 4 or 5.  The reason is that searches with a small depth often find a short
+ * match where a longer one exists.  If all short matches were passed over, too few matches would
+ * remain. */
 LZ_INLINE uint32_t lz_least_length(uint32_t distinct, uint32_t depth)
 {
     uint32_t least = distinct < 6    ? 9

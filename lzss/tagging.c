@@ -6,13 +6,15 @@
  * The first pass (enter) enters each position into the hash table.  It notes the distance to the
  * position that was in the entry before, and sets a bit for each position at which a match seems to
  * start.  No branch in this pass depends on the data.  The table entry alone nearly always tells
- * whether four bytes agree: it holds 16 of the 18 bits of the hash's product that are not in the
- * bucket number.  Comparing the candidate's bytes instead takes 1.5 times as long with vectors of
- * 64 bytes, which can gather the bytes, and longer with other code.
+ * whether four bytes agree, because it holds 16 of the 18 bits of the hash's product that are not
+ * in the bucket number.  If the pass compared the candidate's bytes instead, it would take 1.5
+ * times as long with vectors of 64 bytes, and even longer with the other versions, which cannot
+ * gather bytes from many places at once.
  *
  * The second pass (walk) goes from set bit to set bit, and compares bytes only there.  In a walk,
- * each load has to wait for the one before it: the bits, then the distance, then the bytes.  So
- * four chunks are walked in turn, one sequence of each at a time, and their loads overlap.
+ * each load has to wait for the load before it: first the bits are loaded, then the distance, then
+ * the bytes.  So four chunks are walked in turn, one sequence of each at a time, and their loads
+ * overlap.
  *
  * The walk writes sequences at once.  Writing a tag array first, as the GPU does, gives the same
  * sequences; tests/unit/test_matcher.c checks that.
@@ -21,12 +23,12 @@
  * source, XML or machine code takes 1.8 to 2.1 ns in plain C, 0.9 to 1.15 ns with vectors of 32
  * bytes, and 0.75 to 1.1 ns with vectors of 64 bytes.
  *
- * One table serves all chunks of a segment, since it holds every position in reach.  An entry keeps
- * a position modulo 65536.  This changes no result, and the table needs no marks for "empty" or
- * "too old".  If an entry was never written, or was written more than 65536 bytes ago, it stands
- * for some other position of the window.  That position has a different hash, else it would have
- * displaced the entry.  So the four bytes there differ from those here, and the walk, which
- * compares the bytes, passes over the entry.
+ * One table serves all chunks of a segment, since it holds every position to which a match may
+ * refer.  An entry keeps a position modulo 65536.  This changes no result, and the table needs no
+ * marks for "empty" or "too old".  If an entry was never written, or was written more than 65536
+ * bytes ago, it stands for some other position of the window.  That position has a different hash,
+ * else it would have displaced the entry.  So its four bytes differ from the four bytes that are
+ * looked up.  The walk compares these bytes, and so passes over the entry.
  */
 #include "config.h"
 
@@ -41,8 +43,9 @@
 
 _Static_assert(LZ_CHUNK_SIZE + LZ_WINDOW_SIZE <= 65536, "positions in 16 bits");
 
-/* Chunks that are walked in turn.  With more, more loads overlap, but each chunk's 68 KiB of
- * distances and stops take space in the caches; with fewer, loads wait for each other. */
+/* The number of chunks that are walked in turn.  With a larger number, more loads overlap, but each
+ * chunk's 68 KiB of distances and stops take space in the caches.  With a smaller number, loads
+ * wait for each other. */
 #define CHUNKS 4
 
 /* The finder's memory. */
@@ -62,8 +65,9 @@ struct tagging_state {
     uint8_t stops[CHUNKS][LZ_CHUNK_SIZE / 8 + 16];
 };
 
-/* Positions that the first pass processes at a time.  With more, struct tagging_block takes more of
- * the first-level cache; with fewer, its three steps start more often. */
+/* The number of positions that the first pass processes at a time.  With a larger number, struct
+ * tagging_block takes more of the first-level cache.  With a smaller number, the three steps of the
+ * pass start more often. */
 #define BLOCK 256
 
 _Static_assert(BLOCK % 64 == 0 && LZ_CHUNK_SIZE % BLOCK == 0, "whole words of stops");
@@ -73,10 +77,10 @@ _Static_assert(LZ_INPUT_PAD >= 63, "64 bytes are compared from the last one on")
  * The first pass's data about BLOCK positions.
  *
  * A table entry has a position, modulo 65536, in its lower half.  In its upper half it has the
- * lower half of the product that lz_tagging_hash computes there.  The product's upper bits are the
- * hash, and no two numbers of four bytes have the same product.  So if two entries of a bucket have
- * the same upper half, their four bytes are nearly always the same: of the pairs with different
- * bytes, only one in 87,000 has the same upper half.
+ * lower half of the product that lz_tagging_hash computes from the four bytes at that position.
+ * The product's upper bits are the hash, and no two numbers of four bytes have the same product.
+ * So if two entries of a bucket have the same upper half, their four bytes are nearly always the
+ * same: of the pairs with different bytes, only one in 87,000 has the same upper half.
  */
 struct tagging_block {
     _Alignas(64) uint32_t hashes[BLOCK];
@@ -97,8 +101,8 @@ struct tagging_walk {
 
 /* The steps that have a version for each path (cpu.h). */
 struct tagging_functions {
-    /* Hashes the n positions from in[0] on, which is position `pos`, and makes their entries.  n is
-     * up to BLOCK.  Reads up to 31 bytes after the last position. */
+    /* Hashes n positions, the first of which is `pos`, at in[0], and makes their entries.  n is at
+     * most BLOCK.  Reads up to 31 bytes after the last position. */
     void (*hash)(struct tagging_block *b, const uint8_t *in, uint32_t pos, size_t n);
 
     /* Sets the distance, modulo 65536, from each position to the position in the displaced entry.
@@ -155,9 +159,10 @@ static inline size_t next_stop(const struct tagging_walk *s, size_t at)
     return at + (size_t)__builtin_ctzll(stops);
 }
 
-/* Takes the match of `length` bytes at `at`, or as much of it as the chunk has.  Returns false if
- * that is too short for a match: the chunk's end is near, or four bytes only seemed to agree, or
- * the entry is older than 65536 bytes and so names another position. */
+/* Writes the match of `length` bytes at `at` as a sequence, but only its bytes up to the chunk's
+ * end.  If these are too few for a match, returns false and writes nothing.  That happens if the
+ * chunk's end is near, if the four bytes only seemed to agree, or if the entry is older than 65536
+ * bytes and so names another position. */
 static inline bool take_match(struct tagging_walk *s, size_t at, size_t length, size_t distance)
 {
     const size_t left = s->size - at;
@@ -170,11 +175,11 @@ static inline bool take_match(struct tagging_walk *s, size_t at, size_t length, 
     return true;
 }
 
-/* Returns how many bytes at a and b agree, up to `max`; or more than `max`, if bytes after these
- * agree, too. */
+/* The type of a function that returns how many bytes at a and b agree, up to `max`.  The result may
+ * be more than `max` if bytes after the first `max` agree, too. */
 typedef size_t agreeing(const uint8_t *a, const uint8_t *b, size_t max);
 
-/* Walks past the next match, and writes its sequence; returns false if there is no further
+/* Walks past the next match, and writes its sequence.  Returns false if the chunk has no further
  * match. */
 static inline __attribute__((always_inline)) bool next(struct tagging_walk *s, agreeing *agree)
 {
@@ -230,9 +235,9 @@ static void compare_portable(const struct tagging_block *b, size_t n, uint16_t *
             const uint32_t now = b->now[k + j], before = b->before[k + j];
 
             distances[k + j] = (uint16_t)(now - before);
-            /* With a distance of 0, distance - 1 wraps around and is too large.  No distance leads
-             * to before the segment: an entry that was never written stands for the last multiple
-             * of 65536, which is in the segment. */
+            /* With a distance of 0, distance - 1 wraps around and is too large.  A distance never
+             * refers to bytes before the segment, because an entry that was never written stands
+             * for the last multiple of 65536, which is in the segment. */
             flags[j] = ((now ^ before) <= UINT16_MAX) &
                        ((uint16_t)(distances[k + j] - 1) < LZ_WINDOW_SIZE);
         }
@@ -260,7 +265,8 @@ static void walk_portable(struct tagging_walk *chunks, unsigned count)
 
 #include <immintrin.h>
 
-/* Eight numbers: the four bytes at p, the four at p + 1, and so on.  Reads 16 bytes. */
+/* Returns eight numbers of four bytes: the bytes at p, the bytes at p + 1, and so on.  Reads 16
+ * bytes. */
 AVX2_PATH static inline __m256i load_eight(const uint8_t *p)
 {
     const __m256i places = _mm256_setr_epi32(0x03020100, 0x04030201, 0x05040302, 0x06050403,
@@ -318,9 +324,9 @@ AVX2_PATH NOINLINE static void compare_avx2(const struct tagging_block *b, size_
             __m256i low_near, high_near;
             const __m256i low = compare_eight(b->now + i, b->before + i, &low_near);
             const __m256i high = compare_eight(b->now + i + 8, b->before + i + 8, &high_near);
-            /* Pack sixteen numbers into 16 bits each, then those of `near` into 8 bits each.  The
-             * pack instructions work on each half of a vector by itself; the permutation puts the
-             * numbers into order. */
+            /* Pack the sixteen distances into 16 bits each.  Then pack the sixteen numbers of
+             * `near` into 8 bits each.  The pack instructions work on each half of a vector by
+             * itself; the permutation puts the numbers into order. */
             const __m256i both = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
             const __m256i near =
                 _mm256_permute4x64_epi64(_mm256_packs_epi32(low_near, high_near), 0xd8);
@@ -356,7 +362,8 @@ AVX2_PATH NOINLINE static void walk_avx2(struct tagging_walk *chunks, unsigned c
 
 /* --- With vectors of 64 bytes --- */
 
-/* Sixteen numbers: the four bytes at p, the four at p + 1, and so on.  Reads 32 bytes. */
+/* Returns sixteen numbers of four bytes: the bytes at p, the bytes at p + 1, and so on.  Reads 32
+ * bytes. */
 AVX512_PATH static inline __m512i load_sixteen(const uint8_t *p)
 {
     const __m512i quad = _mm512_set1_epi32(0x03020100);

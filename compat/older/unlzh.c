@@ -6,8 +6,8 @@
  * come three codes: T for the code lengths of C, C for literals and match lengths, and P for
  * distances.  Then come the items.  An item begins with a code word of C, which stands for a
  * literal byte or for a match of 3 to 256 bytes.  In a match, a word of P follows, which gives the
- * number of bits of distance - 1, and then these bits without the highest.  The window has 8192
- * bytes; all are zero at the start.
+ * number of bits of distance - 1.  After it come these bits, without the highest.  The window has
+ * 8192 bytes; all are zero at the start.
  *
  * A code is stored as the number of its symbols and the length of each symbol's word.  If the
  * number of symbols is 0, the number of the only symbol follows, and this symbol takes no bits in
@@ -81,15 +81,15 @@ static unsigned take_bits(struct lzh *z, struct gz_stream *s, unsigned n)
 
 /* --- Codes ---------------------------------------------------------------------------------- */
 
-/* Makes a code with a single symbol.  Leaves the table as it is: such a code may come every few
- * bytes, so filling the table would take too long. */
+/* Makes a code with a single symbol.  Leaves the table as it is.  Such a code may come every few
+ * bytes, so filling the table each time would take too long. */
 static void set_lone(struct code *code, unsigned symbol)
 {
     code->lone = (int)symbol;
 }
 
-/* Makes a code of n symbols from the lengths of their words.  False if the lengths are not those of
- * a complete code. */
+/* Makes a code of n symbols from the lengths of their words.  Returns false if the lengths are not
+ * those of a complete code. */
 static bool set_lengths(struct code *code, const uint8_t *lengths, unsigned n)
 {
     unsigned count[MAX_WORD + 1] = {0};
@@ -152,8 +152,8 @@ static unsigned next_symbol(struct lzh *z, struct gz_stream *s, const struct cod
 }
 
 /* Reads T or P.  A length below 7 is stored in three bits.  A length of 7 or more is stored as
- * three one bits, another one bit for each above 7, and a zero bit.  `gap` is T_GAP for T; 0 for P,
- * which has no gap. */
+ * three bits that are 1, then length - 7 more bits that are 1, and a bit that is 0.  `gap` is T_GAP
+ * for T; 0 for P, which has no gap. */
 static bool read_lengths_code(struct lzh *z, struct gz_stream *s, unsigned symbols, unsigned bits,
                               unsigned gap)
 {
@@ -215,7 +215,8 @@ static inline bool put_byte(struct lzh *z, struct gz_stream *s, uint8_t byte)
 
 static enum gz_status copy_match(struct lzh *z, struct gz_stream *s, unsigned length)
 {
-    /* The variable holds first the number of bits of distance - 1, then distance - 1 itself. */
+    /* At first, the variable holds the number of bits of distance - 1; later, distance - 1
+     * itself. */
     unsigned distance = next_symbol(z, s, &z->pt);
 
     if (distance >= P_SYMBOLS)

@@ -10,11 +10,11 @@
  * Codes come in groups of eight.  When the width changes, and after a clear code, the rest of a
  * group is skipped.
  *
- * Following a string byte by byte, from its last to its first, would cost a cache miss for each
- * byte.  So an entry holds several bytes: the last bytes of its string, up to eight, and the code
- * of the string before them.  So a string is a chain of parts.  All parts but the last have exactly
- * eight bytes.  An entry holds the string's length, too, so a string is written from its end to its
- * start, eight bytes at a time.
+ * Following a string byte by byte, from its last byte to its first, would cost a cache miss for
+ * each byte.  So an entry holds the last bytes of its string, up to eight, and the code of the
+ * string before these bytes.  In this way, a string is a chain of parts.  All parts but the last
+ * have exactly eight bytes.  An entry holds the string's length, too, so a string is written from
+ * its end to its start, eight bytes at a time.
  *
  * Odd cases are treated as by GNU gzip 1.12: a table of 2^9 entries still gets codes of 10 bits;
  * the entry that the first code after a clear code makes is never used; an incomplete code at the
@@ -86,7 +86,7 @@ static inline void fill_bits(struct lzw *z, struct gz_stream *s)
     }
 }
 
-/* Skips the rest of the current group.  False if the input ends before the group does. */
+/* Skips the rest of the current group.  Returns false if the input ends before the group does. */
 static bool end_group(struct lzw *z, struct gz_stream *s)
 {
     for (; z->in_group % 8 != 0; z->in_group++) {
@@ -220,9 +220,9 @@ enum gz_status gz_read_lzw(struct gz_stream *s)
     z.free = z.block ? CLEAR + 1 : CLEAR;
     narrow(&z);
 
-    /* When the table is full, no entry is made any more.  Even so, the number of the next entry,
-     * `never`, is no error as a code.  The code after it then takes two zero bytes for the string
-     * of `never`. */
+    /* A full table gets no more entries.  Even so, a code that equals `never`, the number that the
+     * next entry would have, is not an error.  If the code after it refers to the string of
+     * `never`, that string counts as two zero bytes. */
     const uint32_t never = z.top > z.free ? z.top : z.free;
     z.table = malloc((never + 1) * sizeof *z.table);
     if (z.table == NULL)

@@ -4,13 +4,13 @@
  * The magic number is followed by the data's length modulo 2^32, high byte first, and by the code:
  *
  *   - the number of bits of its longest words;
- *   - for each length 1, 2, ..., the number of words of that length; for the longest, that number
- *     less 2, so that a byte can store it even if there are 257 words (for 256 bytes and the end
- *     symbol);
+ *   - for each length 1, 2, ..., the number of words of that length.  For the greatest length, 2
+ *     less is stored, so that a byte can hold the number even if there are 257 words (for 256 bytes
+ *     and the end symbol);
  *   - the bytes that these words stand for, in the same order.
  *
- * Words of one length are consecutive numbers; the inner nodes of the tree at that depth have the
- * numbers below.  The last of the longest words is the end symbol.  Then comes the data: words,
+ * Words of one length are consecutive numbers.  The inner nodes of the tree at that depth have the
+ * lower numbers.  The last of the longest words is the end symbol.  Then comes the data: words,
  * high bits first.
  *
  * Words of up to TABLE_BITS bits are decoded by a single table look-up.  Longer words are found

@@ -27,7 +27,8 @@ enum {
 /* If a size in the header has this value, the size is in zip64's field instead. */
 #define SEE_ZIP64 UINT32_MAX
 
-/* Parses len bytes into `to`, or skips them if `to` is NULL.  False if the input ends first. */
+/* Copies the next len bytes of the input to `to`, or skips them if `to` is NULL.  Returns false if
+ * the input ends first. */
 static bool read_bytes(struct gz_stream *s, uint8_t *to, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -47,7 +48,7 @@ static unsigned get_u16(const uint8_t p[2])
 
 /* Parses zip64's field, of `len` bytes.  The field has the original size and then the compressed
  * size.  A size is missing if the header has a value other than SEE_ZIP64 for it.  As everywhere in
- * this file, only the lowest 32 bits of a size count.  False if the input ends first. */
+ * this file, only the lowest 32 bits of a size count.  Returns false if the input ends first. */
 static bool read_zip64(struct gz_stream *s, unsigned len)
 {
     uint32_t *const sizes[] = {&s->zip_size, &s->zip_packed};
@@ -65,7 +66,7 @@ static bool read_zip64(struct gz_stream *s, unsigned len)
     return read_bytes(s, NULL, len);
 }
 
-/* Parses extra fields of `len` bytes in all.  False if the input ends first. */
+/* Parses extra fields of `len` bytes in all.  Returns false if the input ends first. */
 static bool read_extra(struct gz_stream *s, unsigned len)
 {
     uint8_t field[4]; /* the field's number, and the size of its data */
@@ -130,15 +131,15 @@ static enum gz_status read_stored(struct gz_stream *s, uint32_t *crc, uint64_t *
     return GZ_OK;
 }
 
-/* Whether another entry follows: its magic number, and at least one byte more. */
+/* Whether another entry seems to follow, that is, its magic number and at least one more byte. */
 static bool entry_follows(struct gz_stream *s)
 {
     uint8_t next[MAGIC_SIZE + 1];
     return read_bytes(s, next, sizeof next) && memcmp(next, "PK\3\4", MAGIC_SIZE) == 0;
 }
 
-/* Decodes the data, and compares it with the size and the CRC, which are stored before or after it.
- * *whole becomes true if the entry was read to its end. */
+/* Decodes the data, and compares its size and its CRC with the stored values, which come before or
+ * after the data.  *whole becomes true if the entry was read to its end. */
 static enum gz_status read_entry(struct gz_stream *s, bool *whole)
 {
     /* A magic number, which is not checked, the CRC, and both sizes.  Each size has 4 bytes, or 8

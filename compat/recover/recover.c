@@ -29,18 +29,19 @@
 /* A byte of DEFLATE data makes fewer bytes of output than this. */
 #define RATIO_MAX 1040
 
-/* A member without a gap of unknown length is filled up to the length in its trailer if it lacks at
- * most this many bytes plus an eighth of its length (lack). */
+/* A member without a gap of unknown length may have fewer bytes than its trailer says.  If at most
+ * LACK_MAX bytes plus an eighth of the member's own length are missing, the member is filled up
+ * (lack). */
 #define LACK_MAX 4096
 
 /* If bytes of a stored block were deleted, the decoder takes bytes of the next block for the stored
- * block's last ones.  So a search for a start begins this many bits before a stored block's end
+ * block's last bytes.  So a search for a start begins this many bits before a stored block's end
  * (search_from). */
 #define STORED_DOUBT (8 * (uint64_t)1024)
 
 /* A run, and the facts about what follows it in the input. */
 struct leg {
-    bool is_empty; /* there is no run: this is the input's start */
+    bool is_empty; /* there is no run, because this leg is the input's start */
     struct gz_start start;
     struct gz_run run;
     uint64_t limit;  /* the bit of the input before which the run ends at the latest */
@@ -73,7 +74,7 @@ struct recovery {
     bool is_aligned;     /* in_segment is known to count from the segment's start */
     uint64_t in_segment; /* bytes of the segment that were written */
     uint64_t dropped;    /* bytes that were not written, since the segment is too long */
-    uint64_t size;       /* the length that the segment should have; 0: any */
+    uint64_t size;       /* the length that the segment should have; 0 if any length is right */
 };
 
 /* --- Examining a leg ------------------------------------------------------------------------ */
@@ -159,8 +160,8 @@ static uint64_t search_from(struct recovery *r, const struct gz_run *run)
     return from;
 }
 
-/* Finds the next start after an error in the leg's run.  If that start is before the error, the run
- * is made to end there. */
+/* Finds the next start after an error in the leg's run.  If that start is before the error,
+ * shortens the run, so that it ends there. */
 static void find_after_error(struct recovery *r, struct leg *leg)
 {
     const struct gz_run *const run = &leg->run;
@@ -200,7 +201,7 @@ static void examine(struct recovery *r, struct leg *leg, const struct gz_start *
         find_after_error(r, leg);
 }
 
-/* Makes the first leg, which has no run: it has only the facts about the input's start. */
+/* Makes the first leg, which has no run, but only the facts about the input's start. */
 static void examine_start(struct recovery *r, struct leg *leg)
 {
     *leg = (struct leg){.is_empty = true, .ends = true};
@@ -209,7 +210,7 @@ static void examine_start(struct recovery *r, struct leg *leg)
 
 /* --- How much is lost ----------------------------------------------------------------------- */
 
-/* The length that the member's segments should have; 0: any. */
+/* Returns the length that the member's segments should have; 0 if any length is right. */
 static uint64_t segment_size(const struct recovery *r, const struct leg *leg)
 {
     return leg->is_right ? 0 : gz_segments_size(&r->segments);
@@ -276,9 +277,10 @@ static double lost_most(const struct recovery *r, const struct leg *leg)
     return (most < RATIO_MAX ? most : RATIO_MAX) * (double)(damaged_in(leg) + r->gaps_in);
 }
 
-/* Interprets a difference of lengths modulo 2^32.  *lost becomes the number of bytes that are lost
- * after the leg (at most lost_most), or minus the number of bytes that the leg has too many (at
- * most its doubtful bytes).  False if the difference can be neither. */
+/* Interprets a difference of lengths modulo 2^32.  If it can be the number of bytes that are lost
+ * after the leg (at most lost_most), sets *lost to that number.  If it can be the number of bytes
+ * that the leg has too many (at most its doubtful bytes), sets *lost to minus that number.
+ * Otherwise returns false. */
 static bool interpret(const struct recovery *r, const struct leg *leg, uint32_t difference,
                       int64_t *lost)
 {
@@ -293,8 +295,9 @@ static bool interpret(const struct recovery *r, const struct leg *leg, uint32_t 
     return true;
 }
 
-/* Sets *lost from the length of segments, if the next leg starts at a mark or has one: a segment
- * begins there.  False if *lost cannot be known from that. */
+/* Computes *lost from the length of segments.  This is possible only if the next leg starts at a
+ * mark or has a mark, because a segment begins after a mark.  Returns false if *lost cannot be
+ * known in this way. */
 static bool lost_in_segment(const struct recovery *r, const struct leg *leg, const struct leg *next,
                             int64_t *lost)
 {
@@ -309,8 +312,8 @@ static bool lost_in_segment(const struct recovery *r, const struct leg *leg, con
             (at_mark ? 0 : (int64_t)next->run.first_mark);
     if (*lost < least)
         *lost += (least - *lost + (int64_t)size - 1) / (int64_t)size * (int64_t)size;
-    /* Whole segments may be lost, too.  Guess how many: a byte of the lost input made about as much
-     * output as a byte of the run's input. */
+    /* Whole segments may be lost, too.  To guess how many, assume that a byte of the lost input
+     * made as much output as a byte of the run's input. */
     if (in > 0 && leg->damage_end > leg->run.bit / 8) {
         const double guess =
             (double)(leg->damage_end - leg->run.bit / 8) * (double)leg->run.made / (double)in;
@@ -323,8 +326,8 @@ static bool lost_in_segment(const struct recovery *r, const struct leg *leg, con
 }
 
 /* Sets *lost to the number of bytes of output that are lost between `leg`, which will be written
- * next, and `next`, the leg after it.  The number is negative if `leg` has too many bytes.  False
- * if the number is not known. */
+ * next, and `next`, the leg after it.  The number is negative if `leg` has too many bytes.  Returns
+ * false if the number is not known. */
 static bool find_lost(struct recovery *r, const struct leg *leg, const struct leg *next,
                       int64_t *lost)
 {
@@ -398,7 +401,7 @@ static bool write_bytes(void *ctx, const uint8_t *bytes, const uint8_t *other, s
     return put(r, bytes, len);
 }
 
-/* Ends a segment: fills it up if it is too short. */
+/* Ends a segment, and fills it up if it is too short. */
 static bool write_mark(void *ctx)
 {
     struct recovery *const r = ctx;
@@ -441,8 +444,9 @@ static bool write_run(struct recovery *r, const struct leg *leg, uint64_t withou
     return written.end != GZ_RUN_WRITE_ERROR && written.end != GZ_RUN_NO_MEMORY;
 }
 
-/* Returns how many bytes the leg's member has less than its trailer says; negative if it has more.
- * Returns 0 if the difference is so large that the trailer must be damaged. */
+/* Returns how many bytes fewer the leg's member has than its trailer says.  The result is negative
+ * if the member has more.  Returns 0 if the difference is so large that the trailer must be
+ * damaged. */
 static int64_t lack(const struct recovery *r, const struct leg *leg)
 {
     const uint64_t length = member_at_end(r, leg);

@@ -10,18 +10,18 @@
  * The output is a row of stretches:
  *
  *   - verified data: a whole member with the CRC and the length that its trailer has;
- *   - unverified data: decoded without an error, but its member is damaged.  The CRC of a member
- *     that is damaged somewhere tells nothing about the rest of it.  These bytes are right unless
+ *   - unverified data: decoded without an error, but part of a damaged member.  The CRC of a
+ *     damaged member tells nothing about its undamaged parts.  Unverified bytes are right unless
  *     damage in them went unnoticed;
- *   - doubtful data: the end of unverified data before an error.  It may already be wrong, as
- *     damage is often noticed late;
- *   - fill bytes, in place of lost data whose length is known.  So the data after them is at the
- *     same place as in the original.
+ *   - doubtful data: the end of unverified data before an error.  Doubtful bytes may already be
+ *     wrong, as damage is often noticed late;
+ *   - fill bytes, in place of lost data whose length is known.  So the data after the fill bytes is
+ *     at the same place as in the original.
  *
- * The length of lost data is known in two cases: if decoding goes on after it up to the member's
- * trailer, which has the length of all the member's data; and if marks cut the data into segments
- * of equal length, as in files by gzlzss and by `pigz -i`.  A segment with another length than the
- * others is damaged, too, and is cut or filled up.
+ * The length of lost data is known in two cases.  One is that decoding goes on after the lost data
+ * up to the member's trailer, which has the length of all the member's data.  The other is that
+ * marks cut the data into segments of equal length, as in files by gzlzss and by `pigz -i`.  A
+ * segment with another length than the others is damaged, too, and is cut or filled up.
  *
  * Each stretch is decoded at least twice: to learn where it ends and how long it is, and to write
  * it.  So the input must be readable at any place.  Memory is bounded (about 4 MB), and the time is

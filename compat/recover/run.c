@@ -21,10 +21,10 @@ _Static_assert(GZ_VIEW_BACK >= INF_BACK + INF_MARK_SIZE && GZ_VIEW_PAD >= INF_BA
  * a multiple. */
 #define SECTOR ((size_t)512)
 
-/* If a zero byte of the input decodes to more than this many bytes on average, the zeros are data:
- * a long stretch of equal bytes, which has about a thousand bytes of output for each byte of
- * input.  If it decodes to fewer, the zeros count as a hole: they were taken for codes of literals
- * or of short matches, which make only a few bytes each. */
+/* If a zero byte of the input decodes to more than this many bytes on average, the zeros are data,
+ * that is, a long stretch of equal bytes, which has about a thousand bytes of output for each byte
+ * of input.  If it decodes to fewer, the zeros count as a hole, because the decoder took them for
+ * codes of literals or of short matches, which make only a few bytes each. */
 #define HOLE_RATIO_MAX 64
 
 /* The state of decoding a run. */
@@ -37,7 +37,7 @@ struct decoding {
     uint64_t known;      /* bytes of output since the last unknown one */
     uint64_t input_end;  /* the byte of the input before which to end */
     uint64_t lent_end;   /* the byte before which the decoders' input ends now */
-    uint64_t segment_at; /* output bytes before this segment; UINT64_MAX: it began before the run */
+    uint64_t segment_at; /* bytes before the segment; UINT64_MAX if it began before the run */
 
     /* The next hole: bytes [hole, hole_end) of the input.  If the two are equal, no hole was found
      * up to that byte. */
@@ -90,7 +90,7 @@ static size_t count_zeros(const uint8_t *in, size_t len)
     return n;
 }
 
-/* Finds the next hole in the input's bytes [from, from + len), which are `in`. */
+/* Finds the next hole in bytes [from, from + len) of the input, which are in[0..len). */
 static void find_hole(struct decoding *d, const uint8_t *in, uint64_t from, size_t len)
 {
     struct gz_view *const view = d->r->view;
@@ -117,7 +117,7 @@ bool gz_run_is_stored(struct gz_view *view, uint64_t bit)
     return got == 2 && ((in[0] | (unsigned)in[1] << 8) >> (bit % 8) & 6) == 0;
 }
 
-/* Whether the zeros are a hole, and not data: they made little output (HOLE_RATIO_MAX). */
+/* Whether the zeros are a hole, and not data, because they made little output (HOLE_RATIO_MAX). */
 static bool is_hole(const struct decoding *d)
 {
     return d->run->made - d->at_hole.made <= HOLE_RATIO_MAX * (d->hole_end - d->hole);
@@ -163,7 +163,8 @@ static void lend(struct decoding *d, uint64_t from)
     }
 }
 
-/* Lends the decoders more input after they have used theirs.  False if a hole has ended the run. */
+/* Lends the decoders more input after they have used theirs.  Returns false if a hole has ended the
+ * run. */
 static bool go_on(struct decoding *d)
 {
     const uint64_t at = position(d);
@@ -183,7 +184,7 @@ static bool go_on(struct decoding *d)
     return true;
 }
 
-/* Sets the buffers to the run's start.  False if memory is short. */
+/* Sets the buffers to the run's start.  Returns false if memory is short. */
 static bool begin(struct decoding *d)
 {
     const struct gz_start *const start = &d->pass->start;
@@ -212,7 +213,7 @@ static bool begin(struct decoding *d)
 
 /* --- Output --------------------------------------------------------------------------------- */
 
-/* Counts the unknown bytes: those that differ between the outputs of the two decoders. */
+/* Counts the unknown bytes, which are the bytes that differ between the two decoders' outputs. */
 static void count_unknown(struct decoding *d, const uint8_t *one, const uint8_t *other, size_t n)
 {
     if (memcmp(one, other, n) == 0) {
@@ -227,7 +228,8 @@ static void count_unknown(struct decoding *d, const uint8_t *one, const uint8_t 
     }
 }
 
-/* Takes the bytes that the last step has made.  False if they could not be written. */
+/* Counts the bytes that the last step has made, and gives them to pass->bytes.  Returns false if
+ * they could not be written. */
 static bool take_output(struct decoding *d)
 {
     const struct inf_buffers *const b = &d->b[0];
@@ -246,7 +248,7 @@ static bool take_output(struct decoding *d)
     return pass->bytes == NULL || n == 0 || pass->bytes(pass->ctx, bytes, other, n);
 }
 
-/* Takes note of a mark, which ends a segment.  False if a write failed. */
+/* Takes note of a mark, which ends a segment.  Returns false if a write failed. */
 static bool take_mark(struct decoding *d)
 {
     struct gz_run *const run = d->run;
@@ -263,7 +265,7 @@ static bool take_mark(struct decoding *d)
     return d->pass->mark == NULL || d->pass->mark(d->pass->ctx);
 }
 
-/* Takes note of the end of a block.  False if a write failed. */
+/* Takes note of the end of a block.  Returns false if a write failed. */
 static bool take_block(struct decoding *d)
 {
     const struct inf_buffers *const b = &d->b[0];

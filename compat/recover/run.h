@@ -2,13 +2,13 @@
  * run.h - decodes a run: DEFLATE data from a place where decoding can start up to where it cannot
  * go on
  *
- * If a run starts in the middle of data, the 32 KiB of output before its start may not be known.
- * Then two decoders decode the same input.  The first decoder takes each unknown byte for the fill
- * byte, the second decoder for the fill byte's complement.  DEFLATE only copies bytes of its
- * window.  So a byte of output is known if, and only if, both decoders make the same byte.  In the
- * first decoder's output, each unknown byte is the fill byte.  As soon as 32 KiB in a row are
- * known, one decoder is enough.  (The symbols of inflate/symbols.h would tell the same, but they
- * come only block by block, and a damaged block has no end.)
+ * If a run starts in the middle of data, the 32 KiB of output before its start may be unknown.  In
+ * this case, two decoders decode the same input.  The first decoder uses the fill byte in place of
+ * each unknown byte.  The second decoder uses the fill byte's complement.  DEFLATE only copies
+ * bytes of its window.  So a byte of output is known if, and only if, both decoders make the same
+ * byte.  In the first decoder's output, each unknown byte is the fill byte.  As soon as 32 KiB in a
+ * row are known, one decoder is enough.  (The symbols of inflate/symbols.h would tell the same, but
+ * they come only block by block, and a damaged block has no end.)
  */
 #ifndef GZLZSS_RECOVER_RUN_H
 #define GZLZSS_RECOVER_RUN_H
@@ -43,8 +43,9 @@ enum gz_run_end {
     GZ_RUN_NO_MEMORY,
 };
 
-/* The lengths of the segments between marks.  If most segments have one length, `size` is that
- * length: each segment of this length adds a vote, and each other segment takes a vote away. */
+/* The lengths of the segments between marks, as votes: each segment of length `size` adds a vote,
+ * and each other segment takes a vote away.  If most segments have one length, `size` is that
+ * length. */
 struct gz_segments {
     uint64_t size; /* in bytes of output; 0: none was seen */
     uint64_t votes, count;
@@ -81,9 +82,9 @@ struct gz_pass {
     bool is_trial;  /* nobody needs to know which bytes are unknown */
     bool stops_at_holes;
     /* `bytes` is called with the output, and `mark` at each mark.  In bytes[0..len), unknown bytes
-     * have the value of `fill`.  other[0..len) has another value for unknown bytes, and the same
-     * for known ones; it is NULL if all are known.  Both functions return false, with errno set, if
-     * a write failed.  Both may be NULL. */
+     * have the value of `fill`.  other[0..len) has another value for each unknown byte, and the
+     * same value for each known byte.  `other` is NULL if all bytes are known.  Both functions
+     * return false, with errno set, if a write failed.  Both may be NULL. */
     bool (*bytes)(void *ctx, const uint8_t *bytes, const uint8_t *other, size_t len);
     bool (*mark)(void *ctx);
     void *ctx;
@@ -99,12 +100,13 @@ struct gz_runner {
 };
 
 /*
- * Bytes are decoded again and again: a search for a start begins at a block that was decoded
- * already, and tries places that turn out to be false.  In a real file, that is little work.  In
- * hostile data, it could be without bound.  So each byte of the input allows GZ_WORK_RATIO units of
- * work, in addition to GZ_WORK_FREE units for the whole input.  A unit is the decoding of a byte of
- * input, or of GZ_WORK_OUTPUT bytes of output.  Each call of gz_run_decode counts GZ_WORK_DECODING
- * units more, because it takes as long as decoding some thousand bytes.
+ * Bytes are decoded again and again, because a search for a start begins at a block that was
+ * decoded already, and tries places that turn out to be false.  In a real file, that is little
+ * work.  In hostile data, the work could be without bound.  So each byte of the input allows
+ * GZ_WORK_RATIO units of work, in addition to GZ_WORK_FREE units for the whole input.  A unit is
+ * the decoding of a byte of input, or of GZ_WORK_OUTPUT bytes of output.  Each call of
+ * gz_run_decode counts as GZ_WORK_DECODING more units, because the call itself takes as long as
+ * decoding some thousand bytes.
  */
 #define GZ_WORK_RATIO 32
 #define GZ_WORK_FREE ((uint64_t)64 << 20)
@@ -117,7 +119,8 @@ static inline bool gz_runner_may(const struct gz_runner *r, uint64_t bit)
     return r->work <= GZ_WORK_FREE + GZ_WORK_RATIO * (bit / 8);
 }
 
-/* Allocates the memory.  The caller has set `view` and `fill`.  False if memory is short. */
+/* Allocates the memory.  The caller has set `view` and `fill`.  Returns false if memory is
+ * short. */
 bool gz_runner_open(struct gz_runner *r);
 void gz_runner_close(struct gz_runner *r);
 

@@ -133,8 +133,8 @@ static uint64_t find_flush(const struct area *a, size_t at)
 }
 
 /* Whether a stored block's two lengths are in[at..at + STORED_HEADER), and a good header follows
- * the block.  If the block that follows is stored, too, its padding must be zeros: the RFC does not
- * ask for that, but all programs write zeros. */
+ * the block.  If the block that follows is stored, too, its padding must be zeros.  The RFC does
+ * not ask for that, but all programs write zeros. */
 static bool is_stored(const struct area *a, size_t at)
 {
     const uint32_t lengths = load32(a->in + at);
@@ -149,8 +149,8 @@ static bool is_stored(const struct area *a, size_t at)
 }
 
 /* Returns the next stored block from in[at] on.  The result is the place of the last three bits
- * before the block's lengths.  The header may start earlier, with zeros up to the lengths; a
- * decoder makes the same of both. */
+ * before the block's lengths.  The header may start earlier, with zeros up to the lengths; decoding
+ * from either place gives the same output. */
 static uint64_t find_stored(const struct area *a, size_t at)
 {
     for (at += a->base + at == 0; at < a->to && at + STORED_HEADER <= a->len; at++)
@@ -197,8 +197,8 @@ static uint64_t find_kind(const struct gz_starts *s, const struct area *a, enum 
 
 /* --- Trials --------------------------------------------------------------------------------- */
 
-/* Sets *start to the place of this kind at bit `bit` of the input.  False if a second look finds
- * none. */
+/* Sets *start to the place of this kind at bit `bit` of the input.  Returns false if no place of
+ * this kind turns out to be there. */
 static bool make_start(struct gz_starts *s, enum kind kind, uint64_t bit, struct gz_start *start)
 {
     struct gz_view *const view = s->r->view;
@@ -225,8 +225,8 @@ static bool is_block(struct gz_view *view, uint64_t bit)
                           INF_BLOCK_BAD;
 }
 
-/* Decodes the block at `start`.  Returns whether it seems to be a block of the data.  *cost becomes
- * the bits of the input to which the work corresponds. */
+/* Decodes the block at `start`.  Returns whether it seems to be a block of the data.  Sets *cost to
+ * the work done, as a number of bits of input. */
 static bool try_start(struct gz_starts *s, const struct gz_start *start, uint64_t *cost)
 {
     const struct gz_pass pass = {.start = *start,
@@ -255,7 +255,7 @@ static bool try_start(struct gz_starts *s, const struct gz_start *start, uint64_
 }
 
 /* Whether decoding from `start` comes to the stored block whose last header bits are at `bit`.
- * *cost grows by the bits of the input to which the work corresponds. */
+ * Adds to *cost the work done, as a number of bits of input. */
 static bool leads_to(struct gz_starts *s, const struct gz_start *start, uint64_t bit,
                      uint64_t *cost)
 {
@@ -290,10 +290,10 @@ static enum kind earliest(const struct gz_starts *s)
     return first;
 }
 
-/* Whether the place seems to be inside a stored block.  It does if another stored block, found by
- * find_stored, starts at most STORED_MOST bytes after the place, and decoding from the place does
- * not lead to that block.  Then the place may be in a stored block that ends there.  *cost grows as
- * by leads_to. */
+/* Whether the place seems to be inside a stored block.  The answer is yes if a stored block that
+ * find_stored has found starts at most STORED_MOST bytes after the place, and decoding from the
+ * place does not lead to that block.  Then the place may be in another stored block, which ends
+ * where that block starts.  Adds to *cost as leads_to does. */
 static bool is_within_stored(struct gz_starts *s, enum kind kind, const struct gz_start *start,
                              uint64_t *cost)
 {
@@ -312,8 +312,8 @@ static bool is_one_of(const struct gz_run *run, enum kind kind, uint64_t bit)
     return run != NULL && (bit - run->block.bit <= most || bit - run->before.bit <= most);
 }
 
-/* Searches in one view of the input, from bit `from` on.  True if a start was found.  Otherwise
- * *from becomes the bit from which to go on. */
+/* Searches in one view of the input, from bit `from` on.  Returns true if a start was found.
+ * Otherwise *from becomes the bit from which to go on. */
 static bool find_in_view(struct gz_starts *s, uint64_t *from, const struct gz_run *except,
                          struct gz_start *start)
 {

@@ -1,10 +1,11 @@
 /*
  * starts.h - finds the next place in a damaged input where decoding can start
  *
- * A place is taken only if a block can be decoded from it, and if a good header follows the block,
- * or the end of the data and of the member.  A false place is then unlikely, but possible: a stored
- * block may contain a whole .gz, whose blocks are good, but are not blocks of this input.  So the
- * search also looks for stored blocks, and takes no place inside them.
+ * The search accepts a place only if a block can be decoded from it, and if the block is followed
+ * by another block's good header, or by the end of the data and of the member.  A false place is
+ * then unlikely, but possible, because a stored block may contain a whole .gz, whose blocks are
+ * good, but are not blocks of this input.  So the search also looks for stored blocks, and accepts
+ * no place inside them.
  *
  * The time is bounded by the length of the input.  Decoding from a place that turns out to be false
  * pushes the search forward by a sixteenth of the bytes decoded, and a little more if there were
@@ -17,14 +18,14 @@
 
 struct gz_starts;
 
-/* Makes the tables for searching.  NULL if memory is short. */
+/* Makes the tables for searching.  Returns NULL if memory is short. */
 struct gz_starts *gz_starts_new(struct gz_runner *r);
 
 /* Frees s, which may be NULL. */
 void gz_starts_free(struct gz_starts *s);
 
 /* Finds the first start at bit `from` of the input or after it.  The last two blocks of the run
- * `except`, which may be NULL, are passed over.  False if there is none. */
+ * `except`, which may be NULL, are passed over.  Returns false if there is no start. */
 bool gz_starts_find(struct gz_starts *s, uint64_t from, const struct gz_run *except,
                     struct gz_start *start);
 

@@ -12,7 +12,7 @@
  * back and forth need no reads. */
 #define BUFFER (2 * GZ_VIEW_MOST)
 
-/* If a read fails, the bytes are read in units of this many, so that few are lost. */
+/* If a read fails, the bytes are read again, UNIT bytes at a time, so that few bytes are lost. */
 #define UNIT ((size_t)4096)
 
 bool gz_view_open(struct gz_view *v)

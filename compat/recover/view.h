@@ -29,8 +29,8 @@ struct gz_view {
     size_t len;      /* bytes in the buffer */
 };
 
-/* Allocates the buffer of a view whose first three members the caller has set.  False if memory is
- * short. */
+/* Allocates the buffer of a view whose first three members the caller has set.  Returns false if
+ * memory is short. */
 bool gz_view_open(struct gz_view *v);
 
 /* Frees the buffer. */
