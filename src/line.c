@@ -161,9 +161,9 @@ static void do_again(struct line *l, const struct entry *e)
 }
 
 /* Works again on the files in l->again, one after the other; no file may be under way.  The first
- * file in the list is the one that failed.  Its `retry` says how many later files may be under way:
- * with RETRY_ROOM, one; with RETRY_MEMORY, half as many as before; with RETRY_CHANGED, as many as
- * before. */
+ * file in the list is the file that failed.  Its field `retry` says how many files may be under way
+ * later: with RETRY_ROOM, one; with RETRY_MEMORY, half as many as before; with RETRY_CHANGED, as
+ * many as before. */
 static void again(struct line *l)
 {
     struct entry *e = l->again;
@@ -198,16 +198,16 @@ static bool touches(const struct entry *e, const struct directory *d)
            directory_is_same(e->file.destination.directory, d);
 }
 
-/* Whether one of the two files may be the other's output, or both may have the same output.  Both
- * conditions must hold: their names have the same hash; and a file's own directory, or its
- * output's, is also one of the other file's two directories. */
+/* Whether one of the two files may be the other's output, or both files may have the same output.
+ * Each file has two directories, its own and its output's.  The files are related if their names
+ * have the same hash, and the two files have a directory in common. */
 static bool is_related(const struct entry *a, const struct entry *b)
 {
     return a->hash == b->hash &&
            (touches(a, b->file.directory) || touches(a, b->file.destination.directory));
 }
 
-/* Whether any file under way is related to this one. */
+/* Whether any file under way is related to the file `with`. */
 static bool has_relative(const struct line *l, const struct entry *with)
 {
     if (*count_of_name(l, with->hash) == 0)

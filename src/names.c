@@ -140,8 +140,8 @@ bool names_shorten(char *name, const char *own)
                 break;
         }
     }
-    /* No part has a byte to spare: remove the last part and its dot.  Without a suffix to keep:
-     * remove the last byte. */
+    /* If no part has a byte to spare, remove the last part and its dot.  If there is no suffix to
+     * keep, remove the last byte. */
     base = end - 1;
     while (suffix > 0 && base > names_base(name) && *base != '.')
         base--;

@@ -149,8 +149,8 @@ static void enter(struct operands *w, int fd, bool by_path)
     }
 }
 
-/* Works on an operand, or on a file found in a directory: in the line, alone, or, if it is a
- * directory, by entering it.  `name` is w->walk.path. */
+/* Works on an operand, or on a file found in a directory.  Submits a file to the line, or works on
+ * it alone.  Enters a directory.  `name` is w->walk.path. */
 static void do_file(struct operands *w, const char *name, struct directory *directory)
 {
     const bool is_known =
@@ -184,8 +184,8 @@ static void do_file(struct operands *w, const char *name, struct directory *dire
         enter(w, fd, is_by_path(name, directory));
 }
 
-/* Works on all files in the directory that was entered, and in those below it; does nothing if none
- * was entered. */
+/* Works on all files in the directory that `enter` has entered, and in the directories below it.
+ * Does nothing if no directory was entered. */
 static void do_entries(struct operands *w)
 {
     struct directory *d;
@@ -261,8 +261,8 @@ static void do_operand(struct operands *w, const char *operand)
     }
 }
 
-/* Works on one of the operands that --files-from names.  As in xz, "-" is the name of a file
- * there. */
+/* Works on one of the operands that --files-from names.  In such a list, "-" is the name of a file,
+ * as in xz. */
 static void do_listed(struct operands *w, const char *name)
 {
     progress_found(&w->run.progress, 1);

@@ -77,7 +77,7 @@ static bool suit_bgzf(const struct options *o, struct messages *m)
     return true;
 }
 
-/* Whether the options give another format than gzip's own; BGZF is gzip's. */
+/* Whether the options choose a format other than gzip and BGZF. */
 static bool has_other_format(const struct options *o)
 {
     return o->pipeline.container != CONTAINER_GZIP && o->pipeline.container != CONTAINER_BGZF;
@@ -150,7 +150,7 @@ static bool conclude_files(struct options *o, const struct wishes *w, struct mes
                   option_formats[o->pipeline.container]);
         return false;
     }
-    /* The user has said where outputs go, and has not given --rm: the inputs stay. */
+    /* If the user has said where outputs go, and has not given --rm, the inputs stay. */
     if ((o->output != NULL || o->output_dir != NULL) && !w->remove)
         o->keep = true;
     if (o->output != NULL && o->action == ACTION_DECOMPRESS)

@@ -74,7 +74,7 @@ static bool parse_devices(const char *text, struct gpus_config *gpus)
     }
 }
 
-/* Reads a size from min to max KiB.  The text may also give it in MiB. */
+/* Reads a size from min to max, which are in KiB.  The text may give the size in KiB or in MiB. */
 static bool parse_kib(const char *text, long min, long max, long *kib)
 {
     char *end;
@@ -94,9 +94,10 @@ static bool parse_kib(const char *text, long min, long max, long *kib)
     return *kib >= min && *kib <= max;
 }
 
-/* Reads a limit on memory: 1 to 100 with a percent sign after it, or a number of bytes, 1 or more.
- * A unit may follow the number, KiB to TiB, in all ways in which xz and zstd write it: k, K, Ki,
- * KiB, kB, KB.  Sets one of *bytes and *percent, and the other to 0. */
+/* Reads a limit on memory.  The limit is a number from 1 to 100 with a percent sign after it, or a
+ * number of bytes, 1 or more.  Units from KiB to TiB may follow the number of bytes, in all forms
+ * that xz and zstd know: k, K, Ki, KiB, kB, KB.  Sets *bytes or *percent, and sets the other of the
+ * two to 0. */
 static bool parse_limit(const char *text, uint64_t *bytes, unsigned *percent)
 {
     static const char units[] = "kmgt";
@@ -290,8 +291,8 @@ static const struct option_row *find_row(int id)
     return row;
 }
 
-/* Finds the row of the long option that `text` starts with.  There must be one.  Sets *argument to
- * what follows "=" in the text, or leaves it as it is. */
+/* Finds the row of the long option that `text` starts with.  There must be such a row.  If the text
+ * contains "=", sets *argument to what follows it. */
 static const struct option_row *find_named(const char *text, const char **argument)
 {
     const size_t length = strcspn(text, "=");
@@ -455,9 +456,9 @@ static void ignore_of_peer(const struct peer_option *p, const char *name, struct
         msg_note(m, "option -%c ignored by gzlzss, which this is (%s)", p->letter, p->what);
 }
 
-/* Applies the option of a row, which getopt_long has found by its long name or, if `name` is NULL,
- * by a letter.  False, with a message printed, if this source may not hold it, or if its argument
- * makes no sense. */
+/* Applies the option of a row.  getopt_long has found the option by its long name or, if `name` is
+ * NULL, by a letter.  False, with a message printed, if this source may not hold the option, or if
+ * the argument makes no sense. */
 static bool apply_row(struct options *o, struct wishes *w, const struct source_of_options *from,
                       const struct option_row *row, const char *name, const char *argument,
                       struct messages *m)
@@ -474,8 +475,9 @@ static bool apply_row(struct options *o, struct wishes *w, const struct source_o
     return try_help(m);
 }
 
-/* Applies the option that getopt_long has found, by its long name or, if `name` is NULL, by its
- * letter.  False, with a message printed, if it is no option, or not allowed in this source. */
+/* Applies the option that getopt_long has found by its long name or, if `name` is NULL, by its
+ * letter.  False, with a message printed, if there is no such option, or if this source may not
+ * hold it. */
 static bool apply_found(struct options *o, struct wishes *w, const struct source_of_options *from,
                         int id, const char *name, struct messages *m)
 {
@@ -500,11 +502,11 @@ static bool apply_found(struct options *o, struct wishes *w, const struct source
     }
 }
 
-/* Whether `operand`, which follows -M, is a limit on memory, and not a file.  If so, prints an
- * error that gives the right option: in xz and zstd, -M limits the memory, but in gzip, it stores
- * the time and takes no argument.  Without the error, the command would look for a file of that
- * name, and then work on the other files without a limit.  If it is called by one of gzip's names,
- * the command does what gzip does. */
+/* Whether `operand`, which follows -M, is a limit on memory, and not a file.  In xz and zstd, -M
+ * limits the memory; in gzip, it stores the time and takes no argument.  So if the operand is a
+ * limit, prints an error that gives the right option.  Without the error, the command would look
+ * for a file of that name, and then work on the other files without a limit.  Under one of gzip's
+ * names, the command does what gzip does, and prints no error here. */
 static bool is_limit(const char *operand, struct messages *m)
 {
     uint64_t bytes;
@@ -518,7 +520,7 @@ static bool is_limit(const char *operand, struct messages *m)
     return true;
 }
 
-/* Reads one source of options, by these tables (see parse). */
+/* Reads one source of options, by the tables *t, which `parse` has made. */
 static bool parse_by(const struct tables *t, struct options *o, struct wishes *w,
                      struct source_of_options *from, struct messages *m)
 {

@@ -34,10 +34,11 @@ struct output {
     enum output_kind kind; /* how the file is named now; OUTPUT_NONE: there is no file */
     int fd;                /* a descriptor to write to, or -1 */
     bool replaces;         /* atomic only: replace a file that has the final name already */
-    /* atomic only: other processes open the file by its name and write to it.  So it must have a
-     * temporary name instead of none. */
+    /* atomic only: other processes open the file by its name and write to it.  So the file must
+     * have a temporary name, and cannot be unnamed. */
     bool is_shared;
-    bool is_public;              /* the umask says who may read the file, not only its owner */
+    bool is_public;              /* true: the umask decides who may read the file; false: only the
+                                  * owner */
     int directory;               /* a descriptor that the name is relative to, or AT_FDCWD */
     const char *name;            /* the final name; the caller keeps it until the commit */
     char *temporary;             /* the temporary name, or NULL */
@@ -50,8 +51,9 @@ struct output {
  * and `atomic` with o->replaces was not asked for.  ENAMETOOLONG: the name is too long. */
 int output_create(struct output *o, int directory, const char *name, bool atomic);
 
-/* Closes the file for writing.  Call it when everything is written: some file systems report the
- * last write errors only now.  Returns 0 or an errno; after an error, call output_discard. */
+/* Closes the file for writing.  Call this function when everything is written.  Some file systems
+ * report the last write errors only when a file is closed.  Returns 0 or an errno; after an error,
+ * call output_discard. */
 int output_finish(struct output *o);
 
 /* Gives a finished file its final name.  Call it only between cleanup_hold and cleanup_release.

@@ -59,8 +59,8 @@ static void save_addresses(void)
 }
 
 /* Decompressing a file takes 0.7 MB of memory.  By default, malloc returns this memory to the
- * system after each file, and gets it again, page by page, for the next.  For a small file, that
- * takes a quarter of the time. */
+ * system after each file, and gets it again, page by page, for the next file.  For a small file,
+ * this takes a quarter of the time. */
 void run_keep_memory(void)
 {
 #ifdef __GLIBC__
@@ -165,10 +165,10 @@ bool run_need_pipeline(struct run *r, uint64_t size)
 
     if (r->pipeline != NULL)
         return true;
-    /* The output for a single file of up to LZ_SEGMENT_MIN bytes is the same with any segment size.
-     * So use the smallest: mapping and freeing memory for larger ones takes 30 us.  (If the file
-     * grows before it is read, the output is still right, but up to a tenth larger.  Do not trust
-     * size 0: files in /proc have it, whatever they contain.) */
+    /* The output for a single file of up to LZ_SEGMENT_MIN bytes is the same with any segment
+     * size.  So use the smallest segments: mapping and freeing memory for larger ones takes 30 us.
+     * If the file grows before it is read, the output is still right, but up to a tenth larger.  A
+     * size of 0 tells nothing, since files in /proc have that size, whatever they contain. */
     if (options_name_one(r->o) && size > 0 && size <= LZ_SEGMENT_MIN &&
         r->o->action == ACTION_COMPRESS)
         r->config.segment_size = LZ_SEGMENT_MIN;
