@@ -239,7 +239,8 @@ static CUresult find_context(const struct driver *d, CUstream stream, int device
         return CUDA_SUCCESS;
     if (status != CUDA_SUCCESS || *context != NULL || device < 0)
         return status;
-    /* Without a context, there is no work to wait for; and this function must not create one. */
+    /* Without a context, there is no work to wait for. This function must not create a context, so
+     * first find out whether the device has a primary context. */
     status = d->primary_get_state(device, &flags, &is_active);
     if (status != CUDA_SUCCESS || !is_active)
         return status;
@@ -248,8 +249,8 @@ static CUresult find_context(const struct driver *d, CUstream stream, int device
     return status;
 }
 
-/* Waits until the event has happened. If goes_on returns false before, sets *is_stopped and
- * returns. */
+/* Waits until the event has happened. If goes_on returns false before the event, sets *is_stopped
+ * and returns. */
 static CUresult wait_for_event(const struct driver *d, CUevent event, bool (*goes_on)(void *ctx),
                                void *ctx, bool *is_stopped)
 {

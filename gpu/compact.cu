@@ -3,17 +3,15 @@
  *
  * A tag is the distance of the match that covers a byte, or 0 for a literal. A block works on one
  * chunk in two steps. Each step is a scan (CUB's BlockScan) over items in order:
- *
  * - Runs: a tag that differs from the tag before it starts a run. The block gathers the starts in
  *   shared memory, in order.
- *
  * - Sequences: a run of one distance becomes as many sequences as lz_pieces says. A run of zeros
  *   becomes the literals of the next sequence. The block counts its sequences, and takes space for
  *   them in the batch's array. Then each thread writes the sequences of its run.
  *
- * Blocks take space in the order in which they get there. So the order of chunks in a batch's array
- * changes from run to run. Each chunk's gpu_result tells where its sequences are; the sequences
- * themselves never change.
+ * Blocks take space in the order in which they finish counting. So the order of chunks in a batch's
+ * array changes from run to run. Each chunk's gpu_result tells where its sequences are; the
+ * sequences themselves never change.
  */
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>

@@ -1,8 +1,9 @@
 /*
  * copier.cu - copies from and to a GPU's memory, for any thread (gpu.h)
  *
- * A copier has a non-blocking stream: its copies and the program's streams do not wait for each
- * other. If the host memory is not pinned, the driver copies by way of pinned memory of its own.
+ * A copier has a non-blocking stream, so its copies and the work in the program's streams do not
+ * wait for each other. If the host memory is not pinned, the driver copies by way of pinned memory
+ * of its own.
  */
 #include <stdio.h>
 #include <stdlib.h>

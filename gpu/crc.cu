@@ -39,7 +39,7 @@ static constexpr __host__ __device__ uint32_t multiply(uint32_t a, uint32_t b)
 /* Returns x to the power of n, modulo the polynomial. */
 static constexpr __host__ __device__ uint32_t power_of_x(uint64_t n)
 {
-    uint32_t power = 1u << 31, square = 1u << 30; /* 1, and x */
+    uint32_t power = 1u << 31, square = 1u << 30; /* the polynomials 1 and x */
 
     for (; n > 0; n /= 2) {
         if (n % 2 != 0)

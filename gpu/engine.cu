@@ -5,20 +5,20 @@
  *
  * The engine owns the streams: one for copies in both directions, a few for finding, and a few for
  * parsing. Each new batch is assigned one finding stream and one parsing stream, in rotation, so
- * one batch's copies run beside other batches' kernels. Batches do not have streams of their own:
- * there would be more streams than hardware queues, and in a queue, work waits for all work before
- * it. A parse is one walk along a chunk by one warp: it takes long, but occupies little of the
- * device. Parsing streams have the higher priority, so that a parse starts as soon as possible
- * beside another batch's search.
+ * one batch's copies run beside other batches' kernels. Batches do not have streams of their own,
+ * because there would be more streams than hardware queues. In a hardware queue, work of any stream
+ * waits for all work before it. A parse is one walk along a chunk by one warp: it takes long, but
+ * occupies little of the device. Parsing streams have the higher priority, so that a parse starts
+ * as soon as possible beside another batch's search.
  *
  * The number of a batch's sequences is known only when its kernels are done. So gpu_collect, not
  * gpu_submit, queues the copy of the sequences, and copies no more than there are.
  *
  * The bytes of a segment may already be in a GPU's memory (gpu_batch_set_source). The finding
  * stream then first copies them into the batch's device memory. At 1.5 TB/s, that takes a hundredth
- * of the time for matching. The kernels cannot read the bytes in place: they also read some bytes
- * after a segment, which may not exist there. A separate stream copies the bytes to the host for
- * the encoder; no batch's kernels wait for it.
+ * of the time for matching. The kernels cannot read the bytes in place, because they also read some
+ * bytes after a segment, and the program's memory may end there. A separate stream copies the bytes
+ * to the host for the encoder; no batch's kernels wait for it.
  */
 #include <atomic>
 #include <new>
@@ -35,17 +35,19 @@
 #define SMALL_PAGE 4096
 
 /* Events in a batch's streams. The times between events are the batch's times. Events also make one
- * stream wait for another: `finding` waits for COPIED_IN, and `parsing` for FOUND. At BROUGHT, the
- * host has the bytes that only a GPU had. */
+ * stream wait for another: `finding` waits for COPIED_IN, and `parsing` for FOUND. BROUGHT happens
+ * when the host has the bytes that only a GPU had. */
 enum { BEGIN, COPIED_IN, BROUGHT, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
 
 /* FINDERS: streams for finding; FINDERS_MAX for slow finders. A third stream for fast finders costs
  * 3 % with FEW_QUEUES (device.cu), and gains 3 % with 6 queues or more.
  *
- * PARSERS: streams for parsing. With two, level 1 is a tenth slower. Finders without `find` have
- * PARSERS_MAX streams: only the long walks of many batches together fill the device. If you raise
- * any of these numbers, look at gpu_queues, too: streams that share a hardware queue wait for each
- * other. */
+ * PARSERS: streams for parsing. With two, level 1 is a tenth slower. Finders that have no `find`
+ * (struct gpu_finder) use PARSERS_MAX streams, because only the long walks of many batches together
+ * fill the device.
+ *
+ * If you raise any of these numbers, look at gpu_queues, too, because streams that share a hardware
+ * queue wait for each other. */
 #define FINDERS_MAX 4
 #define FINDERS 2
 #define PARSERS_MAX 8
@@ -97,10 +99,10 @@ static bool failed(cudaError_t status, const char *what, char error[GPU_ERROR_SI
     return true;
 }
 
-/* Returns how many chunks a batch of `capacity` input bytes takes: as many as full-size segments
- * have. A chunk takes 64 KiB to 1.5 MiB of device memory, however short it is, so a batch of short
- * segments is full before its bytes are used up. The device still has the same number of blocks to
- * work on side by side, each for a shorter time. */
+/* Returns how many chunks a batch of `capacity` input bytes may have: the number of chunks if all
+ * its segments have full size. A chunk takes 64 KiB to 1.5 MiB of device memory, however short it
+ * is, so a batch of short segments is full before its bytes are used up. The device still has the
+ * same number of blocks to work on side by side, each for a shorter time. */
 static size_t chunks_for(size_t capacity, size_t segment_size)
 {
     return capacity / segment_size * LZ_CHUNKS(segment_size);
@@ -461,7 +463,7 @@ static bool next_area(const struct gpu_batch *b, unsigned *next, struct area *a)
     return a->length > 0;
 }
 
-/* Queues copies of the segments that the host has. */
+/* Queues copies to the device of the segments that the host has. */
 static cudaError_t copy_in(struct gpu_engine *g, struct gpu_batch *b)
 {
     struct device_batch *d = (struct device_batch *)b->device;

@@ -141,8 +141,8 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b);
 void gpu_batch_clear(struct gpu_batch *b);
 
 /* Whether one more segment of `len` bytes, 1 to the engine's segment size, fits. A batch has room
- * for `capacity` bytes. It has room for as many chunks as full-size segments of `capacity` bytes
- * have. */
+ * for `capacity` bytes. It also has room for a limited number of chunks: the number that `capacity`
+ * bytes have in segments of full size. */
 bool gpu_batch_fits(const struct gpu_batch *b, size_t len);
 
 /*
@@ -189,9 +189,9 @@ struct gpu_copier;
 struct gpu_copier *gpu_new_copier(int device, char error[GPU_ERROR_SIZE]);
 void gpu_free_copier(struct gpu_copier *c);
 
-/* Copies `len` bytes and waits until they are there. Each address may be device memory or host
- * memory, pinned or not. Only one thread at a time may use one copier. On failure, returns false
- * with a message in error; some of the bytes may have been copied. */
+/* Copies `len` bytes and waits until the copy is complete. Each address may be device memory or
+ * host memory, pinned or not. Only one thread at a time may use one copier. On failure, returns
+ * false with a message in error; some of the bytes may have been copied. */
 bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
               char error[GPU_ERROR_SIZE]);
 
@@ -211,16 +211,16 @@ struct gpu_memory {
     bool is_on_gpu; /* memory of a GPU, or managed memory: only CUDA copies reach it */
     int device;     /* number of the device, if is_on_gpu */
     void *host;     /* the host's address, if not is_on_gpu */
-    /* If is_on_gpu: the allocation that contains the memory, all of which is on the device.
-     * block_size is 0 if the driver does not tell the allocation, or tells a range that may have
-     * memory of several devices. */
+    /* If is_on_gpu: block[0..block_size) is the allocation that contains the memory, and the whole
+     * allocation is on the device. block_size is 0 if the driver does not tell the allocation, or
+     * tells a range that may have memory of several devices. */
     const uint8_t *block;
     size_t block_size;
 };
 
-/* Sets *m to a description of the memory at p. In a process that has not initialized CUDA, that is
- * host memory. If the driver cannot tell, returns false with a message in error; a build without
- * CUDA always does so. */
+/* Sets *m to a description of the memory at p. In a process that has not initialized CUDA, all
+ * memory is host memory. If the driver cannot tell, returns false with a message in error; a build
+ * without CUDA always does so. */
 bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_SIZE]);
 
 enum gpu_wait {

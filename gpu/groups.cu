@@ -40,7 +40,7 @@ static uint32_t steps_of_piece(const struct gpu_inflate *g, const gpu_block &b, 
 
 /* Adds the pieces of the unit of candidate number i, whose output goes to `to`.  *known is the
  * number of bytes of output before the unit that belong to its member, at most GPU_WINDOW.  The
- * function adds the unit's own output to it. */
+ * function adds the length of the unit's output to *known. */
 static void add_pieces(const struct call *c, struct group *group, uint32_t i, uint64_t to,
                        uint32_t *known)
 {
@@ -80,7 +80,7 @@ static uint32_t count_pieces(const struct gpu_inflate *g, const gpu_unit &u)
 }
 
 /* Adds a member part: the group's output from byte `from` to its end.  This output goes to `to`.
- * `last` is the part's last unit.  `ends`: the member ends with it. */
+ * `last` is the part's last unit.  `ends`: the member ends with this part. */
 static void add_member_part(struct gpu_inflate *g, struct group *group, uint64_t from, uint64_t to,
                             const gpu_unit &last, bool ends)
 {

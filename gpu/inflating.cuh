@@ -243,10 +243,11 @@ struct group {
  * that unit alone does not fit. */
 bool gpu_fill_group(struct call *c, struct group *group, uint32_t first);
 
-/* Decodes the group to out[], which has room for group->length bytes.  If c->places is not NULL,
- * the output of each unit goes to its place from `out` on instead.  Returns when all output is
- * there.  Sets the checksums of the group's member parts, and moves c->position and c->known to the
- * group's end.  Returns false, with a message, if the device fails. */
+/* Decodes the group.  If c->places is NULL, the output goes to out[], which has room for
+ * group->length bytes.  Otherwise, the output of each unit goes to its place in c->places, counted
+ * from `out` on.  Returns when all output is in memory.  Sets the checksums of the group's member
+ * parts, and moves c->position and c->known to the group's end.  Returns false, with a message, if
+ * the device fails. */
 bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out);
 
 /* Adds `part`, the next part of a member's output, to the member's checksum and length. */

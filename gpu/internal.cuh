@@ -116,9 +116,9 @@ struct gpu_finder {
  * Lets the blocks of a kernel have `size` bytes of dynamic shared memory; levels may ask for
  * different sizes. Returns an error if a block of this device cannot have that many.
  *
- * The limit belongs to the kernel on the device: all threads and engines share it. So this function
- * always sets it to the most that the device allows. Otherwise an engine that needs less would
- * lower the limit for another.
+ * CUDA has one limit for each kernel on a device, and all threads and engines share it. So this
+ * function always sets the limit to the most that the device allows. Otherwise, an engine that
+ * needs less would lower the limit for an engine that needs more.
  */
 template <typename Kernel>
 static inline cudaError_t gpu_allow_shared(Kernel *kernel, const gpu_view &v, size_t size)
@@ -142,8 +142,8 @@ template <typename Kernel> static inline cudaError_t gpu_allow_shared(Kernel *ke
 /* Queues the kernel that turns the tags of all chunks into sequences and results (compact.cu). */
 cudaError_t gpu_tags_to_sequences(const gpu_view &v, cudaStream_t stream);
 
-/* Makes the device the calling thread's current one. Also sets the thread's capture mode to
- * relaxed: otherwise, an allocation or an event query of this thread would make a stream capture in
+/* Makes `device` the calling thread's current device. Also sets the thread's capture mode to
+ * relaxed. Otherwise, an allocation or an event query of this thread would make a stream capture in
  * another thread fail. */
 cudaError_t gpu_use_device(int device);
 

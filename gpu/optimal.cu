@@ -2,22 +2,18 @@
  * optimal.cu - near-optimal parsing on the GPU (lzss/optimal.h defines what it finds)
  *
  * Each chunk's shortest path is computed sequentially, from its last position to its first. All
- * other work is parallel: gathering matches at all positions, trying the lengths at one position of
- * the path, and always the chunks of a batch. Lists, links and counts take 1.4 MiB of device memory
- * for each chunk. The kernels run in this order:
- *
+ * other work is parallel: matches are gathered at all positions side by side, and the lengths at
+ * one position of the path are tried side by side. The chunks of a batch are always side by side.
+ * Lists, links and counts take 1.4 MiB of device memory for each chunk. The kernels run in this
+ * order:
  * - link: makes the chains by 3, 4, 7 and 12 bytes (links.cuh).
- *
  * - gather: one thread for each position makes its list of matches.
- *
  * - first: one warp for each chunk empties the lists inside matches of `nice` bytes, walks the
  *   first parse, and counts the symbols of its units.
- *
  * - For each pass: split (one warp for each group, in the block of the group's first chunk) joins
  *   units into blocks. Then path (one warp for each chunk) finds the shortest path, position by
  *   position from the end; the lanes share the lengths at a position. Then walk (one warp for each
  *   chunk) follows the path, and counts symbols; in the last pass, it writes tags instead.
- *
  * - compact: see compact.cu. A run of one tag becomes one match, so adjacent matches at one
  *   distance are joined; counting joins them, too.
  */
@@ -39,8 +35,8 @@
 #endif
 
 /* The path keeps the cost to the chunk's end for the last RING positions that it visited. RING must
- * be at least LZ_MAX_MATCH + WARP, and a power of two: a position's place is its low bits. A larger
- * RING only takes more shared memory. */
+ * be at least LZ_MAX_MATCH + WARP. It must be a power of two, because the low bits of a position
+ * are the position's place in the ring. A larger RING only takes more shared memory. */
 #define RING 512
 
 /* A step has 16 bits: the length in the low LZ_STEP_BITS, above it the match's index in the
@@ -60,7 +56,7 @@ struct optimal_scratch {
     uint8_t matches_count[LZ_CHUNK_SIZE];
     uint64_t unit_size[UNITS]; /* the unit's size as a block of its own (lz_symbol_size) */
     uint32_t counts[UNITS][LZ_SYMBOLS];
-    /* Counts of the block that starts with the unit; undefined if none does. */
+    /* Counts of the block that starts with the unit; undefined if no block starts with it. */
     uint32_t blocks[UNITS][LZ_SYMBOLS];
     /* The unit that starts this unit's block, numbered within the batch. */
     uint32_t block_of[UNITS];
@@ -109,7 +105,8 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
 struct optimal_list {
     uint32_t *matches; /* match i is at matches[i * LZ_CHUNK_SIZE] */
     uint32_t count;    /* matches in the list */
-    uint32_t best;     /* only a longer match is added */
+    /* The length of the longest match so far. Only a longer match is added. */
+    uint32_t best;
     uint32_t distance; /* distance to the latest candidate; 0: none yet */
     bool ended;        /* the chain has ended: it has no more candidates */
 };
@@ -427,8 +424,8 @@ static __global__ void __launch_bounds__(WARP)
 
 /* --- Costs --- */
 
-/* Joins the units of a group into blocks, if this chunk starts a group. Stores a block's counts at
- * its first unit. */
+/* If this chunk starts a group, joins the units of the group into blocks. Stores a block's counts
+ * at its first unit. */
 static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t pass)
 {
     const uint32_t first = blockIdx.x;
@@ -591,7 +588,8 @@ static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
     }
 }
 
-/* Follows the path of `pass`, and counts its symbols. With LAST, writes tags instead. */
+/* Follows the path of `pass`. Without LAST, counts the symbols of the path; with LAST, writes its
+ * tags. */
 template <bool LAST>
 static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v, uint32_t pass)
 {

@@ -91,7 +91,8 @@ enum gpu_inflate_result gpu_open_call(struct call *c, struct gpu_inflate *g, cha
         (void)cudaGetLastError();
         return GPU_INFLATE_FAILED;
     }
-    /* An error that another device has left would seem to be this device's.  So clear it. */
+    /* Another device may have left an error, which would seem to be this device's.  So clear the
+     * error. */
     (void)cudaGetLastError();
     return GPU_INFLATE_DONE;
 }
@@ -101,7 +102,7 @@ bool gpu_is_in_reach(const struct gpu_inflate *g, const void *p)
     struct cudaPointerAttributes attributes;
 
     if (cudaPointerGetAttributes(&attributes, p) != cudaSuccess) {
-        /* Clear the error, or it would seem to be a kernel's. */
+        /* Clear the error, or it would seem to be the error of a kernel. */
         (void)cudaGetLastError();
         return false;
     }
@@ -261,9 +262,9 @@ static enum gpu_inflate_result follow_chain(struct call *c)
     }
 }
 
-/* Counts units again whose map entries a false candidate may have overwritten.  A false candidate
- * is one that is not in the chain.  It may overwrite entries of the unit in which it lies, and of
- * units after that one, if they share its map. */
+/* Counts again those units whose map entries a false candidate may have overwritten.  A false
+ * candidate is one that is not in the chain.  It may overwrite entries of the unit in which it
+ * lies, and of units after that one, if these units use the same map as the candidate. */
 static bool mend_map(struct call *c)
 {
     struct gpu_inflate *g = c->g;

@@ -3,8 +3,9 @@
  *
  * This file has loads of four bytes at any address, and hash tables in shared memory that a few
  * warps fill. Filling a table is sequential by nature: each position must see the positions before
- * it. `replace` makes it fast by entering many positions at a time. It relies on the hardware: a
- * warp's accesses to shared memory take effect in program order.
+ * it. The function `replace` fills a table fast, because it enters many positions at a time. It
+ * relies on a property of the hardware: a warp's accesses to shared memory take effect in program
+ * order.
  */
 #ifndef GZLZSS_GPU_WARP_CUH
 #define GZLZSS_GPU_WARP_CUH
@@ -72,10 +73,10 @@ static __device__ __forceinline__ uint32_t place_in_step(void)
     return threadIdx.x / WARP * WARP_STEP + threadIdx.x % WARP;
 }
 
-/* Marks of a warp, a power of two. If a group has 32 random entries, all their marks differ in
- * three of five groups; with 16 entries, in nine of ten. With fewer marks, the slow
- * __match_any_sync runs more often; with more, a block needs more shared memory: one byte for each
- * mark and warp. */
+/* The number of marks of a warp (lanes_with_same), a power of two. If a group has 32 random
+ * entries, all their marks differ in three of five groups; with 16 entries, in nine of ten. With
+ * fewer marks, the slow __match_any_sync runs more often; with more, a block needs more shared
+ * memory: one byte for each mark and warp. */
 #define MARKS 1024
 
 static_assert(MARKS >= WARP && (MARKS & (MARKS - 1)) == 0, "low bits");
@@ -85,11 +86,11 @@ static_assert(MARKS >= WARP && (MARKS & (MARKS - 1)) == 0, "low bits");
 
 /*
  * Finds, for each of a warp's groups, the lanes that have the same entry as this lane.
- * __match_any_sync does that, but takes longer the more entries differ, and usually all of them do.
- * So each lane first writes its number to the mark that the low bits of its entry select, and then
- * reads the mark. If several lanes share a mark, one number remains (CUDA does not say which), and
- * the other lanes notice. If each lane reads its own number, all entries differ, and
- * __match_any_sync is not needed.
+ * __match_any_sync does that, but takes longer if there are more different entries, and usually all
+ * entries differ. So each lane first writes its number to the mark that the low bits of its entry
+ * select, and then reads the mark. If several lanes share a mark, the mark keeps one of their
+ * numbers (CUDA does not say which), and the other lanes notice that. If each lane reads its own
+ * number, all entries differ, and __match_any_sync is not needed.
  */
 static __device__ __forceinline__ void lanes_with_same(const uint32_t (&entry)[GROUPS],
                                                        uint32_t (&same)[GROUPS])
@@ -124,15 +125,16 @@ static __device__ __forceinline__ void lanes_with_same(const uint32_t (&entry)[G
 }
 
 /*
- * Enters a step's positions into a table. All TABLE_THREADS threads of a block call it.
+ * Enters a step's positions into a table. All TABLE_THREADS threads of a block call this function.
  *
  * pos is this thread's position in its first group. Positions rise by 1 from lane to lane, by WARP
  * from group to group, and by WARP_STEP from warp to warp. All of them must be above the positions
  * entered before. entry[g] is the table entry for the thread's position of group g.
  *
- * before[g] becomes the position that the entry held last before this one. Afterwards, each entry
- * holds the highest position that was entered there. If entry[g] is NO_ENTRY, the position is not
- * entered, and before[g] is undefined.
+ * Sets before[g] to the position that was the last one to be entered into entry[g] before the
+ * thread's position. When the function returns, each table entry holds the highest position that
+ * was entered into it. If entry[g] is NO_ENTRY, the position is not entered, and before[g] is
+ * undefined.
  *
  * A warp's accesses to shared memory take effect in order. So each group reads before it writes,
  * and writes before the next group reads, although the warp does not wait for any result in
