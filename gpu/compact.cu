@@ -3,8 +3,10 @@
  *
  * A tag is the distance of the match that covers a byte, or 0 for a literal. A block works on one
  * chunk in two steps. Each step is a scan (CUB's BlockScan) over items in order:
+ *
  * - Runs: a tag that differs from the tag before it starts a run. The block gathers the starts in
  *   shared memory, in order.
+ *
  * - Sequences: a run of one distance becomes as many sequences as lz_pieces says. A run of zeros
  *   becomes the literals of the next sequence. The block counts its sequences, and takes space for
  *   them in the batch's array. Then each thread writes the sequences of its run.

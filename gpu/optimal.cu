@@ -6,14 +6,19 @@
  * one position of the path are tried side by side. The chunks of a batch are always side by side.
  * Lists, links and counts take 1.4 MiB of device memory for each chunk. The kernels run in this
  * order:
+ *
  * - link: makes the chains by 3, 4, 7 and 12 bytes (links.cuh).
+ *
  * - gather: one thread for each position makes its list of matches.
+ *
  * - first: one warp for each chunk empties the lists inside matches of `nice` bytes, walks the
  *   first parse, and counts the symbols of its units.
+ *
  * - For each pass: split (one warp for each group, in the block of the group's first chunk) joins
  *   units into blocks. Then path (one warp for each chunk) finds the shortest path, position by
  *   position from the end; the lanes share the lengths at a position. Then walk (one warp for each
  *   chunk) follows the path, and counts symbols; in the last pass, it writes tags instead.
+ *
  * - compact: see compact.cu. A run of one tag becomes one match, so adjacent matches at one
  *   distance are joined; counting joins them, too.
  */

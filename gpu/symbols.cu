@@ -3,10 +3,10 @@
  *
  * A team of threads decodes a piece.  The map says where each thread's step starts, and where its
  * output goes, so that no thread waits for another.  The team decodes into a window in shared
- * memory, which has room for ROOM symbols.  When a thread decodes a match, other threads may not yet
- * have decoded the symbols that the match copies.  So the thread copies no symbols.  Instead, each
- * symbol of the match becomes a name of the earlier symbol that it copies.  When the window is full,
- * all names are followed at the same time.
+ * memory, which has room for ROOM symbols.  When a thread decodes a match, other threads may not
+ * yet have decoded the symbols that the match copies.  So the thread copies no symbols.  Instead,
+ * each symbol of the match becomes a name of the earlier symbol that it copies.  When the window is
+ * full, all names are followed at the same time.
  */
 #include "gpu/codes.cuh"
 #include "gpu/pieces.cuh"

@@ -6,11 +6,13 @@
  * positions at a time (warp.cuh). The kernels are separate because the first needs much shared
  * memory, so that few chunks run at a time, while the second needs none, so that most chunks run at
  * a time.
+ *
  * - look_up: TABLE_WARPS warps for each chunk. The hash table is in shared memory. An entry is a
  *   position counted from the start of the 32 KiB before the chunk, so 16 bits hold it. The block
  *   enters all positions, first of the history, then of the chunk. For the chunk's positions, it
  *   also stores the distance to the candidate, which is the position that the entry held before
  *   (replace in warp.cuh).
+ *
  * - walk: one warp for each chunk. Each lane compares the eight bytes at its position with its
  *   candidate's, unless a match from an earlier step covers its position. Then comes the greedy
  *   walk, group by group. The walk looks at the lanes in order, from its own position on, and takes

@@ -32,8 +32,8 @@ BOTH_INLINE uint32_t culzss_left(uint32_t at, uint32_t end, uint32_t packet)
     return left < end - at ? left : end - at;
 }
 
-/* Returns the greatest length of a match at this distance: a match may repeat only bytes before its
- * own start. */
+/* Returns the greatest length of a match at this distance, since a match may repeat only bytes
+ * before its own start. */
 BOTH_INLINE uint32_t culzss_limit(uint32_t most, uint32_t distance)
 {
     return most < distance ? most : distance;

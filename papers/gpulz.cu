@@ -7,13 +7,14 @@
  *
  * - Match: the block copies the bytes of the tile and of its window into shared memory. Each thread
  *   takes one position at a time. It goes through the window, and compares the symbol at each place
- *   with the one that would continue its run. All lanes take the same steps, whatever the data. The
- *   32 positions of a warp are a "group". Each warp then finds where a walk from each position of
- *   its group leaves the group, by doubling. At first, each lane knows one step of the walk from
- *   its position. In each round, a lane asks the lane at the end of its steps for the steps from
- *   there. So it knows two steps after the first round, then four, and so on.
+ *   with the symbol that would continue its run. All lanes take the same steps, whatever the data.
+ *   The 32 positions of a warp are a "group". Each warp then finds where a walk from each position
+ *   of its group leaves the group, by doubling. At first, each lane knows one step of the walk from
+ *   its position. In each round, a lane asks another lane, at the position where its known steps
+ *   end, for the steps from there on. So it knows two steps after the first round, then four, and
+ *   so on.
  *
- * - Walk: one thread goes from group to group. In each, it looks up where the walk from its
+ * - Walk: one thread goes from group to group. In each group, it looks up where the walk from its
  *   position leaves the group.
  *
  * - Write: all threads write the tags of their positions.
@@ -94,7 +95,8 @@ static __device__ __forceinline__ uint32_t find_match(const Symbol *x, uint32_t 
         compare(*(x - distance), distance - 1);
         distance--;
     }
-    /* Go on until the best run reaches the packet's end, or no run can become longer than it. */
+    /* Go on until the best run reaches the packet's end, or no other run can become longer than the
+     * best. */
     while (distance > 0 && best >> 8 < left && best >> 8 < (run >> 8) + distance) {
         const Symbol *there = x - distance;
 
@@ -142,8 +144,8 @@ static __device__ __forceinline__ void match_packet(block_memory *b, const uint8
     const uint32_t lane = threadIdx.x % WARP;
     const uint4 *input = (const uint4 *)in;
     uint4 *data = (uint4 *)(b + 1);
-    /* Used by thread 0 only: where the last match ends, counted from the tile's start, and its
-     * distance. */
+    /* Only thread 0 uses these two numbers. covered: where the last match ends, counted from the
+     * tile's start. distance: that match's distance. */
     uint32_t covered = 0, distance = 0;
 
     for (uint32_t tile = 0; tile < size; tile += TILE) {

@@ -7,15 +7,17 @@
  *
  * - Up to the next match, the positions that the walk visits are known in advance. The warp looks
  *   up 32 of them at once. If a lower lane has the same hash, a lane takes that lane's position
- *   instead of the one in the table. The first lane with a match wins, and only the positions up to
- *   its own are entered. So the table is the same as if they had been looked up one by one.
+ *   instead of the one in the table. The first lane with a match wins, and only the positions of
+ *   this lane and of lower lanes are entered. So the table is the same as if the positions had been
+ *   looked up one by one.
  *
  * - The warp extends a match 128 bytes at a time forwards, and 32 bytes at a time backwards.
  *
  * - The lanes share the writing of a match's tags.
  *
  * After a match, the position two bytes before its end must be entered. Lane 0 of the next 32
- * positions does that, and looks up nothing. So entering it takes no extra wait for memory.
+ * positions does that, and looks up nothing. So entering this position takes no extra wait for
+ * memory.
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"

@@ -39,7 +39,7 @@ BOTH_INLINE uint32_t lz4_hash(uint32_t four_bytes, uint32_t bits)
 }
 
 /* Returns the length of the step after a miss, in bytes. misses: how many misses came between the
- * last match and this one. */
+ * last match and this miss. */
 BOTH_INLINE uint32_t lz4_step(uint32_t misses, uint32_t acceleration, uint32_t skip)
 {
     return misses < 2 ? 1 : acceleration + ((misses - 2) >> skip);

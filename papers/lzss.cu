@@ -3,17 +3,17 @@
  *
  * Four kernels:
  *
- * - link: one block for each chunk, a step of positions at a time (warp.cuh). For each position, it
- *   finds the one before it in the same bucket.
+ * - link: one block for each chunk, a step of positions at a time (warp.cuh). For each position,
+ *   the block finds the position before it in the same bucket.
  *
- * - search: one block for each TILE positions of a chunk. The block first copies the bytes and
- *   links of the tile, and of the window before it, into shared memory; if the device does not
- *   allow a block that much, they stay in global memory. Some chains are a hundred times as long as
- *   others. So a lane that has finished its search gets another position, and does not wait for the
- *   other lanes.
+ * - search: one block for each TILE positions of a chunk. If the device allows a block enough
+ *   shared memory, the block first copies the bytes and links of the tile, and of the window before
+ *   it, into shared memory. Otherwise, bytes and links stay in global memory. Some chains are a
+ *   hundred times as long as others. So a lane that has finished its search gets another position,
+ *   and does not wait for the other lanes.
  *
- * - choose: one thread for each position. If the position has a match, the thread finds the best of
- *   that match and those ahead.
+ * - choose: one thread for each position. If the position has a match, the thread chooses the best
+ *   match among this match and the matches at the next few positions.
  *
  * - walk: goes from choice to choice and writes the tags, with one warp for each chunk.
  */
@@ -61,9 +61,9 @@ static_assert(LZSS_AHEAD_MAX < 1 << (16 - SKIPPED_SHIFT), "what is skipped");
 /* A chunk's scratch memory. */
 struct alignas(16) lzss_scratch {
     uint32_t found[LZ_CHUNK_SIZE]; /* longest matches: length << 16 | distance; 0: none */
-    /* The distance from each position to the one before it in the same bucket, or LINKS_NONE. The
-     * kernel `choose` replaces it by the position's choice (SKIPPED_SHIFT); 0: none. The distance
-     * of the chosen match is in the tags. */
+    /* The distance from each position to the position before it in the same bucket, or LINKS_NONE.
+     * The kernel `choose` replaces this distance by the position's choice (SKIPPED_SHIFT); 0: none.
+     * The distance of the chosen match is in the tags. */
     uint16_t links[LZ_CHUNK_SIZE];
 };
 
@@ -110,9 +110,11 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v, 
 
 /* A lane's search. */
 struct lzss_search {
-    uint32_t pos, there; /* the position; the latest position in its chain */
-    uint32_t lowest;     /* the first position that a match may repeat */
-    uint32_t most, left; /* the greatest length; how many more positions to look at */
+    /* pos: the position of the search. there: the latest position in its chain. */
+    uint32_t pos, there;
+    uint32_t lowest; /* the first position that a match may repeat */
+    /* most: the greatest length. left: how many more positions to look at. */
+    uint32_t most, left;
     /* A candidate can only give a longer match if its bytes at `offset` equal `tail` in the bits
      * that are set in `mask`. */
     uint32_t offset, tail, mask;
@@ -145,8 +147,7 @@ static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const L
     for (int i = 0; i < FOLLOWED; i++) {
         const uint32_t distance = link_at(links, c, s.there);
 
-        /* The chain leaves the window. (LINKS_NONE, the chain's end, is larger than any
-         * distance.) */
+        /* The chain leaves the window, or ends: LINKS_NONE is larger than any distance. */
         if (distance > s.there - s.lowest)
             return false;
         s.there -= distance;
@@ -161,8 +162,8 @@ static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const L
     if (n > s.length && n >= LZ_MIN_MATCH) {
         s.length = n;
         s.distance = s.pos - s.there;
-        /* A longer match must also have these four bytes equal: the last of this match, and one
-         * more. */
+        /* In a longer match, these four bytes must also be equal: the last three of this match, and
+         * the byte after it. */
         s.offset = n - 3;
         s.tail = load32(data, s.pos + s.offset);
         s.mask = ~0u;
@@ -179,7 +180,8 @@ search_tile(Data data, const Links &links, const gpu_chunk &c, uint32_t *next, u
             uint32_t end, uint32_t *found, const lzss_numbers &k)
 {
     const uint32_t below = (1u << threadIdx.x % WARP) - 1;
-    uint32_t from = 0, to = 0; /* positions that the warp has taken and not given to lanes yet */
+    /* The warp has taken positions [from, to), and has not given them to lanes yet. */
+    uint32_t from = 0, to = 0;
     bool more = true, busy = false, has_result = false;
     lzss_search s = {};
 
@@ -232,8 +234,8 @@ static __device__ __forceinline__ void copy_to_shared(void *to, const void *from
 }
 
 /* Bytes in shared memory before a tile (tile_reach) and after it (tile_behind), rounded up to a
- * multiple of 16. Before a tile is the window. After it are the bytes that matches at the tile's
- * last positions read. */
+ * multiple of 16. The bytes before a tile are its window. Matches at the tile's last positions read
+ * the bytes after it. */
 static __host__ __device__ __forceinline__ uint32_t tile_reach(const lzss_numbers &k)
 {
     return (k.window + 15) / 16 * 16;

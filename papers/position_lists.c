@@ -57,7 +57,8 @@
 /* A packet's lists. Positions are counted from its start. */
 struct position_lists_state {
     uint16_t last[1 << TABLE_BITS]; /* the last position of each entry */
-    uint16_t before[LZ_CHUNK_SIZE]; /* for each position, the one before it in the same entry */
+    uint16_t before[LZ_CHUNK_SIZE]; /* for each position, the position before it in the same
+                                     * entry */
 };
 
 static void make_lists(struct position_lists_state *s, const uint8_t *packet, uint32_t size,

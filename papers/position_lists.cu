@@ -5,13 +5,13 @@
  * Three kernels:
  *
  * - make_lists: TABLE_WARPS warps for each packet, with a table in shared memory (warp.cuh). For
- *   each position, it finds the one before it in the same entry of the table. So each list is a
- *   chain of positions.
+ *   each position, the kernel finds the position before it in the same entry of the table. So each
+ *   list is a chain of positions.
  *
- * - search: one block for each packet, one thread for each position. It searches at all positions,
- *   since it does not know which of them the walk will visit. The packet's bytes are in shared
- *   memory, since searches read them many times, at random places. The chains are there, too, if
- *   the device allows a block that much.
+ * - search: one block for each packet, one thread for each position. The kernel searches at all
+ *   positions, since it does not know which of them the walk will visit. The packet's bytes are in
+ *   shared memory, since searches read them many times, at random places. If the device allows a
+ *   block enough shared memory, the chains are in shared memory, too.
  *
  * - walk: selects matches, with one warp for each packet.
  */
