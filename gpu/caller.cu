@@ -275,8 +275,8 @@ static CUresult wait_for_event(const struct driver *d, CUevent event, bool (*goe
     return status;
 }
 
-/* Waits for the work that was queued on the stream. The stream's context is current, and the
- * thread's capture mode is relaxed. */
+/* Waits for the work that was queued on the stream. The caller has made the stream's context
+ * current, and the thread's capture mode relaxed. */
 static enum gpu_wait wait_for_stream(const struct driver *d, CUstream stream,
                                      bool (*goes_on)(void *ctx), void *ctx,
                                      char error[GPU_ERROR_SIZE])

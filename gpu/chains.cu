@@ -173,7 +173,8 @@ static __device__ __forceinline__ uint32_t common_bytes8(Data data, uint32_t a, 
     return (low != 0 ? 0 : 4) + (first == 0 ? 4 : (uint32_t)(__ffs((int)first) - 1) / 8);
 }
 
-/* Counts up to eight more equal bytes. If the match ends there, rates it. */
+/* Counts up to eight more bytes of the candidate that equal the bytes at the position. If a byte
+ * differs, the match ends, and the function rates it. */
 template <typename Data>
 static __device__ __forceinline__ void count_on(chains_search &s, Data data, uint32_t depth)
 {
@@ -336,7 +337,7 @@ static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct c
 {
     extern __shared__ uint4 shared[];
     const bool three = lz_wants_length3(s->distinct, limits.max_distance3);
-    /* If there is no history, no search reads the links of the chunk before. */
+    /* Without history, no search reads the links of the chunk before, so any pointer will do. */
     const struct chains_scratch *before = c.history > 0 ? s - 1 : s;
     uint16_t *row = (uint16_t *)(shared + SHARED_DATA / sizeof(uint4));
 

@@ -161,7 +161,7 @@ uint32_t gpu_crc_join(uint32_t sum, uint32_t next, uint64_t length)
 {
     if (sum == 0)
         return next;
-    /* Nearly all parts have the same length. */
+    /* Nearly all parts have this length, so the compiler computes the power for it. */
     constexpr uint32_t power = power_of_x(8 * (uint64_t)GPU_CRC_PART);
 
     return multiply(sum, length == GPU_CRC_PART ? power : power_of_x(8 * length)) ^ next;

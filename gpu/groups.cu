@@ -8,9 +8,9 @@
 
 #include "gpu/inflating.cuh"
 
-/* The most output of a piece, in bytes; pieces may have somewhat more.  This matters only for data
- * that compresses very well.  With a higher limit, a few teams decode for long while others are
- * idle; with a lower one, there are more pieces. */
+/* The most output of a piece, in bytes; pieces may have somewhat more.  The limit matters only for
+ * data that compresses very well.  With a higher limit, a few teams decode for long while others
+ * are idle; with a lower one, there are more pieces. */
 #define PIECE_OUTPUT ((uint32_t)256 << 10)
 
 /* Returns the sum of `known` and `length`, at most GPU_WINDOW. */
@@ -19,7 +19,7 @@ static uint32_t add_known(uint32_t known, uint64_t length)
     return known + length < GPU_WINDOW ? (uint32_t)(known + length) : GPU_WINDOW;
 }
 
-/* Returns the steps of the piece that begins with step `first` of a block. */
+/* Returns how many steps the piece has that begins with step `first` of a block. */
 static uint32_t steps_of_piece(const struct gpu_inflate *g, const gpu_block &b, uint32_t first)
 {
     const uint32_t most = std::min(b.steps - first, g->piece_steps);

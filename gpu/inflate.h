@@ -85,7 +85,8 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
 
 /* Sets *size to the bytes of output that gpu_inflate would make of in[0..in_len).  This takes only
  * the first steps of decompression: members' lengths are compared with their trailers, but CRCs are
- * not computed.  goes_on gets zeros.  With any result but GPU_INFLATE_DONE, *size is 0. */
+ * not computed.  The engine calls goes_on with 0 for input and output.  With any result but
+ * GPU_INFLATE_DONE, *size is 0. */
 enum gpu_inflate_result gpu_inflate_count(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                           uint64_t *size, gpu_inflate_goes_on *goes_on, void *ctx,
                                           char error[GPU_ERROR_SIZE]);
@@ -94,9 +95,9 @@ enum gpu_inflate_result gpu_inflate_count(struct gpu_inflate *g, const uint8_t *
  * function may change the thread's current device and capture mode. */
 typedef uint8_t *gpu_inflate_allocate(void *ctx, size_t size);
 
-/* Does gpu_inflate_count, then calls `allocate`, then does gpu_inflate.  An input of one batch is
- * copied and counted only once.  `allocate` is called at most once.  If it returns NULL for a size
- * above 0, the result is GPU_INFLATE_STOPPED. */
+/* Does gpu_inflate_count, then calls `allocate`, then does gpu_inflate.  An input that fits in one
+ * batch is copied and counted only once.  `allocate` is called at most once.  If it returns NULL
+ * for a size above 0, the result is GPU_INFLATE_STOPPED. */
 enum gpu_inflate_result gpu_inflate_new(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                         gpu_inflate_allocate *allocate, size_t *out_len,
                                         gpu_inflate_goes_on *goes_on, void *ctx,

@@ -114,7 +114,7 @@ struct call {
     struct gpu_inflate *g;
     uint64_t in_len;     /* bytes of the input */
     uint64_t position;   /* the bit of the input where the next unit starts */
-    uint32_t known;      /* bytes before that unit in its member, at most GPU_WINDOW */
+    uint32_t known;      /* bytes of output before that unit in its member, at most GPU_WINDOW */
     uint32_t next_known; /* what `known` becomes after the group that was filled last */
     bool has_ended;
     bool is_bgzf; /* members are expected to be BGZF: candidates only follow gzip headers */
@@ -194,13 +194,14 @@ bool gpu_is_in_reach(const struct gpu_inflate *g, const void *p);
  * in these bytes.  steps.cu loads twice as many. */
 #define OVERLAP ((size_t)4 << 20)
 
-/* Prepares c->batch, whose `len` bytes are on the device at `words`.  The first is byte `start` of
- * the input.  Candidates are searched in the first `find_len` bytes, or in all bytes if the input
- * ends with the batch. */
+/* Prepares c->batch, whose `len` bytes are on the device at `words`.  The first of these bytes is
+ * byte `start` of the input.  The device searches for candidates in the first `find_len` bytes, or
+ * in all bytes if the input ends with the batch. */
 bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len, size_t find_len);
 
-/* Finds the chain of units from c->position on; which[0..chain) become their numbers.  With
- * GPU_INFLATE_LEFT, the chain ends before data that the GPU leaves to the CPU. */
+/* Finds the chain of units from c->position on.  Sets which[0..chain) to the numbers of these
+ * units.  If the result is GPU_INFLATE_LEFT, the chain ends before data that the GPU leaves to the
+ * CPU. */
 enum gpu_inflate_result gpu_find_chain(struct call *c);
 
 /* One of many inputs. */
@@ -211,8 +212,8 @@ struct many_input {
 };
 
 /* Finds the chain of each input in the batch, and joins the chains into one.  Sets places[] to
- * where the output of each unit goes.  If `searches` is true, candidates are also searched inside
- * of the inputs.  GPU_INFLATE_LEFT means that all inputs are left to the CPU. */
+ * where the output of each unit goes.  If `searches` is true, the device also searches for
+ * candidates inside of the inputs.  GPU_INFLATE_LEFT means that all inputs are left to the CPU. */
 enum gpu_inflate_result gpu_find_chains(struct call *c, const gpu_input *inputs,
                                         struct many_input *many, uint32_t count, bool searches,
                                         uint64_t *places);

@@ -193,7 +193,7 @@ static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
 {
     const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
     struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
-    /* If there is no history, no search reads the links of the chunk before. */
+    /* Without history, no search reads the links of the chunk before, so any pointer will do. */
     const struct optimal_scratch *before = c.history > 0 ? s - 1 : s;
     const gpu_links links3 = {s->links3, before->links3};
     const gpu_links links4 = {s->links4, before->links4};

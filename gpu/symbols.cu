@@ -70,8 +70,8 @@ static __device__ __forceinline__ uint16_t name_of(int32_t source, const uint16_
     return place >= 0 ? out[place] : (uint16_t)(GPU_UNKNOWN + GPU_WINDOW + (uint32_t)place);
 }
 
-/* Decodes the codes that start in bits [start, bound) to the window, from window[at] on.  Long
- * matches go to the list instead. */
+/* Decodes the codes that start in bits [start, bound), and puts their output into the window, from
+ * window[at] on.  Puts long matches into the list instead. */
 static __device__ void decode_step(team &m, const uint32_t *words, uint32_t start, uint32_t bound,
                                    uint32_t at, const uint16_t *out, uint32_t made)
 {

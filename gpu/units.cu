@@ -273,7 +273,8 @@ static bool mend_map(struct call *c)
 
     for (uint32_t i = 0; i < c->count; i++) {
         if (k == c->chain || g->which[k] != i) {
-            /* Most candidates are found to be false before any of their map entries is written. */
+            /* Most false candidates are found to be false before any of their map entries is
+             * written. */
             if (g->units[i].reach == 0)
                 continue;
             uint32_t &end = wrong_ends[i % GPU_MAPS];

@@ -79,7 +79,7 @@ static __device__ __forceinline__ void fill_table(const lz4_walk &k)
     }
 }
 
-/* Returns how many bytes from `pos` on equal the bytes `distance` before, up to `limit`. */
+/* Returns how many bytes from `pos` on equal the bytes `distance` before them, up to `limit`. */
 static __device__ __forceinline__ uint32_t same_behind(const lz4_walk &k, uint32_t pos,
                                                        uint32_t distance, uint32_t limit)
 {

@@ -97,8 +97,8 @@ void cleanup_hold(sigset_t *before)
 
     ending_signals(&set);
     pthread_sigmask(SIG_BLOCK, &set, before);
-    /* Either this thread sees that the handler runs, or the handler sees that this thread is
-     * inside. */
+    /* The order of these calls matters: either this thread sees that the handler runs, or the
+     * handler sees that `inside` counts this thread. */
     atomic_fetch_add(&inside, 1);
     if (atomic_load(&is_ending)) {
         atomic_fetch_sub(&inside, 1);

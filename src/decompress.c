@@ -202,8 +202,9 @@ static void list(struct file *f, const struct gz_info *info)
     list_print(f->list, &e);
 }
 
-/* Prints that a member's header has an extra field.  gzip prints this for every member, gzlzss once
- * for a file: in BGZF, every 64 KiB of data is a member with such a field. */
+/* Prints that a member's header has an extra field.  gzip prints this for every member.  gzlzss
+ * prints it once for a file, because in BGZF, every 64 KiB of data is a member with such a
+ * field. */
 static void note_extra(void *ctx, unsigned bytes)
 {
     struct file_reader *r = ctx;
@@ -486,7 +487,7 @@ static void conclude(struct file *f, bool ok, enum gz_status status, const struc
     } else if (ok && (ends || f->o->exact)) {
         list(f, info);
     } else if (f->is_stdin || f->o->exact) {
-        return; /* no line about this file, and no early totals */
+        return; /* print neither a line about this file nor totals */
     } else if (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH) {
         list_print_totals(f->list);
     } else if (ok || is_next_member_bad(status, info)) {

@@ -36,8 +36,8 @@ enum container decompress_container(const struct file *f);
 /* Prints how reading the header, or decompression, ended.  True if all is well. */
 bool decompress_judge_status(struct file *f, enum gz_status status, const struct gz_info *info);
 
-/* Gives the output the name and the time that the header has, unless the options forbid either.
- * Call it before the output is opened.  False, with a message, if that fails. */
+/* Gives the output the name and the time that the header has, as far as the options allow.  Call
+ * this function before the output is opened.  False, with a message, if that fails. */
 bool decompress_restore_name(struct file *f, const struct gz_info *info);
 
 #endif

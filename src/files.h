@@ -72,8 +72,8 @@ struct file_result {
 };
 
 struct file {
-    /* The caller sets these fields and zeros all others.  The objects that they point to must
-     * stay. */
+    /* The caller sets these fields and zeros all others.  The objects that the fields point to must
+     * stay valid. */
     const struct options *o;
     const char *operand;              /* the name as the user gave it; "-" is standard input */
     struct directory *directory;      /* the directory that contains the file */
@@ -102,7 +102,8 @@ struct file {
     const char *name;     /* the input's name in messages */
     char *found_name;     /* the input's name if it is not the operand; to be freed */
     char *output_name;    /* the output's name, to be freed; NULL: standard output, or no output */
-    size_t output_base;   /* output_name + output_base is its name in destination.directory */
+    size_t output_base;   /* output_name + output_base is the output's name in
+                           * destination.directory */
     bool is_stdin;        /* the input is standard input */
     bool is_shortened;    /* output_name was shortened, as it was too long */
     bool to_stdout;       /* the output is standard output, or there is no output */

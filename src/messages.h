@@ -27,7 +27,8 @@ struct messages {
     const char *source;
     bool quiet;         /* print no warnings; they still change the status */
     enum status status; /* the exit status so far */
-    bool stop; /* set by callers where gzip would end, without looking at the other operands */
+    /* Callers set this at places where gzip would end and leave out the other operands. */
+    bool stop;
 
     struct progress *progress; /* the progress line, which is removed before anything is printed;
                                 * may be NULL */

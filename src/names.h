@@ -35,8 +35,8 @@ const char *names_guess(int i, const char *own);
  * short. */
 char *names_join(const char *first, size_t length, const char *second);
 
-/* Returns what takes the place of a compressed file's suffix when it is decompressed: ".tar" or
- * nothing. */
+/* Returns the text that replaces the suffix when a compressed file is decompressed: ".tar" or an
+ * empty string. */
 const char *names_replacement(const char *suffix);
 
 /* Returns the last component of a name: all after the last slash, which may be nothing. */

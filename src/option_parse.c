@@ -611,7 +611,7 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
 static bool split_variable(struct source_of_options *from, char **copy)
 {
     const char *value = getenv(from->variable);
-    /* gzip does not count a newline as a blank. */
+    /* In the variable GZIP, a newline does not separate words, as in gzip. */
     const char *blanks = is_gzip_variable(from) ? " \t" : " \t\n";
 
     from->argc = 1;

@@ -151,7 +151,7 @@ static bool add_level(struct walk *w, const struct level *l)
     w->levels[w->depth++] = *l;
     if (w->depth > keep + 1) {
         above = &w->levels[w->depth - 1 - keep];
-        /* Files under way may still use the directory; it stays open as long as they do. */
+        /* Files under way may still use the directory.  It stays open until they release it. */
         if (!above->by_path)
             close_level(above);
     }
