@@ -2,10 +2,10 @@
  * caller.cu - pointers and streams of the calling program, in the program's own threads (gpu.h)
  *
  * A program that has memory on a GPU has loaded the CUDA driver. This file therefore calls the
- * driver, if the process has it, and never the CUDA runtime: the runtime would make a context
- * current in the program's thread. All runtimes of a process (the program's and this library's)
- * share the driver, its handles, and one primary context for each device. The driver is looked up
- * by dlopen with RTLD_NOLOAD, so that a process without CUDA never loads it.
+ * driver, if the process has it, and never the CUDA runtime, because the runtime would make a
+ * context current in the program's thread. All runtimes of a process (the program's and this
+ * library's) share the driver, its handles, and one primary context for each device. The driver is
+ * looked up by dlopen with RTLD_NOLOAD, so that a process without CUDA never loads it.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -153,7 +153,7 @@ void gpu_restore_thread(const struct gpu_thread *t)
 /* --- Pointers --- */
 
 /* Whether the range that the driver reports for p is one allocation. Memory of cuMemMap fails this
- * test: its range is that of cuMemAddressReserve, and parts of it may be on different devices.
+ * test, because its range is that of cuMemAddressReserve, whose parts may be on different devices.
  * Managed memory passes. So does memory of cudaMalloc, which other processes can use through legacy
  * IPC (is_shareable), and memory of cudaMallocAsync, which belongs to a pool. Drivers before CUDA
  * 11.3 do not know pools; the query then fails. */

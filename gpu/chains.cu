@@ -2,15 +2,15 @@
  * chains.cu - the hash chain match finder on the GPU (lzss/chains.h defines what it finds)
  *
  * On a CPU, the result of a search decides where the next search starts. Here all positions are
- * searched at once, and the parse comes after. That takes more searches than on a CPU, but they do
- * not depend on each other. The parse may look ahead, with a smaller depth. So each search keeps
- * three matches: the best ones within its whole depth, half of it, and a quarter. Four kernels run
- * one after another, each with all chunks of a batch side by side:
+ * searched at once, and the parse comes after. That takes more searches than on a CPU, but the
+ * searches do not depend on each other. The parse may look ahead, with a smaller depth. So each
+ * search keeps three matches: the best ones within its whole depth, half of it, and a quarter. Four
+ * kernels run one after another, each with all chunks of a batch side by side:
  *
  * - link: makes the chains (links.cuh).
  *
  * - search: one block for each chunk. A lane follows the chains of its position. This is the most
- *   expensive kernel. Three optimizations matter: the chunk's bytes and links are in shared memory,
+ *   expensive kernel. Three optimizations matter. The chunk's bytes and links are in shared memory,
  *   a lane that is done gets another position, and lanes that compare bytes do so together.
  *
  * - parse: one warp for each chunk. All lanes take the same walk over the matches, which come into
@@ -134,8 +134,8 @@ static __device__ __forceinline__ void begin_search(chains_search &s, Data data,
 
 /* Follows the chain for up to FOLLOWED candidates. Stops at a candidate that has the last four
  * bytes of a longer match. count_on then compares that candidate from its first byte on. The match
- * may turn out to be short, or none: all candidates have the same hash, but not always the same
- * first bytes. */
+ * may turn out to be short, or to be none, because all candidates have the same hash, but not
+ * always the same first bytes. */
 template <typename Data, typename Links>
 static __device__ __forceinline__ void follow(chains_search &s, const gpu_chunk &c, Data data,
                                               Links links, uint32_t depth)
@@ -200,8 +200,9 @@ static __device__ __forceinline__ void count_on(chains_search &s, Data data, uin
                 s.best.quarter = s.best.whole;
         }
     }
-    /* A match of s.enough bytes ends the search. No earlier match of this search is as long: such a
-     * match would have ended it, and every search starts with a smaller s.length. */
+    /* A match of s.enough bytes ends the search. No earlier match of this search is as long,
+     * because such a match would have ended the search. Every search starts with an s.length below
+     * s.enough. */
     s.state = ++s.looked_at < depth && n < s.enough ? FOLLOWING : DONE;
 }
 

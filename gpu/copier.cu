@@ -61,8 +61,8 @@ bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
 {
     if (failed(gpu_use_device(c->device), c->device, error))
         return false;
-    /* Even after a failure, wait for copies that are already queued: they may still touch the
-     * program's memory. */
+    /* Even after a failure, wait for copies that are already queued, because they may still touch
+     * the program's memory. */
     if (failed(cudaMemcpyAsync(to, from, len, cudaMemcpyDefault, c->stream), c->device, error) ||
         failed(cudaEventRecord(c->done, c->stream), c->device, error)) {
         (void)cudaStreamSynchronize(c->stream);

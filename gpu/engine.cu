@@ -152,7 +152,7 @@ static size_t round_up(size_t n, size_t to)
  * in huge pages, if the system has them, and is touched before it is pinned. 320 MiB took 0.08 s
  * that way, against 0.15 s by cudaMallocHost. With 16 busy threads on the host, it took 0.08 s
  * against 0.33 s (H100). The process also ends 0.08 s sooner. All of a batch's host memory is one
- * block, so that it is pinned once: add new arrays to the block.
+ * block, so that it is pinned in one call. Add new arrays to this block.
  */
 static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, size_t chunks,
                                     size_t sequences)
@@ -297,8 +297,8 @@ static cudaError_t take_device(int device)
     return status;
 }
 
-/* Creates the engine's streams. One stream serves copies in both directions: copies out take only a
- * third of the time of copies in. */
+/* Creates the engine's streams. One stream serves copies in both directions. This is enough, since
+ * copies out take only a third of the time of copies in. */
 static cudaError_t make_streams(struct gpu_engine *g)
 {
     int lowest, highest;
@@ -312,8 +312,8 @@ static cudaError_t make_streams(struct gpu_engine *g)
         status = cudaStreamCreateWithPriority(&g->finding[i], cudaStreamNonBlocking, lowest);
     for (unsigned i = 0; i < g->parsers && status == cudaSuccess; i++)
         status = cudaStreamCreateWithPriority(&g->parsing[i], cudaStreamNonBlocking, highest);
-    /* This stream must come last: streams take the device's queues in the order of creation, so the
-     * other streams share the queues as if this one did not exist. */
+    /* This stream must come last, because streams take the device's queues in the order of
+     * creation, so the other streams share the queues as if this one did not exist. */
     if (status == cudaSuccess)
         status = cudaStreamCreateWithPriority(&g->bringing, cudaStreamNonBlocking, lowest);
     return status;

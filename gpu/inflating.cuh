@@ -153,7 +153,7 @@ template <typename T> static bool from_device(struct call *c, T *to, const T *fr
 /* Records the event in c->g->stream, after everything queued before. */
 bool gpu_mark(struct call *c, int event);
 
-/* Adds the seconds between two events to *sum.  Both must have happened. */
+/* Adds the seconds between two events to *sum.  Both events must have happened. */
 void gpu_add_time(const struct gpu_inflate *g, double *sum, int from, int to);
 
 /* After a failure: waits for everything queued, and clears CUDA's error. */

@@ -37,8 +37,8 @@ static_assert(LZ_CHUNK_SIZE == LZ_WINDOW_SIZE, "a chunk's history is the chunk b
 
 /*
  * Readable bytes after a batch's input in device memory. Kernels read up to two steps of positions
- * (warp.cuh) past a chunk's end. Static assertions check that this is enough: raise it if a new
- * kernel reads further; more only costs memory.
+ * (warp.cuh) past a chunk's end. Static assertions check that this number is large enough. Raise it
+ * if a new kernel reads further. A larger number only costs memory.
  *
  * After a segment's end, these bytes belong to another segment, or are undefined. No result depends
  * on them. They change only the hashes of the segment's last positions, where fewer bytes are left
@@ -48,8 +48,9 @@ static_assert(LZ_CHUNK_SIZE == LZ_WINDOW_SIZE, "a chunk's history is the chunk b
 #define GPU_INPUT_PAD 4096
 
 /* Bytes of a block's shared memory that are left for statically declared variables. Dynamic shared
- * memory may take the rest (shared_size). Raise this number if a kernel that uses all of
- * shared_size declares more; every byte here is one less for finders. */
+ * memory may take the rest (shared_size). If a kernel uses all of shared_size and declares more
+ * variables than fit, raise this number. A larger number leaves less dynamic shared memory to
+ * finders. */
 #define GPU_SHARED_STATIC 1024
 
 /* One chunk of a batch: an entry of the table that the host makes for the kernels. The table lists
@@ -98,12 +99,12 @@ struct gpu_finder {
     /* Returns the scratch memory that the finder needs for each chunk, in bytes. */
     size_t (*scratch)(const struct lz_level *level);
 
-    /* Queues the kernels that do most of the work. NULL: `parse` does all of it. */
+    /* Queues the kernels that do most of the work. NULL: `parse` does all the work. */
     cudaError_t (*find)(const gpu_view &v, const struct lz_level *level, cudaStream_t stream);
 
-    /* Queues the last kernels, which fill in the batch's tags. Each chunk is one long sequential
-     * walk by a warp or so. The walks leave most of the device free, so they run beside other
-     * batches' `find` kernels. */
+    /* Queues the last kernels, which fill in the batch's tags. For each chunk, one warp, or a few,
+     * takes one long sequential walk. The walks leave most of the device free, so they run beside
+     * other batches' `find` kernels. */
     cudaError_t (*parse)(const gpu_view &v, const struct lz_level *level, cudaStream_t stream);
 
     /* A batch has space for one sequence in this many input bytes. With LZ_MIN_MATCH, the space is

@@ -129,7 +129,7 @@ static __device__ __forceinline__ uint32_t link_at(shared_links links, const gpu
 }
 
 /* Returns how many different byte values the chunk's first LZ_SAMPLE bytes have. All threads of a
- * block call it. */
+ * block call this function. */
 static __device__ __forceinline__ uint32_t count_distinct(const gpu_view &v, uint32_t index)
 {
     __shared__ uint32_t seen[8];

@@ -245,7 +245,8 @@ static enum gpu_inflate_result do_batch(struct many_call *w, uint32_t len, uint3
         return GPU_INFLATE_FAILED;
     result = find_chains(w, longest);
     gpu_add_time(g, &g->times.copy, BEFORE_COPY, AFTER_COPY);
-    /* If this batch is left to the CPU, the call goes on: inputs of later batches may be good. */
+    /* If this batch is left to the CPU, the call goes on, since inputs of later batches may be
+     * good. */
     if (result != GPU_INFLATE_DONE)
         return result == GPU_INFLATE_LEFT ? GPU_INFLATE_DONE : result;
     w->current = 0;

@@ -110,7 +110,8 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
 struct optimal_list {
     uint32_t *matches; /* match i is at matches[i * LZ_CHUNK_SIZE] */
     uint32_t count;    /* matches in the list */
-    /* The length of the longest match so far. Only a longer match is added. */
+    /* Only a match longer than this is added. This is the length of the longest match so far, or a
+     * greater number that lz_goes_on has set. */
     uint32_t best;
     uint32_t distance; /* distance to the latest candidate; 0: none yet */
     bool ended;        /* the chain has ended: it has no more candidates */
@@ -123,8 +124,8 @@ static __device__ __forceinline__ void add(optimal_list &l, uint32_t length, uin
     l.matches[l.count++ * LZ_CHUNK_SIZE] = lz_pack_match(length, distance);
 }
 
-/* Whether the first BYTES bytes (4, 7 or 12) at pos and at there are equal. first: the four bytes
- * at pos. */
+/* Whether the first BYTES bytes (4, 7 or 12) at `pos` and at `there` are equal. first: the four
+ * bytes at pos. */
 template <unsigned BYTES>
 static __device__ __forceinline__ bool same_prefix(const uint32_t *data, uint32_t pos,
                                                    uint32_t first, uint32_t there)
@@ -137,7 +138,8 @@ static __device__ __forceinline__ bool same_prefix(const uint32_t *data, uint32_
                           load32(data, there + 8) == load32(data, pos + 8));
 }
 
-/* Returns the length of a match, at most max. At least `known` bytes are equal. */
+/* Returns the length of a match, at most max. The caller knows that the first `known` bytes are
+ * equal. */
 static __device__ __forceinline__ uint32_t match_length(const uint32_t *data, uint32_t pos,
                                                         uint32_t there, uint32_t known,
                                                         uint32_t max)
@@ -553,7 +555,7 @@ static __device__ uint32_t find_steps(path_memory &m, struct optimal_scratch *s,
             }
             best = min(best, warp_min(least));
             /* The low bits of a cost are the length (LZ_STEP_LENGTH), so costs of different lengths
-             * differ: at most one lane has the least. */
+             * differ. Therefore at most one lane has the least cost. */
             winner = __ballot_sync(ALL_LANES, least == best);
             if (winner != 0)
                 index = __shfl_sync(ALL_LANES, index, __ffs((int)winner) - 1);

@@ -147,7 +147,7 @@ static __device__ __forceinline__ bool is_name(uint32_t symbol)
  * chains end, this is the last round; for ordinary data, the first round is the last.  Otherwise
  * all threads replace the names in the window by the names that they have reached.  So in the next
  * round each name leads further, and even the longest chains take few rounds.  Chains are longest
- * in tables whose entries repeat those before them.
+ * if the data is a table whose entries repeat the entries before them.
  *
  * Threads write to the window between two barriers, and only read it otherwise.
  */
@@ -188,7 +188,7 @@ static __device__ void follow_names(team &m, uint16_t *out, uint32_t count)
 }
 
 /* Decodes a piece of codes to out[0..size).  The caller has made the tables.  Returns false if the
- * map is wrong: it has another candidate's entries. */
+ * map is wrong, that is, has another candidate's entries. */
 static __device__ bool decode_codes(const gpu_compressed &in, team &m, const gpu_piece &p,
                                     const uint32_t *map, uint16_t *out, uint32_t size)
 {
@@ -205,7 +205,7 @@ static __device__ bool decode_codes(const gpu_compressed &in, team &m, const gpu
         __syncthreads();
         const uint32_t before = m.entries[0] >> GPU_MAP_BITS;
 
-        /* Find how many steps have an output that fits in the window: at least one. */
+        /* Find how many steps, at least one, have an output that fits in the window. */
         while (low < high) {
             const uint32_t middle = (low + high + 1) / 2;
 

@@ -19,7 +19,7 @@
 
 /* In a small batch, LONG_UNIT would leave most multiprocessors idle.  The limit is then lower, so
  * that each multiprocessor has TEAMS_EACH blocks of threads that count.  The limit is never below
- * LONG_UNIT_MIN bytes: in a shorter unit, most threads of a block would have no part. */
+ * LONG_UNIT_MIN bytes, because in a shorter unit, most threads of a block would have no part. */
 #define TEAMS_EACH 2
 #define LONG_UNIT_MIN ((size_t)4 << 10)
 
@@ -125,13 +125,14 @@ enum gpu_inflate_result gpu_close_call(struct call *c, enum gpu_inflate_result r
 {
     if (result == GPU_INFLATE_DONE || result == GPU_INFLATE_STOPPED)
         return result;
-    /* Wait for the kernels that are still queued: they would write to the caller's memory while the
-     * CPU does. */
+    /* Wait for the kernels that are still queued.  Otherwise, they would write to the caller's
+     * memory while the CPU writes to it, too. */
     gpu_drain(c->g);
     return c->g->lacks_memory ? GPU_INFLATE_LEFT : result;
 }
 
-/* Returns the limit for a batch of `len` bytes: units of more compressed bytes count as long. */
+/* Returns how many compressed bytes a unit may have in a batch of `len` bytes before it counts as
+ * long. */
 static size_t long_unit(const struct gpu_inflate *g, size_t len)
 {
     const size_t share = len / (size_t)(TEAMS_EACH * g->multiprocessors);
@@ -280,8 +281,8 @@ static bool mend_map(struct call *c)
             uint32_t &end = wrong_ends[i % GPU_MAPS];
 
             end = std::max(end, g->units[i].reach);
-            /* This candidate may lie in the unit of the chain that starts last before it.  If both
-             * use the same map, that unit is counted again. */
+            /* This candidate may lie in the last of the chain's units that start before it.  If
+             * both use the same map, that unit is counted again. */
             if (k > 0 && g->which[k - 1] % GPU_MAPS == i % GPU_MAPS &&
                 (count == 0 || again[count - 1] != g->which[k - 1]))
                 again[count++] = g->which[k - 1];

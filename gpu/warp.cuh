@@ -63,8 +63,8 @@ static __device__ __forceinline__ uint32_t common_bytes(uint32_t a, uint32_t b)
 
 static_assert(LZ_WINDOW_SIZE % STEP == 0, "a history is whole steps");
 
-/* The last step may begin with a chunk's last byte. Kernels read ahead into the step after it: up
- * to 12 bytes for each position, in whole words. */
+/* The last step may begin with a chunk's last byte. Kernels read ahead into the step after the last
+ * step: up to 12 bytes for each position, in whole words. */
 static_assert(2 * STEP + 12 + sizeof(uint32_t) <= GPU_INPUT_PAD, "reads behind a batch");
 
 /* Returns this thread's position in the first group of its warp, counted from the step's start. */
@@ -86,11 +86,11 @@ static_assert(MARKS >= WARP && (MARKS & (MARKS - 1)) == 0, "low bits");
 
 /*
  * Finds, for each of a warp's groups, the lanes that have the same entry as this lane.
- * __match_any_sync does that, but takes longer if there are more different entries, and usually all
- * entries differ. So each lane first writes its number to the mark that the low bits of its entry
- * select, and then reads the mark. If several lanes share a mark, the mark keeps one of their
- * numbers (CUDA does not say which), and the other lanes notice that. If each lane reads its own
- * number, all entries differ, and __match_any_sync is not needed.
+ * __match_any_sync does that, but it takes longer if more entries differ, and usually all of them
+ * differ. So each lane first writes its number to the mark that the low bits of its entry select,
+ * and then reads the mark. If several lanes share a mark, the mark keeps one of their numbers (CUDA
+ * does not say which), and the other lanes notice that. If each lane reads its own number, all
+ * entries differ, and __match_any_sync is not needed.
  */
 static __device__ __forceinline__ void lanes_with_same(const uint32_t (&entry)[GROUPS],
                                                        uint32_t (&same)[GROUPS])
@@ -197,7 +197,7 @@ template <unsigned BYTES> struct step_bytes {
 };
 
 /* Sets all 2^bits entries (8 or more) of a table to `value`, which has 16 bits. The table is
- * 16-byte aligned. All TABLE_THREADS threads of a block call it. */
+ * 16-byte aligned. All TABLE_THREADS threads of a block call this function. */
 static __device__ __forceinline__ void clear_table(uint16_t *table, uint32_t bits, uint32_t value)
 {
     uint32_t both = value | value << 16;

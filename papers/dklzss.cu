@@ -3,14 +3,14 @@
  *
  * One kernel, with one warp for each packet, whose bytes are in shared memory. The warp walks
  * through the packet. At each position of the walk, the lanes divide the text before it among them:
- * each lane looks for matches that start in its own share. It first looks for the pattern's first
- * three bytes, at four places at a time. From such a place on, it searches with its own failure
- * table.
+ * each lane looks for matches that start in its own share. The lane first looks for the pattern's
+ * first three bytes, at four places at a time. From such a place on, it searches with its own
+ * failure table.
  *
  * A lane's table covers only the pattern's first ENTRIES bytes. If a match of more bytes cannot be
- * extended, the lane goes on as if only ENTRIES bytes had matched. It then skips fewer places than
- * it could, which costs time. It misses no better match: at a place that it skips, fewer bytes
- * match than at the place where it was.
+ * extended, the lane goes on as if only ENTRIES bytes had matched. The lane then skips fewer places
+ * than it could, which costs time. But it misses no better match, because at a place that it skips,
+ * fewer bytes match than at the place where it was.
  *
  * A share has an odd number of words. The lanes go through their shares side by side; because the
  * number is odd, they access different banks of the shared memory.

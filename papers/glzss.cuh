@@ -38,8 +38,9 @@
 static_assert(3 * WARP + 8 + sizeof(uint32_t) <= GPU_INPUT_PAD, "reads behind a batch");
 static_assert(LZ_CHUNK_SIZE % WARP == 0, "a window lies in one chunk");
 
-/* Returns where a match at position `at` of a packet of `size` bytes must end at the latest: at the
- * end of the packet or of the chunk, which no match may cross. */
+/* Returns the last place where a match at position `at` of a packet of `size` bytes may end. This
+ * is the end of the packet or of the chunk, whichever comes first, since no match may cross
+ * either. */
 static __device__ __forceinline__ uint32_t glzss_end(uint32_t at, uint32_t size)
 {
     const uint32_t end = (at | (LZ_CHUNK_SIZE - 1)) + 1;
@@ -104,7 +105,7 @@ static __device__ __forceinline__ glzss_stop glzss_look_up(const glzss_packet &p
 }
 
 /* Returns the length of the match at `at`, `distance` back, that ends at `end` at the latest. The
- * first 8 bytes are known to be equal. All lanes call it with the same arguments. */
+ * first 8 bytes are known to be equal. All lanes call this function with the same arguments. */
 static __device__ __forceinline__ uint32_t glzss_extend(const uint32_t *data, uint32_t at,
                                                         uint32_t distance, uint32_t end)
 {
@@ -205,7 +206,8 @@ static __device__ __forceinline__ uint32_t glzss_lanes_from(uint32_t from)
     return ALL_LANES << from;
 }
 
-/* Walks through a packet of `size` bytes and stores its tags. All lanes of the warp call it. */
+/* Walks through a packet of `size` bytes and stores its tags. All lanes of the warp call this
+ * function. */
 template <bool TAGGING>
 static __device__ __forceinline__ void glzss_walk(const glzss_packet &packet, uint16_t *tags,
                                                   uint32_t size)

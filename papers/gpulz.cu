@@ -108,7 +108,8 @@ static __device__ __forceinline__ uint32_t find_match(const Symbol *x, uint32_t 
     return best >> 8 < gpulz_least(sizeof(Symbol)) ? 0 : best;
 }
 
-/* Sets `visited` and `exits` for the positions of a group. All lanes of the warp call it. */
+/* Sets `visited` and `exits` for the positions of a group. All lanes of the warp call this
+ * function. */
 static __device__ __forceinline__ void follow_walks(block_memory *b, uint32_t at, uint32_t found)
 {
     const uint32_t lane = threadIdx.x % WARP, length = found >> 8;
@@ -132,10 +133,10 @@ static __device__ __forceinline__ void follow_walks(block_memory *b, uint32_t at
 
 /*
  * Matches the packet of `size` symbols at `in`, which is 16-byte aligned. All threads of the block
- * call it. Calls put(at, distance, begins) for each position, by whole warps. distance: that of the
- * match that covers the position, or 0. begins: whether that match, or a literal, begins at the
- * position. It also calls `put` for the positions after the packet's end, up to the next multiple
- * of WARP.
+ * call this function. Calls put(at, distance, begins) for each position, by whole warps. distance:
+ * that of the match that covers the position, or 0. begins: whether that match, or a literal,
+ * begins at the position. It also calls `put` for the positions after the packet's end, up to the
+ * next multiple of WARP.
  */
 template <typename Symbol, typename Put>
 static __device__ __forceinline__ void match_packet(block_memory *b, const uint8_t *in,
@@ -244,7 +245,8 @@ static __global__ void __launch_bounds__(THREADS) match(gpu_view v, gpulz_number
         write_tags<uint32_t>(b, in, bytes, k.window, tags);
 }
 
-/* Returns the size, in bits, of a chunk's sample in the paper's coding. All threads get it. */
+/* Returns the size, in bits, of a chunk's sample in the paper's coding. All threads get the
+ * result. */
 template <typename Symbol>
 static __device__ __forceinline__ uint32_t count_bits(block_memory *b, const uint8_t *in,
                                                       uint32_t sample, gpulz_numbers k)

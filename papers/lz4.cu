@@ -28,9 +28,9 @@ static_assert(sizeof(uint16_t) * LZ4_TABLE_MAX <= 48 << 10, "more has to be aske
 static_assert(LZ4_MIN_MATCH + 4 * WARP + 2 * sizeof(uint32_t) <= GPU_INPUT_PAD,
               "reads behind a batch");
 
-/* The method's parameters. The type's name must differ from those in all other files: nvcc turns
- * kernels into C++ templates, and two templates whose arguments have the same type names would be
- * taken for one. */
+/* The method's parameters. The type's name must differ from those in all other files. nvcc turns
+ * kernels into C++ templates, and if two templates had arguments with the same type names, they
+ * would be taken for one template. */
 struct lz4_numbers {
     uint32_t bits, acceleration, skip, packet;
     bool has_history;

@@ -45,7 +45,7 @@
  * used. */
 #define BEHIND 8
 
-/* Threads of a choose block, one for each position. It must divide LZ_CHUNK_SIZE. */
+/* Threads of a choose block, one for each position. This number must divide LZ_CHUNK_SIZE. */
 #define CHOOSE_THREADS 256
 
 static_assert(LZ_MAX_MATCH + BEHIND + sizeof(uint4) <= GPU_INPUT_PAD, "reads behind a batch");
@@ -162,8 +162,8 @@ static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const L
     if (n > s.length && n >= LZ_MIN_MATCH) {
         s.length = n;
         s.distance = s.pos - s.there;
-        /* In a longer match, these four bytes must also be equal: the last three of this match, and
-         * the byte after it. */
+        /* A longer match has four equal bytes here: the last three bytes of this match, and the
+         * byte after it. Test these four bytes first. */
         s.offset = n - 3;
         s.tail = load32(data, s.pos + s.offset);
         s.mask = ~0u;
@@ -172,8 +172,8 @@ static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const L
 }
 
 /* Searches at the positions from *next to `until`, counted from the start of data and links. All
- * threads of the block call it. `end` is the chunk's end. The match at `pos` is stored in
- * found[pos]. */
+ * threads of the block call this function. `end` is the chunk's end. The match at `pos` is stored
+ * in found[pos]. */
 template <typename Data, typename Links>
 static __device__ __forceinline__ void
 search_tile(Data data, const Links &links, const gpu_chunk &c, uint32_t *next, uint32_t until,
@@ -256,8 +256,8 @@ static __global__ void __launch_bounds__(SEARCH_THREADS) search_tiles(gpu_view v
     struct lzss_scratch *s = (struct lzss_scratch *)v.scratch + blockIdx.x / TILES;
     /* Without history, no search reads links of the chunk before, so any pointer will do. */
     const struct lzss_scratch *before = c.history > 0 ? s - 1 : s;
-    /* Plain pointers instead of arrays: the address sums below may lie outside the arrays, but all
-     * accesses are inside. */
+    /* Use plain pointers instead of arrays, because the address sums below may lie outside the
+     * arrays. All accesses are inside the arrays. */
     const uint16_t *const links_before = before->links;
     uint32_t *const found = s->found;
     const uint32_t begin = c.history + blockIdx.x % TILES * TILE;

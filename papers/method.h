@@ -8,8 +8,8 @@
 #include "lzss/matcher.h"
 #include "papers/papers.h"
 
-/* A match: `length` bytes that are equal to those `distance` bytes before. length is 0 (no match),
- * or at least LZ_MIN_MATCH. */
+/* A match: `length` bytes that are equal to the bytes `distance` bytes before them. length is 0 (no
+ * match), or at least LZ_MIN_MATCH. */
 struct paper_match {
     uint32_t length, distance;
 };

@@ -135,8 +135,8 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
                     pos++;
                     continue;
                 }
-                /* Adjacent matches at the same distance need not be joined: the first one has 258
-                 * bytes, so a joined match would be cut there anyway. */
+                /* Adjacent matches at the same distance need not be joined. The first of them has
+                 * 258 bytes, so a joined match would be cut after it anyway. */
                 out = lz_emit_next(out, &p, at, match.length, match.distance);
                 pos += match.length;
             }

@@ -138,7 +138,7 @@ void cleanup_disarm(struct cleanup_output *output)
 
 void cleanup_signal_for(int error_number)
 {
-    /* Send the signal to the process, not to this thread: only the main thread takes it. */
+    /* Send the signal to the process, not to this thread, because only the main thread takes it. */
     if (error_number == EPIPE)
         kill(getpid(), SIGPIPE);
     else if (error_number == EFBIG)

@@ -244,7 +244,7 @@ bool compress_begin(struct file *f, struct pipeline_job *job)
 void compress_wrote(struct file *f, uint64_t in, uint64_t out, const char *engine)
 {
     /* While several files are under way, the progress line shows no engine, since each file may be
-     * on another one. */
+     * on another engine. */
     progress_update(f->progress, &f->shown, in, out, f->m.collect ? "" : engine);
 }
 

@@ -32,7 +32,7 @@ bool filelist_open(struct filelist *l, const char *path, bool is_null)
     return l->fd >= 0;
 }
 
-/* Reads more bytes.  False with errno set after an error. */
+/* Reads more bytes of the file.  False with errno set after an error. */
 static bool read_more(struct filelist *l)
 {
     ssize_t n;

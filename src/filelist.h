@@ -28,8 +28,8 @@ enum filelist_step {
     FILELIST_ZERO,  /* there is a zero byte in a name that should end with a newline */
 };
 
-/* Reads the next name, and leaves out empty ones.  The byte after the last name may be missing.
- * *name is valid until the next call. */
+/* Reads the next name that is not empty.  The byte after the last name may be missing.  *name is
+ * valid until the next call. */
 enum filelist_step filelist_next(struct filelist *l, const char **name);
 
 /* Waits for the next name for at most a tenth of a second.  True if the name has not come by

@@ -2,9 +2,9 @@
  * files.c - what compression and decompression of a file have in common (files.h)
  *
  * The order of the steps keeps data safe.  The output is created under a name that did not exist.
- * Until it is complete, any failure and any signal removes it.  The input is removed only after the
- * output was written, given its attributes and closed without an error.  Keep this order when you
- * add a step.
+ * Until the output is complete, any failure and any signal removes the output.  The input is
+ * removed only after the output was written, given its attributes and closed without an error.
+ * Keep this order when you add a step.
  *
  * Messages, and the order of the checks, are GNU gzip's.
  */
@@ -279,8 +279,8 @@ static bool name_output(struct file *f)
     const struct options *o = f->o;
     const char *suffix = o->action == ACTION_COMPRESS ? names_suffix(f->name, o->suffix)
                                                       : names_packed_suffix(f->name, o->suffix);
-    /* With --recursive, thousands of files may be skipped here: print no message about them, and do
-     * not change the exit status. */
+    /* With --recursive, thousands of files may be skipped here.  So print no message about them,
+     * and do not change the exit status. */
     const bool is_told = o->verbose > 0 || (!o->recursive && !f->m.quiet);
 
     if (o->output != NULL)
@@ -487,9 +487,9 @@ static void ignore_failure(int result)
 
 /*
  * Copies the input's times, group, mode and owner to the output, in this order, if has_attributes.
- * The group comes before the mode, since the mode gives rights to the group.  The owner comes last:
- * a process with CAP_CHOWN, but without root's other rights, can give a file to another owner, and
- * cannot change the file after that.
+ * The group comes before the mode, since the mode gives rights to the group.  The owner comes last,
+ * because a process with CAP_CHOWN, but without root's other rights, can give a file to another
+ * owner, and cannot change the file after that.
  */
 static void copy_attributes(struct file *f)
 {

@@ -32,7 +32,7 @@ static const char *const troubles[] = {
     [ACCESS_INDEX_NO_MEMORY] = "memory exhausted",
 };
 
-/* Opens the regular file `name`.  False if there is none. */
+/* Opens the regular file `name`.  False if there is no such file. */
 static bool open_file(const char *name, struct index_file *index, struct stat *st)
 {
     const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -39,7 +39,7 @@ void leave_prepare(void)
 }
 
 /* leave starts no child if there are this many zombies of earlier runs.  A few zombies are
- * harmless: some processes collect their dead children only now and then. */
+ * harmless, because some processes collect their dead children only now and then. */
 #define ZOMBIES_MAX 16
 
 /* Look at no more than this many processes to count zombies.  1000 of them take about 10 ms. */

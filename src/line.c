@@ -14,9 +14,9 @@
 #include "src/names.h"
 #include "src/report.h"
 
-/* At most this many files are under way for each thread; FILES_PER_THREAD_SLOW at the slow levels,
- * where a GPU takes at least 10 ms for a batch, even for a small one.  With more, one large file
- * holds up the others less, but a signal undoes more outputs. */
+/* At most FILES_PER_THREAD files are under way for each thread.  At the slow levels, the limit is
+ * FILES_PER_THREAD_SLOW, because a GPU takes at least 10 ms for a batch there, even for a small
+ * batch.  With more, one large file holds up the others less, but a signal undoes more outputs. */
 #define FILES_PER_THREAD 64
 #define FILES_PER_THREAD_SLOW 256
 
@@ -97,8 +97,8 @@ static void undo(struct entry *e)
 /* Undoes the work on the file, and adds the file to those that will be worked on again. */
 static void put_in_line(struct line *l, struct entry *e)
 {
-    /* Later files must not be made final before this one, so the work on them would be wasted:
-     * cancel the jobs that are not done yet. */
+    /* Later files must not be made final before this one, so the work on later files would be
+     * wasted.  Cancel the jobs that are not done yet. */
     if (l->again == NULL)
         pipeline_cancel(l->run->pipeline);
     undo(e);

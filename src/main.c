@@ -126,7 +126,7 @@ static int run(int argc, char **argv)
 /* --- Where the stack is small --- */
 
 /* If the stack is smaller than this many bytes, the work is done on a thread with its own stack.
- * (The loader and ISA-L alone take about 8 KiB each.) */
+ * The loader and ISA-L alone take about 8 KiB each. */
 #define STACK_MIN ((rlim_t)128 << 10)
 
 /* The arguments and the result of the thread that does the work. */

@@ -18,8 +18,8 @@ struct progress;
 /* gzip's exit statuses. */
 enum status { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_WARNING = 2 };
 
-/* The command has one such struct, and each file has one.  Zero all fields but `program` at
- * first. */
+/* The command has one struct messages, and each file has one, too.  Zero all fields but `program`
+ * at first. */
 struct messages {
     const char *program; /* the name by which the command was called, without directories */
     /* The environment variable whose options are being read, printed before each message; NULL:

@@ -39,7 +39,8 @@ char *names_join(const char *first, size_t length, const char *second);
  * empty string. */
 const char *names_replacement(const char *suffix);
 
-/* Returns the last component of a name: all after the last slash, which may be nothing. */
+/* Returns the last component of a name, that is, the text after the last slash.  This text may be
+ * empty. */
 const char *names_base(const char *name);
 
 /*

@@ -2,11 +2,13 @@
  * operands.c - works on one operand after another, through directories, and files side by side
  *
  * All files of a run are jobs of one pipeline, whose threads, and perhaps GPUs, work on several
- * files at a time.  The result must be the same as if one file were done after the other.  So:
+ * files at a time.  The result must be the same as if one file were done after the other.
+ * Therefore:
  *
  * - The main thread makes files final, and prints their messages, in order (file_commit).  If gzip
  *   would have ended at a file, the work on all later files is undone.
- * - A file that may be the output of a file under way, or may have the same output, waits for it.
+ * - A file that may be the output of a file under way, or may have the same output, waits for that
+ *   file.
  * - Files about which the user may be asked, and files that are not regular, are worked on alone.
  * - A file may change after it was read, while it waits for earlier files.  gzip would not have
  *   read it so early.  So such a file is worked on again when its turn comes.

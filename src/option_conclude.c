@@ -84,7 +84,7 @@ static bool has_other_format(const struct options *o)
 }
 
 /* Compares --recover with other options, and lets the inputs stay.  False, with a message printed,
- * if it contradicts them. */
+ * if --recover contradicts another option. */
 static bool conclude_recovery(struct options *o, struct messages *m)
 {
     const char *other = o->action == ACTION_LIST                  ? "--list"
@@ -167,7 +167,7 @@ static bool names_compressed(const struct options *o)
 }
 
 /* Compares --index, or --index-file without a range, with other options.  False, with a message
- * printed, if it contradicts them. */
+ * printed, if it contradicts another option. */
 static bool conclude_index(const struct options *o, struct messages *m)
 {
     if (o->action == ACTION_LIST) {

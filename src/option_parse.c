@@ -48,7 +48,7 @@ static bool try_help(struct messages *m)
     return false;
 }
 
-/* Reads device numbers with commas between them.  False if two are equal. */
+/* Reads device numbers with commas between them.  False if two numbers are equal. */
 static bool parse_devices(const char *text, struct gpus_config *gpus)
 {
     char number[16];
@@ -281,7 +281,8 @@ static bool apply(struct options *o, struct wishes *w, const struct option_row *
     return ok;
 }
 
-/* Finds the row that says what an option does: the first with this id.  There must be one. */
+/* Finds the row that says what an option does: the first with this id.  There must be such a
+ * row. */
 static const struct option_row *find_row(int id)
 {
     const struct option_row *row = option_rows;
@@ -574,7 +575,8 @@ static bool parse_by(const struct tables *t, struct options *o, struct wishes *w
         if (o->action > ACTION_LIST_DEVICES)
             return true; /* --help and similar options act at once, whatever follows */
     }
-    /* Arguments after "--" are operands, too.  (GZIP must not contain "--"; see below.) */
+    /* Arguments after "--" are operands, too.  The variable GZIP must not contain "--" at all,
+     * which is checked below. */
     if (operand == NULL && from->variable != NULL && !is_gzip_variable(from) && optind < from->argc)
         operand = from->argv[optind];
     if (operand != NULL) {
@@ -597,8 +599,8 @@ static bool parse_by(const struct tables *t, struct options *o, struct wishes *w
 static bool parse(struct options *o, struct wishes *w, struct source_of_options *from,
                   struct messages *m)
 {
-    /* The tables are static: they are too large for a small stack, and options must be read even if
-     * no memory can be allocated.  Only one thread reads options. */
+    /* The tables are static, because they are too large for a small stack, and because options must
+     * be read even if no memory can be allocated.  Only one thread reads options. */
     static struct tables tables;
 
     memset(&tables, 0, sizeof(tables));

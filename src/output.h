@@ -6,7 +6,8 @@
  * By default, an output has its final name from the start, as with gzip.  A process that is killed
  * leaves a partial file under that name.
  *
- * With `atomic`, an output gets its final name when it is complete.  Until then it is one of these:
+ * With `atomic`, an output gets its final name when it is complete.  Until then, the file is one of
+ * these:
  *
  *   unnamed     The file has no name (O_TMPFILE) until linkat() gives it one.  If the process is
  *               killed, the system removes the file.
@@ -45,10 +46,11 @@ struct output {
     struct cleanup_output armed; /* registers the file while it has a name and is not committed */
 };
 
-/* Creates the file, with a mode that lets only its owner read it.  Set o->is_public before the call
- * for a mode that the umask decides.  For `atomic`, also set o->replaces and o->is_shared before.
- * Returns 0 or an errno; after an error, there is no file.  EEXIST: a file has this name already,
- * and `atomic` with o->replaces was not asked for.  ENAMETOOLONG: the name is too long. */
+/* Creates the file, with a mode that lets only its owner read it.  If the umask shall decide the
+ * mode, set o->is_public before the call.  For `atomic`, also set o->replaces and o->is_shared
+ * before the call.  Returns 0 or an errno; after an error, there is no file.  EEXIST: a file has
+ * this name already, and `atomic` with o->replaces was not asked for.  ENAMETOOLONG: the name is
+ * too long. */
 int output_create(struct output *o, int directory, const char *name, bool atomic);
 
 /* Closes the file for writing.  Call this function when everything is written.  Some file systems

@@ -57,8 +57,8 @@ static void format_size(char text[32], double bytes)
 /* --- Names --- */
 
 /* Whether a terminal may give the character two columns, as for East Asian scripts and emoji.  The
- * ranges include a few symbols that get one column: a name that is cut too early does less harm
- * than a line that is too long. */
+ * ranges include a few symbols that get one column, because a name that is cut too early does less
+ * harm than a line that is too long. */
 static bool is_wide(uint32_t c)
 {
     return (c >= 0x1100 && c <= 0x115f) || (c >= 0x2300 && c <= 0xa4cf) ||

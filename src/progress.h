@@ -82,8 +82,8 @@ void progress_file(struct progress *p, const char *name, uint64_t total);
 void progress_update(struct progress *p, struct progress_part *part, uint64_t in, uint64_t out,
                      const char *engine);
 
-/* Tells that a file of `size` bytes is done.  `in` and `out`: bytes read and written for it; 0 if
- * it failed.  Draws the line, a few times a second at most. */
+/* Tells that a file of `size` bytes is done.  `in` and `out`: bytes read and written for the file;
+ * 0 if the work on it failed.  Draws the line, a few times a second at most. */
 void progress_file_done(struct progress *p, const struct progress_part *part, uint64_t size,
                         uint64_t in, uint64_t out);
 

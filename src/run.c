@@ -50,7 +50,7 @@ bool run_is_minor(const struct run *r, const struct file *f)
     return S_ISREG(f->in_stat.st_mode) && f->in_stat.st_size <= most;
 }
 
-/* Makes malloc reserve less address space: by default, it reserves 64 MiB for each thread. */
+/* Makes malloc reserve less address space.  By default, malloc reserves 64 MiB for each thread. */
 static void save_addresses(void)
 {
 #ifdef __GLIBC__
@@ -74,7 +74,8 @@ void run_keep_memory(void)
 #define DESCRIPTORS_WANTED 16384
 
 /* Raises the limit on descriptors to DESCRIPTORS_WANTED, or as far as allowed, and returns it.
- * (The limit is usually 1024, but only because programs that use select() need it so low.) */
+ * Systems usually set a limit of 1024 for the sake of programs that use select(), which this
+ * program does not use. */
 static long most_descriptors(void)
 {
     struct rlimit limit;
