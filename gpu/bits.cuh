@@ -177,8 +177,8 @@ static __device__ inline bool gpu_header_is_good(const gpu_compressed &in, uint3
 #define GPU_HEADER_MAX 4096u
 
 /* Returns the number of the byte after the member header that starts at byte number `byte`.
- * Returns 0 if there is no header there, or if the GPU leaves the header to the CPU: it has a
- * reserved flag or a CRC of its own, or it is longer than GPU_HEADER_MAX. */
+ * Returns 0 if there is no header there, or if the GPU leaves the header to the CPU.  The GPU does
+ * so if the header has a reserved flag or a CRC of its own, or is longer than GPU_HEADER_MAX. */
 static __host__ __device__ inline uint32_t gpu_header_end(const gpu_compressed &in, uint32_t byte)
 {
     enum { EXTRA = 4, NAME = 8, COMMENT = 16, ODD = 0xe2 };

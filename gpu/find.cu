@@ -66,10 +66,10 @@ static __device__ __forceinline__ bool is_complete(const uint16_t *used, uint64_
     return sum == 128;
 }
 
-/* Whether a stored block may have its field for `length` at byte number `byte`.  The three bits
- * before must be 0, and the block must end in the batch.  A block that may be good must follow.  If
- * the following block is a fixed block, it must be empty, because other bits look like a fixed
- * block too often by chance. */
+/* Whether a stored block of `length` bytes may have its length field at byte number `byte`.  The
+ * three bits before that field must be 0, and the block must end in the batch.  Another block must
+ * follow whose header may be good.  If the following block is a fixed block, it must be empty,
+ * because other bits look like a fixed block too often by chance. */
 static __device__ bool stored_may_be(const gpu_compressed &in, uint32_t byte, uint32_t length)
 {
     const uint32_t next = 8 * (byte + 4 + length);

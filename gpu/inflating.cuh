@@ -124,8 +124,8 @@ struct call {
     uint64_t batch_start; /* byte of the input where the batch starts */
     uint32_t count;       /* candidates */
     uint32_t chain;       /* units of the chain: units[which[0..chain)] */
-    /* Where the output of each unit of the chain goes, in bytes from `out` of gpu_run_group on.
-     * NULL: the outputs follow each other. */
+    /* Where the output of each unit of the chain goes, counted in bytes from the argument `out` of
+     * gpu_run_group.  NULL: the outputs follow each other. */
     const uint64_t *places;
 
     char *error;
@@ -206,7 +206,7 @@ enum gpu_inflate_result gpu_find_chain(struct call *c);
 
 /* One of many inputs. */
 struct many_input {
-    uint64_t to;    /* where its output goes, in bytes from `out` of gpu_run_group on */
+    uint64_t to;    /* where its output goes, in bytes after `out` of gpu_run_group */
     uint64_t room;  /* the most bytes of output */
     uint32_t units; /* units of its chain (gpu_find_chains); 0: the input is left to the CPU */
 };

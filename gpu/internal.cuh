@@ -59,7 +59,7 @@ struct alignas(16) gpu_span {
     uint32_t start;   /* offset of its first byte in the input; a multiple of GPU_ALIGNMENT */
     uint32_t end;     /* offset of its end */
     uint32_t history; /* bytes before `start` that matches may reach: 0 or LZ_WINDOW_SIZE */
-    /* Chunks of the group (lzss/optimal.h) that starts with this chunk; 0: none starts. */
+    /* Chunks of the group (lzss/optimal.h) that starts with this chunk; 0: no group starts here. */
     uint32_t group;
 };
 

@@ -44,8 +44,8 @@
  * are the position's place in the ring. A larger RING only takes more shared memory. */
 #define RING 512
 
-/* A step has 16 bits: the length in the low LZ_STEP_BITS, above it the match's index in the
- * list. */
+/* A step has 16 bits. The low LZ_STEP_BITS bits are the length; the bits above are the match's
+ * index in the list. */
 static_assert(LZ_MAX_MATCHES <= 1 << (16 - LZ_STEP_BITS), "places in a list in a step");
 static_assert(RING >= LZ_MAX_MATCH + WARP, "room for costs");
 static_assert(LZ_UNIT_SIZE % WARP == 0, "a warp's positions are of one unit");

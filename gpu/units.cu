@@ -365,7 +365,7 @@ enum gpu_inflate_result gpu_find_chain(struct call *c)
 /* Follows the chain of one of many inputs, from candidate number i on.  The chain must end exactly
  * at bit number `end`, and make at most `room` bytes of output.  If it does, appends its units to
  * the joint chain, with their places from `place` on, and returns their number.  Otherwise returns
- * 0: the input is left to the CPU. */
+ * 0, and the input is left to the CPU. */
 static uint32_t follow_input(struct call *c, uint32_t i, uint32_t end, uint64_t room,
                              uint64_t place, uint64_t *places)
 {

@@ -52,9 +52,10 @@ static __device__ __forceinline__ uint32_t common_bytes(uint32_t a, uint32_t b)
  * of 32 consecutive positions, and each lane has one position of each group.
  *
  * More groups keep more loads and table accesses in flight, but take more registers. With more
- * warps, more of the work beside the table overlaps, but their turns at the table take longer. Four
- * warps were fastest: one takes 1.3 times as long, and two and eight are no better (H100). STEP
- * must divide LZ_WINDOW_SIZE, and two steps must fit into GPU_INPUT_PAD. */
+ * warps, more of the work beside the table overlaps, but a warp waits longer for its turn at the
+ * table. Four warps were fastest. One warp takes 1.3 times as long, and two or eight warps are no
+ * better than four (H100). STEP must divide LZ_WINDOW_SIZE, and two steps must fit into
+ * GPU_INPUT_PAD. */
 #define GROUPS 8
 #define WARP_STEP (GROUPS * WARP)
 #define TABLE_WARPS 4

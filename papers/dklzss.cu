@@ -60,8 +60,8 @@ static __device__ __forceinline__ uint32_t best_of_warp(uint32_t packed)
     return packed;
 }
 
-/* Returns the first place in [at, end) where the three bytes equal the first three of `want`; if
- * there is none, returns `end` or more. */
+/* Returns the first place in [at, end) whose three bytes equal the first three bytes of `want`. If
+ * there is no such place, returns `end` or more. */
 static __device__ __forceinline__ uint32_t find_three(const uint32_t *words, uint32_t at,
                                                       uint32_t end, uint32_t want)
 {
@@ -132,7 +132,7 @@ static __global__ void __launch_bounds__(WARP) match(gpu_view v, dklzss_numbers 
 
     if (size == 0)
         return;
-    /* This reads up to 16 bytes after the packet; they do not change the result. */
+    /* This reads up to 16 bytes after the packet. These bytes do not change the result. */
     for (uint32_t i = lane; i < size / sizeof(uint4) + 1; i += WARP)
         shared[i] = __ldg(input + i);
     __syncwarp();
@@ -169,7 +169,7 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
     return cudaGetLastError();
 }
 
-/* Does nothing: the first kernel has done the walks already. */
+/* Does nothing, since the first kernel has done the walks already. */
 static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     (void)v;

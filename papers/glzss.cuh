@@ -296,8 +296,8 @@ static __device__ __forceinline__ uint32_t glzss_double_packet(const gpu_view &v
     const gpu_span span = gpu_chunk_span(v, c);
     uint32_t size = span.end - span.start;
 
-    /* Find the chunk that starts the segment of chunk c: it is c, or the nearest chunk before c,
-     * that has no history. */
+    /* Find the chunk that starts the segment of chunk c. This is chunk c if it has no history,
+     * otherwise the nearest chunk before it that has none. */
     for (uint32_t back = 0;; back += WARP) {
         const bool is_first = back + lane <= c && gpu_chunk_span(v, c - back - lane).history == 0;
         const uint32_t starts = __ballot_sync(ALL_LANES, is_first);

@@ -56,14 +56,14 @@ struct gpulz_numbers {
 struct alignas(16) block_memory {
     /* A bit mask of the positions in the group that a walk from this position visits. */
     uint32_t visited[TILE];
-    /* The position in the tile where that walk leaves the group; and the distance of the walk's
-     * last match (0: the walk ends with a literal). */
+    /* The position in the tile where that walk leaves the group, and the distance of the walk's
+     * last match. The distance is 0 if the walk ends with a literal. */
     uint32_t exits[TILE];
     /* The position's match: distance and length; 0: none. */
     uint16_t found[TILE];
-    /* For each group, the lane at which the walk from the packet's start enters it (WARP if a match
-     * covers the whole group); and the distance of the match that covers the positions before that
-     * lane (0: none). */
+    /* For each group, the lane at which the walk from the packet's start enters the group, and the
+     * distance of the match that covers the positions before that lane. The lane is WARP if a match
+     * covers the whole group. The distance is 0 if no match covers these positions. */
     uint16_t entries[TILE_GROUPS];
     /* A sample's literals and matches; unused otherwise. */
     uint32_t literals, matches;
@@ -309,7 +309,7 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
     return cudaGetLastError();
 }
 
-/* Does nothing: the first kernel has done the walks already. */
+/* Does nothing, since the first kernel has done the walks already. */
 static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     (void)v;

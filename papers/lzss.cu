@@ -51,8 +51,8 @@
 static_assert(LZ_MAX_MATCH + BEHIND + sizeof(uint4) <= GPU_INPUT_PAD, "reads behind a batch");
 static_assert(LINKS_SHARED == LZSS_BUCKETS_MAX * sizeof(uint16_t), "memory for link");
 
-/* A choice is packed into 16 bits: the match's length is in the low bits; from bit SKIPPED_SHIFT on
- * is the number of literals before the match. */
+/* A choice is packed into 16 bits. The low bits are the match's length. The bits from SKIPPED_SHIFT
+ * on are the number of literals before the match. */
 #define SKIPPED_SHIFT 9
 
 static_assert(LZ_MAX_MATCH < 1 << SKIPPED_SHIFT, "a length");
@@ -345,8 +345,8 @@ static size_t scratch_size(const struct lz_level *level)
     return sizeof(struct lzss_scratch);
 }
 
-/* Queues the search kernel: the variant with bytes and links in shared memory if the device has
- * enough. */
+/* Queues the search kernel. If the device has enough shared memory, queues the variant that has
+ * bytes and links in shared memory. */
 static cudaError_t queue_search(const gpu_view &v, const lzss_numbers &k, cudaStream_t stream)
 {
     void (*kernel)(gpu_view, lzss_numbers) = search_tiles<true>;
@@ -369,8 +369,8 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
 {
     const lzss_numbers k = numbers_of(level);
     const size_t table = k.buckets * sizeof(uint16_t);
-    /* Do not use gpu_allow_shared, which would allow all of the shared memory as dynamic memory:
-     * `replace` needs some static shared memory for its marks. */
+    /* Do not use gpu_allow_shared, which would allow all of the shared memory as dynamic memory,
+     * since `replace` needs some static shared memory for its marks. */
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
 

@@ -50,7 +50,8 @@ struct alignas(16) position_lists_scratch {
 /* The packet of a block. */
 struct position_lists_packet {
     const uint32_t *data;
-    uint32_t chunk, begin; /* the number of its chunk, and where the packet begins in it */
+    uint32_t chunk, begin; /* the number of the packet's chunk, and where the packet begins in the
+                            * chunk */
     uint32_t size;         /* bytes; 0: this block has no packet */
 };
 
@@ -65,7 +66,7 @@ static __device__ __forceinline__ position_lists_packet packet_at(const gpu_view
 }
 
 /* Stores, for each position of a packet, the position before it in the same entry. At the last
- * positions, hashes include bytes after the packet; no search uses them. */
+ * positions, hashes include bytes after the packet; no search uses these hashes. */
 static __global__ void __launch_bounds__(TABLE_THREADS)
     make_lists(gpu_view v, position_lists_numbers k)
 {

@@ -273,7 +273,8 @@ static bool set_output_name(struct file *f, char *path, size_t removed, const ch
     return f->output_name != NULL;
 }
 
-/* Decides the output's name.  False, with a message, if the file must be left alone. */
+/* Decides the output's name.  False if the file must be left alone; in most cases, a message says
+ * why. */
 static bool name_output(struct file *f)
 {
     const struct options *o = f->o;

@@ -341,7 +341,7 @@ static void make_tables(const struct peer *peer, struct tables *t)
     int n = 0;
 
     /* With '-', getopt_long returns operands where they stand, and does not reorder argv.  Then
-     * optind is the same for all letters of one argument; parse needs that to read -12 as a
+     * optind is the same for all letters of one argument, which lets `parse` read -12 as a
      * level. */
     *end++ = '-';
     /* If a letter is there twice, getopt_long uses the first, so put the peer's options first. */

@@ -25,7 +25,7 @@ enum action {
     ACTION_LICENSE,
 };
 
-/* Whether -d makes holes of zeros in its output (base/sparse.h). */
+/* Where -d makes holes in place of zeros (base/sparse.h). */
 enum sparse {
     SPARSE_FILES,  /* in files, but not in standard output */
     SPARSE_ALWAYS, /* in standard output, too, if it is a file that can be made longer */
@@ -61,7 +61,8 @@ struct options {
     enum sparse sparse;
     bool makes_index;       /* write an index of each compressed file */
     const char *index_file; /* the name of the index to read or write, or NULL */
-    struct range *ranges;   /* ranges[0..range_count): the parts of the data to write; none: all */
+    struct range *ranges;   /* ranges[0..range_count): the parts of the data to write; if none, all
+                             * data */
     size_t range_count;
     const char *suffix;  /* 1 to NAMES_SUFFIX_MAX bytes */
     const char *matcher; /* the argument of --matcher (papers/papers.h), or NULL */

@@ -49,7 +49,7 @@ struct output {
 /* Creates the file, with a mode that lets only its owner read it.  If the umask shall decide the
  * mode, set o->is_public before the call.  For `atomic`, also set o->replaces and o->is_shared
  * before the call.  Returns 0 or an errno; after an error, there is no file.  EEXIST: a file has
- * this name already, and `atomic` with o->replaces was not asked for.  ENAMETOOLONG: the name is
+ * this name already; with `atomic` and o->replaces, that is no error.  ENAMETOOLONG: the name is
  * too long. */
 int output_create(struct output *o, int directory, const char *name, bool atomic);
 

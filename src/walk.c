@@ -18,7 +18,7 @@
  * fewer directories opened again, but takes more descriptors. */
 #define LEVELS_OPEN_MAX 16
 
-/* A directory on the path from the first one to the deepest one. */
+/* A directory on the path from the first directory of the walk to the deepest one. */
 struct level {
     struct directory *directory; /* NULL while it is closed */
     bool by_path;                /* the directory's files are opened by whole paths; it is never
