@@ -431,7 +431,7 @@ static void lay_out(struct gpu_batch *b)
 
 /* A range of a batch's input that one copy can fill. */
 struct area {
-    size_t start, length; /* offset in the batch's input, and bytes */
+    size_t start, length; /* where the area starts in the batch's input, and its bytes */
     const uint8_t *from;  /* source, in a GPU's memory; NULL: the batch's input on the host */
 };
 

@@ -67,7 +67,7 @@ struct gpu_segment {
 struct gpu_batch {
     size_t capacity;        /* input bytes; a multiple of the engine's segment size */
     size_t length;          /* bytes of all segments together */
-    unsigned count;         /* segments */
+    unsigned count;         /* number of segments */
     struct gpu_times times; /* valid after gpu_collect */
     /* ---- */
     uint8_t *input; /* pinned; `capacity` + LZ_INPUT_PAD bytes */

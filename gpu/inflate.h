@@ -33,7 +33,7 @@ struct gpu_inflate_options {
     size_t longer;  /* a block of threads counts a unit (pieces.cuh) of more bytes */
     bool fails;     /* fail all calls of CUDA after the first `good_calls` */
     long good_calls;
-    bool is_wrong; /* make a wrong byte */
+    bool is_wrong; /* make one byte of the output wrong */
     bool in_steps; /* for the command: open the engine for the steps below, not for gpu_inflate */
 };
 

@@ -58,7 +58,7 @@ enum {
 
 struct gpu_inflate {
     gpu_inflate_options options;
-    char name[256]; /* of the device */
+    char name[256]; /* the device's name */
     int device, multiprocessors;
     size_t batch, overlap, symbols_max;
     uint32_t candidates_max, list_max, map_room;
@@ -122,7 +122,7 @@ struct call {
     /* The batch: */
     gpu_compressed batch;
     uint64_t batch_start; /* byte of the input where the batch starts */
-    uint32_t count;       /* candidates */
+    uint32_t count;       /* number of candidates */
     uint32_t chain;       /* units of the chain: units[which[0..chain)] */
     /* Where the output of each unit of the chain goes, counted in bytes from the argument `out` of
      * gpu_run_group.  NULL: the outputs follow each other. */
@@ -237,7 +237,7 @@ struct group {
     uint32_t pieces, parts;
     uint64_t length;
     uint32_t first, units; /* the group has which[first..first + units) of the chain */
-    uint32_t members;      /* entries of g->member_parts */
+    uint32_t members;      /* number of entries in g->member_parts */
 };
 
 /* Fills a group with units of the chain, from number `first` on.  Returns false if the output of

@@ -18,7 +18,7 @@ struct gpu_inflate_steps {
     struct call c;
     cudaStream_t put_stream, take_stream;
     uint8_t *inputs[GPU_INFLATE_INPUTS], *outputs[GPU_INFLATE_OUTPUTS]; /* on the device */
-    uint8_t *stage, *slice;                                             /* pinned */
+    uint8_t *stage, *slice;                                             /* host, pinned */
     struct gpu_inflate_run *runs[GPU_INFLATE_OUTPUTS];
     uint32_t next;                      /* the chain's next unit to decode */
     enum gpu_inflate_result chain_ends; /* the result once the chain's units are decoded */

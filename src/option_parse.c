@@ -531,7 +531,8 @@ static bool parse_by(const struct tables *t, struct options *o, struct wishes *w
     bool after_one = false; /* the last letter of this argument was 1 */
     /* The first operand in an environment variable, where an operand is an error. */
     const char *operand = NULL;
-    int names = 0, before = 0; /* the id of the argument before this one */
+    /* names: the operands so far.  before: the id of the argument before this one. */
+    int names = 0, before = 0;
 
     opterr = 0; /* say_wrong_option prints errors */
     optind = 0; /* makes getopt_long start from the beginning */

@@ -214,7 +214,7 @@ static int rename_temporary(const struct output *o)
     if (error == EEXIST)
         return error;
 #ifdef RENAME_NOREPLACE
-    /* Some file systems have no hard links. */
+    /* Some file systems have no hard links, so try to rename the file. */
     if (renameat2(o->directory, o->temporary, o->directory, o->name, RENAME_NOREPLACE) == 0)
         return 0;
     error = errno;

@@ -437,7 +437,8 @@ static enum outcome select_indexed_lines(struct ranges *w, uint64_t from, uint64
     tell(w, hints_names[ACCESS_INDEX]);
     s.skip = from - t.lines_from;
     outcome = select_from(w, &s, t.from);
-    /* Lines that were written cannot be taken back. */
+    /* Lines that were written cannot be taken back.  So if the index proves wrong only after that,
+     * the work has failed. */
     return outcome == NOT_KNOWN && s.seen > 0 ? FAILED : outcome;
 }
 
