@@ -8,7 +8,7 @@
 #include "access/reader.h"
 #include "src/files.h"
 
-/* An index from which a reader takes points. */
+/* An index file that is open for a reader. */
 struct index_file {
     bool is_open;
     struct access_source source;
