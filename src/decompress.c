@@ -286,7 +286,7 @@ static void note_place(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end
 }
 
 /* The next three functions are those of a struct gz_ahead.  They make the jump first.  After the
- * jump, they call the expansion's functions. */
+ * jump, they do what the expansion's functions do. */
 static bool jump_has(void *ctx, uint64_t bit, uint64_t *from)
 {
     struct file_reader *r = ctx;

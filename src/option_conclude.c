@@ -106,8 +106,9 @@ static bool conclude_recovery(struct options *o, struct messages *m)
     return true;
 }
 
-/* Whether standard output would get data of several inputs in a format whose readers stop after the
- * first, or find only the last (.zip). */
+/* Whether standard output would get the data of several inputs in a format whose readers do not
+ * find all of it.  Readers of .zip find only the last input's data.  Readers of the other such
+ * formats stop after the first input's data. */
 static bool joins_outputs(const struct options *o)
 {
     const enum container c = o->pipeline.container;
