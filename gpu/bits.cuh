@@ -68,12 +68,14 @@ struct gpu_header {
 };
 
 /*
- * Reads the code lengths of a dynamic block, from the bit after the block's type on.  Returns
- * whether the GPU decodes such codes.  Both codes must be complete, and there must be a code for
- * the end of the block.  As an exception, the distance code may be empty, or consist of one code of
- * one bit.  (zlib also accepts one literal or length code of one bit.  The GPU leaves that to the
- * CPU.)  If `lengths` is not NULL, stores the lengths there: first those of literals and lengths,
- * then those of distances.
+ * Reads the code lengths of a dynamic block, from the bit after the block's type on.  If `lengths`
+ * is not NULL, stores the code lengths in lengths[]: first those of literals and lengths, then
+ * those of distances.
+ *
+ * Returns whether the GPU decodes such codes.  Both codes must be complete, and there must be a
+ * code for the end of the block.  As an exception, the distance code may be empty, or consist of
+ * one code of one bit.  zlib also accepts one literal or length code of one bit; the GPU leaves
+ * blocks with such a code to the CPU.
  */
 static __device__ inline bool gpu_read_header(gpu_reader &r, uint8_t *lengths, gpu_header &h)
 {
@@ -171,12 +173,12 @@ static __device__ inline bool gpu_header_is_good(const gpu_compressed &in, uint3
 
 /* --- gzip's headers (RFC 1952) ---------------------------------------------------------------- */
 
-/* Most bytes of a member header that the GPU reads. */
+/* The GPU reads member headers of at most this many bytes. */
 #define GPU_HEADER_MAX 4096u
 
 /* Returns the number of the byte after the member header that starts at byte number `byte`.
- * Returns 0 if there is no header there, or if the GPU leaves the header to the CPU: it has a
- * reserved flag or a CRC of its own, or it is longer than GPU_HEADER_MAX. */
+ * Returns 0 if there is no header there, or if the GPU leaves the header to the CPU.  The GPU does
+ * so if the header has a reserved flag or a CRC of its own, or is longer than GPU_HEADER_MAX. */
 static __host__ __device__ inline uint32_t gpu_header_end(const gpu_compressed &in, uint32_t byte)
 {
     enum { EXTRA = 4, NAME = 8, COMMENT = 16, ODD = 0xe2 };

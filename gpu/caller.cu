@@ -2,10 +2,10 @@
  * caller.cu - pointers and streams of the calling program, in the program's own threads (gpu.h)
  *
  * A program that has memory on a GPU has loaded the CUDA driver. This file therefore calls the
- * driver, if the process has it, and never the CUDA runtime: the runtime would make a context
- * current in the program's thread. All runtimes of a process (the program's and this library's)
- * share the driver, its handles, and one primary context for each device. The driver is looked up
- * by dlopen with RTLD_NOLOAD, so that a process without CUDA never loads it.
+ * driver, if the process has it, and never the CUDA runtime, because the runtime would make a
+ * context current in the program's thread. All runtimes of a process (the program's and this
+ * library's) share the driver, its handles, and one primary context for each device. The driver is
+ * looked up by dlopen with RTLD_NOLOAD, so that a process without CUDA never loads it.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -153,7 +153,7 @@ void gpu_restore_thread(const struct gpu_thread *t)
 /* --- Pointers --- */
 
 /* Whether the range that the driver reports for p is one allocation. Memory of cuMemMap fails this
- * test: its range is that of cuMemAddressReserve, and parts of it may be on different devices.
+ * test, because its range is that of cuMemAddressReserve, whose parts may be on different devices.
  * Managed memory passes. So does memory of cudaMalloc, which other processes can use through legacy
  * IPC (is_shareable), and memory of cudaMallocAsync, which belongs to a pool. Drivers before CUDA
  * 11.3 do not know pools; the query then fails. */
@@ -239,7 +239,8 @@ static CUresult find_context(const struct driver *d, CUstream stream, int device
         return CUDA_SUCCESS;
     if (status != CUDA_SUCCESS || *context != NULL || device < 0)
         return status;
-    /* Without a context, there is no work to wait for; and this function must not create one. */
+    /* Without a context, there is no work to wait for. This function must not create a context, so
+     * first find out whether the device has a primary context. */
     status = d->primary_get_state(device, &flags, &is_active);
     if (status != CUDA_SUCCESS || !is_active)
         return status;
@@ -248,8 +249,8 @@ static CUresult find_context(const struct driver *d, CUstream stream, int device
     return status;
 }
 
-/* Waits until the event has happened. If goes_on returns false before, sets *is_stopped and
- * returns. */
+/* Waits until the event has happened. If goes_on returns false before the event, sets *is_stopped
+ * and returns. */
 static CUresult wait_for_event(const struct driver *d, CUevent event, bool (*goes_on)(void *ctx),
                                void *ctx, bool *is_stopped)
 {
@@ -274,8 +275,8 @@ static CUresult wait_for_event(const struct driver *d, CUevent event, bool (*goe
     return status;
 }
 
-/* Waits for the work that was queued on the stream. The stream's context is current, and the
- * thread's capture mode is relaxed. */
+/* Waits for the work that was queued on the stream. The caller has made the stream's context
+ * current, and the thread's capture mode relaxed. */
 static enum gpu_wait wait_for_stream(const struct driver *d, CUstream stream,
                                      bool (*goes_on)(void *ctx), void *ctx,
                                      char error[GPU_ERROR_SIZE])

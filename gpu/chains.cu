@@ -2,15 +2,15 @@
  * chains.cu - the hash chain match finder on the GPU (lzss/chains.h defines what it finds)
  *
  * On a CPU, the result of a search decides where the next search starts. Here all positions are
- * searched at once, and the parse comes after. That takes more searches than on a CPU, but they do
- * not depend on each other. The parse may look ahead, with a smaller depth. So each search keeps
- * three matches: the best ones within its whole depth, half of it, and a quarter. Four kernels run
- * one after another, each with all chunks of a batch side by side:
+ * searched at once, and the parse comes after. That takes more searches than on a CPU, but the
+ * searches do not depend on each other. The parse may look ahead, with a smaller depth. So each
+ * search keeps three matches: the best ones within its whole depth, half of it, and a quarter. Four
+ * kernels run one after another, each with all chunks of a batch side by side:
  *
  * - link: makes the chains (links.cuh).
  *
  * - search: one block for each chunk. A lane follows the chains of its position. This is the most
- *   expensive kernel. Three optimizations matter: the chunk's bytes and links are in shared memory,
+ *   expensive kernel. Three optimizations matter. The chunk's bytes and links are in shared memory,
  *   a lane that is done gets another position, and lanes that compare bytes do so together.
  *
  * - parse: one warp for each chunk. All lanes take the same walk over the matches, which come into
@@ -90,9 +90,10 @@ struct chains_search {
     int32_t there;        /* the candidate's position; `pos` before the first */
     int32_t lowest;       /* the lowest position that a candidate may have */
     uint32_t max, enough; /* longest possible match; length that ends the search */
-    uint32_t last;        /* the last four bytes of a match at `pos` that is one byte longer */
+    uint32_t last;        /* the last four bytes of a match at `pos` that is one byte longer than
+                           * `length` */
     uint32_t length;      /* length of the best match; at first, the length to exceed */
-    uint32_t looked_at;   /* candidates before this one */
+    uint32_t looked_at;   /* candidates that this search has looked at so far */
     uint32_t state;       /* DONE, FOLLOWING or COUNTING */
     uint32_t agreed;      /* bytes of this candidate found equal so far */
     int32_t score;        /* the best match's score */
@@ -133,8 +134,8 @@ static __device__ __forceinline__ void begin_search(chains_search &s, Data data,
 
 /* Follows the chain for up to FOLLOWED candidates. Stops at a candidate that has the last four
  * bytes of a longer match. count_on then compares that candidate from its first byte on. The match
- * may turn out to be short, or none: all candidates have the same hash, but not always the same
- * first bytes. */
+ * may turn out to be short, or to be none, because all candidates have the same hash, but not
+ * always the same first bytes. */
 template <typename Data, typename Links>
 static __device__ __forceinline__ void follow(chains_search &s, const gpu_chunk &c, Data data,
                                               Links links, uint32_t depth)
@@ -172,7 +173,8 @@ static __device__ __forceinline__ uint32_t common_bytes8(Data data, uint32_t a, 
     return (low != 0 ? 0 : 4) + (first == 0 ? 4 : (uint32_t)(__ffs((int)first) - 1) / 8);
 }
 
-/* Counts up to eight more equal bytes. If the match ends there, rates it. */
+/* Counts up to eight more bytes of the candidate that equal the bytes at the position. If a byte
+ * differs, the match ends, and the function rates it. */
 template <typename Data>
 static __device__ __forceinline__ void count_on(chains_search &s, Data data, uint32_t depth)
 {
@@ -198,8 +200,9 @@ static __device__ __forceinline__ void count_on(chains_search &s, Data data, uin
                 s.best.quarter = s.best.whole;
         }
     }
-    /* A match of s.enough bytes ends the search. No earlier match of this search is as long: such a
-     * match would have ended it, and every search starts with a smaller s.length. */
+    /* A match of s.enough bytes ends the search. No earlier match of this search is as long,
+     * because such a match would have ended the search. Every search starts with an s.length below
+     * s.enough. */
     s.state = ++s.looked_at < depth && n < s.enough ? FOLLOWING : DONE;
 }
 
@@ -222,7 +225,7 @@ static __device__ __forceinline__ uint32_t take_positions(uint32_t *next)
  * Searches at all positions of the chunk. Some searches take a hundred times as long as others, and
  * some lanes count along a match while others look for one. So a lane that is done does not wait
  * for its neighbours, but gets another position. A lane needs one of three things: a new position,
- * counting, or following. In each turn, the warp does the one that enough lanes need.
+ * counting, or following. In each turn, the warp does the thing that enough of its lanes need.
  *
  * begin(s, pos) starts the search at a position, and end(s) stores its result.
  */
@@ -232,7 +235,8 @@ static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data,
                                                   End end)
 {
     const uint32_t below = (1u << threadIdx.x % WARP) - 1;
-    uint32_t from = 0, until = 0; /* positions that the warp took and no lane has yet */
+    /* The warp has taken positions [from, until), and has not given them to lanes yet. */
+    uint32_t from = 0, until = 0;
     bool more = true;
     chains_search s;
 
@@ -251,8 +255,8 @@ static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data,
             if (s.state == DONE) {
                 const uint32_t pos = from + (uint32_t)__popc((int)(idle & below));
 
-                /* Without this, nvcc computes the address of the result in each turn of the
-                 * loop. */
+                /* Without this empty instruction, nvcc computes the address of the result in each
+                 * turn of the loop. */
                 asm volatile("" : "+r"(s.pos));
                 if (s.pos != NOWHERE)
                     end(s);
@@ -274,8 +278,8 @@ static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data,
         end(s);
 }
 
-/* SHARED_DATA: bytes of shared memory for a chunk, its history, and 16 readable bytes after them.
- * SHARED_LINKS: bytes for the links of both. */
+/* SHARED_DATA: bytes of shared memory for a chunk, its history, and 16 readable bytes after the
+ * chunk. SHARED_LINKS: bytes for the links of the chunk and of its history. */
 #define SHARED_DATA (LZ_WINDOW_SIZE + LZ_CHUNK_SIZE + 16)
 #define SHARED_LINKS ((LZ_WINDOW_SIZE + LZ_CHUNK_SIZE) * sizeof(uint16_t))
 
@@ -292,7 +296,8 @@ static __device__ __forceinline__ uint32_t longest_at(const gpu_chunk &c, uint32
     return min(c.end - pos, (uint32_t)LZ_MAX_MATCH);
 }
 
-/* Returns a's matches; where a has none, b's. */
+/* Returns the three matches of a. If a has no match of some depth, returns b's match of that
+ * depth. */
 static __device__ __forceinline__ found first_of(const found &a, const found &b)
 {
     found f = {0, 0, 0, 0};
@@ -303,8 +308,8 @@ static __device__ __forceinline__ found first_of(const found &a, const found &b)
     return f;
 }
 
-/* If `link` leads to a match of three bytes, adds this match wherever the search found none: within
- * its whole depth, half of it, or a quarter. */
+/* If `link` leads to a match of three bytes, adds this match for each depth at which the search
+ * found no match: its whole depth, half of it, or a quarter. */
 template <typename Data>
 static __device__ __forceinline__ void add_match3(chains_search &s, Data data, uint32_t link)
 {
@@ -317,13 +322,15 @@ static __device__ __forceinline__ void add_match3(chains_search &s, Data data, u
 }
 
 /*
- * Searches at all positions of a chunk; one block calls it. s: the chunk's scratch memory, which
- * comes after that of the chunk before. next: two counters in shared memory, for take_positions.
+ * Searches at all positions of a chunk; one block calls this function. s: the chunk's scratch
+ * memory, which is the array element after the scratch memory of the chunk before. next: two
+ * counters in shared memory, for take_positions.
  *
  * Searches read the same bytes and follow the same links many times over, in no order. With DATA,
  * the block has the bytes in shared memory, which serves a warp's scattered reads several times as
- * fast as the L1 cache does. With LINKS, it has the links there, too. queue_search chooses what a
- * block of the device has space for; the rest stays in global memory.
+ * fast as the L1 cache does. With LINKS, the block has the links in shared memory, too.
+ * queue_search chooses DATA and LINKS by the shared memory of the device. Bytes and links that are
+ * not in shared memory stay in global memory.
  */
 template <bool DATA, bool LINKS>
 static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct chains_scratch *s,
@@ -331,7 +338,7 @@ static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct c
 {
     extern __shared__ uint4 shared[];
     const bool three = lz_wants_length3(s->distinct, limits.max_distance3);
-    /* If there is no history, no search reads the links of the chunk before. */
+    /* Without history, no search reads the links of the chunk before, so any pointer will do. */
     const struct chains_scratch *before = c.history > 0 ? s - 1 : s;
     uint16_t *row = (uint16_t *)(shared + SHARED_DATA / sizeof(uint4));
 
@@ -403,8 +410,8 @@ static __global__ void __launch_bounds__(SEARCH_THREADS)
     const gpu_chunk whole = {c.data, LZ_WINDOW_SIZE, LZ_WINDOW_SIZE + LZ_CHUNK_SIZE};
     struct chains_scratch *s = (struct chains_scratch *)v.scratch + blockIdx.x;
 
-    /* Nearly all chunks are whole, and come after whole ones. If nvcc knows both numbers at compile
-     * time, it makes faster code: 6 % at level 6, 8 % at level 9. */
+    /* Nearly all chunks are whole, and come after whole chunks. If nvcc knows `history` and `end`
+     * at compile time, it makes faster code: 6 % at level 6, 8 % at level 9. */
     if (c.history == whole.history && c.end == whole.end)
         search_chunk<DATA, LINKS>(whole, s, limits, next);
     else

@@ -11,9 +11,9 @@
  *   becomes the literals of the next sequence. The block counts its sequences, and takes space for
  *   them in the batch's array. Then each thread writes the sequences of its run.
  *
- * Blocks take space in the order in which they get there. So the order of chunks in a batch's array
- * changes from run to run. Each chunk's gpu_result tells where its sequences are; the sequences
- * themselves never change.
+ * Blocks take space in the order in which they finish counting. So the order of chunks in a batch's
+ * array changes from run to run. Each chunk's gpu_result tells where its sequences are; the
+ * sequences themselves never change.
  */
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>

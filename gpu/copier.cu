@@ -1,8 +1,9 @@
 /*
  * copier.cu - copies from and to a GPU's memory, for any thread (gpu.h)
  *
- * A copier has a non-blocking stream: its copies and the program's streams do not wait for each
- * other. If the host memory is not pinned, the driver copies by way of pinned memory of its own.
+ * A copier has a non-blocking stream, so its copies and the work in the program's streams do not
+ * wait for each other. If the host memory is not pinned, the driver copies by way of pinned memory
+ * of its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,8 +61,8 @@ bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
 {
     if (failed(gpu_use_device(c->device), c->device, error))
         return false;
-    /* Even after a failure, wait for copies that are already queued: they may still touch the
-     * program's memory. */
+    /* Even after a failure, wait for copies that are already queued, because they may still touch
+     * the program's memory. */
     if (failed(cudaMemcpyAsync(to, from, len, cudaMemcpyDefault, c->stream), c->device, error) ||
         failed(cudaEventRecord(c->done, c->stream), c->device, error)) {
         (void)cudaStreamSynchronize(c->stream);

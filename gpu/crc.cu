@@ -39,7 +39,7 @@ static constexpr __host__ __device__ uint32_t multiply(uint32_t a, uint32_t b)
 /* Returns x to the power of n, modulo the polynomial. */
 static constexpr __host__ __device__ uint32_t power_of_x(uint64_t n)
 {
-    uint32_t power = 1u << 31, square = 1u << 30; /* 1, and x */
+    uint32_t power = 1u << 31, square = 1u << 30; /* the polynomials 1 and x */
 
     for (; n > 0; n /= 2) {
         if (n % 2 != 0)
@@ -161,7 +161,7 @@ uint32_t gpu_crc_join(uint32_t sum, uint32_t next, uint64_t length)
 {
     if (sum == 0)
         return next;
-    /* Nearly all parts have the same length. */
+    /* Nearly all parts have this length, so the compiler computes the power for it. */
     constexpr uint32_t power = power_of_x(8 * (uint64_t)GPU_CRC_PART);
 
     return multiply(sum, length == GPU_CRC_PART ? power : power_of_x(8 * length)) ^ next;

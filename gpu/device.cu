@@ -19,10 +19,11 @@
  */
 #define FEW_QUEUES 4
 
-/* The value for finders without `find`, which use PARSERS_MAX streams for parsing (engine.cu). With
- * 8 queues, copies wait behind the long walks, and the GPU stage does 11.5 GB/s instead of 17.0
- * (glzss-tagging, H100). With 16 queues, the command starts 0.15 s later. A faster stage is more
- * important here: the papers' methods are compared by its speed. */
+/* The value of CUDA_DEVICE_MAX_CONNECTIONS for match finders that have no `find` (struct
+ * gpu_finder). They use PARSERS_MAX streams for parsing (engine.cu). With 8 queues, copies wait
+ * behind the long walks, and the GPU stage does 11.5 GB/s instead of 17.0 (glzss-tagging, H100).
+ * With 16 queues, the command starts 0.15 s later. A faster stage is more important here, since the
+ * papers' methods are compared by its speed. */
 #define MANY_QUEUES 16
 
 int gpu_queues(const struct lz_level *level)
@@ -44,7 +45,8 @@ cudaError_t gpu_use_device(int device)
 
 void gpu_versions(int *toolkit, int *driver)
 {
-    /* cudaDriverGetVersion would start the GPUs, which took 0.25 s (H200); this takes 3 ms. */
+    /* Ask the driver's library directly, which takes 3 ms. cudaDriverGetVersion would start the
+     * GPUs, which took 0.25 s (H200). */
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     int (*get)(int *) = NULL;
 
@@ -63,7 +65,8 @@ int gpu_count(char error[GPU_ERROR_SIZE])
     int driver = 0, count = 0;
     cudaError_t status;
 
-    /* Without a driver, the CUDA runtime's message would be about its version, which misleads. */
+    /* Without a driver, the CUDA runtime's message would say that the driver's version is too old,
+     * which misleads. */
     if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
         snprintf(error, GPU_ERROR_SIZE, "no NVIDIA driver is installed");
         return 0;

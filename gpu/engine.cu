@@ -5,20 +5,20 @@
  *
  * The engine owns the streams: one for copies in both directions, a few for finding, and a few for
  * parsing. Each new batch is assigned one finding stream and one parsing stream, in rotation, so
- * one batch's copies run beside other batches' kernels. Batches do not have streams of their own:
- * there would be more streams than hardware queues, and in a queue, work waits for all work before
- * it. A parse is one walk along a chunk by one warp: it takes long, but occupies little of the
- * device. Parsing streams have the higher priority, so that a parse starts as soon as possible
- * beside another batch's search.
+ * one batch's copies run beside other batches' kernels. Batches do not have streams of their own,
+ * because there would be more streams than hardware queues. In a hardware queue, work of any stream
+ * waits for all work before it. A parse is one walk along a chunk by one warp: it takes long, but
+ * occupies little of the device. Parsing streams have the higher priority, so that a parse starts
+ * as soon as possible beside another batch's search.
  *
  * The number of a batch's sequences is known only when its kernels are done. So gpu_collect, not
  * gpu_submit, queues the copy of the sequences, and copies no more than there are.
  *
  * The bytes of a segment may already be in a GPU's memory (gpu_batch_set_source). The finding
  * stream then first copies them into the batch's device memory. At 1.5 TB/s, that takes a hundredth
- * of the time for matching. The kernels cannot read the bytes in place: they also read some bytes
- * after a segment, which may not exist there. A separate stream copies the bytes to the host for
- * the encoder; no batch's kernels wait for it.
+ * of the time for matching. The kernels cannot read the bytes in place, because they also read some
+ * bytes after a segment, and the program's memory may end there. A separate stream copies the bytes
+ * to the host for the encoder; no batch's kernels wait for it.
  */
 #include <atomic>
 #include <new>
@@ -35,17 +35,19 @@
 #define SMALL_PAGE 4096
 
 /* Events in a batch's streams. The times between events are the batch's times. Events also make one
- * stream wait for another: `finding` waits for COPIED_IN, and `parsing` for FOUND. At BROUGHT, the
- * host has the bytes that only a GPU had. */
+ * stream wait for another: `finding` waits for COPIED_IN, and `parsing` for FOUND. BROUGHT happens
+ * when the host has the bytes that only a GPU had. */
 enum { BEGIN, COPIED_IN, BROUGHT, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
 
 /* FINDERS: streams for finding; FINDERS_MAX for slow finders. A third stream for fast finders costs
  * 3 % with FEW_QUEUES (device.cu), and gains 3 % with 6 queues or more.
  *
- * PARSERS: streams for parsing. With two, level 1 is a tenth slower. Finders without `find` have
- * PARSERS_MAX streams: only the long walks of many batches together fill the device. If you raise
- * any of these numbers, look at gpu_queues, too: streams that share a hardware queue wait for each
- * other. */
+ * PARSERS: streams for parsing. With two, level 1 is a tenth slower. Finders that have no `find`
+ * (struct gpu_finder) use PARSERS_MAX streams, because only the long walks of many batches together
+ * fill the device.
+ *
+ * If you raise any of these numbers, look at gpu_queues, too, because streams that share a hardware
+ * queue wait for each other. */
 #define FINDERS_MAX 4
 #define FINDERS 2
 #define PARSERS_MAX 8
@@ -97,10 +99,10 @@ static bool failed(cudaError_t status, const char *what, char error[GPU_ERROR_SI
     return true;
 }
 
-/* Returns how many chunks a batch of `capacity` input bytes takes: as many as full-size segments
- * have. A chunk takes 64 KiB to 1.5 MiB of device memory, however short it is, so a batch of short
- * segments is full before its bytes are used up. The device still has the same number of blocks to
- * work on side by side, each for a shorter time. */
+/* Returns how many chunks a batch of `capacity` input bytes may have: the number of chunks if all
+ * its segments have full size. A chunk takes 64 KiB to 1.5 MiB of device memory, however short it
+ * is, so a batch of short segments is full before its bytes are used up. The device still has the
+ * same number of blocks to work on side by side, each for a shorter time. */
 static size_t chunks_for(size_t capacity, size_t segment_size)
 {
     return capacity / segment_size * LZ_CHUNKS(segment_size);
@@ -147,10 +149,10 @@ static size_t round_up(size_t n, size_t to)
 
 /*
  * Allocates a batch's host memory, and pins it. Pinning costs time for each page. So the memory is
- * in huge pages, if the system has them, and is touched before it is pinned. 320 MiB took 0.08 s
- * that way, against 0.15 s by cudaMallocHost. With 16 busy threads on the host, it took 0.08 s
- * against 0.33 s (H100). The process also ends 0.08 s sooner. All of a batch's host memory is one
- * block, so that it is pinned once: add new arrays to the block.
+ * in huge pages, if the system has them, and is touched before it is pinned. For 320 MiB, this took
+ * 0.08 s, while cudaMallocHost took 0.15 s. With 16 busy threads on the host, this took 0.08 s,
+ * while cudaMallocHost took 0.33 s (H100). The process also ends 0.08 s sooner. All of a batch's
+ * host memory is one block, so that it is pinned in one call. Add new arrays to this block.
  */
 static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, size_t chunks,
                                     size_t sequences)
@@ -295,8 +297,8 @@ static cudaError_t take_device(int device)
     return status;
 }
 
-/* Creates the engine's streams. One stream serves copies in both directions: copies out take only a
- * third of the time of copies in. */
+/* Creates the engine's streams. One stream serves copies in both directions. This is enough, since
+ * copies out take only a third of the time of copies in. */
 static cudaError_t make_streams(struct gpu_engine *g)
 {
     int lowest, highest;
@@ -310,8 +312,8 @@ static cudaError_t make_streams(struct gpu_engine *g)
         status = cudaStreamCreateWithPriority(&g->finding[i], cudaStreamNonBlocking, lowest);
     for (unsigned i = 0; i < g->parsers && status == cudaSuccess; i++)
         status = cudaStreamCreateWithPriority(&g->parsing[i], cudaStreamNonBlocking, highest);
-    /* This stream must come last: streams take the device's queues in the order of creation, so the
-     * other streams share the queues as if this one did not exist. */
+    /* This stream must come last, because streams take the device's queues in the order of
+     * creation, so the other streams share the queues as if this one did not exist. */
     if (status == cudaSuccess)
         status = cudaStreamCreateWithPriority(&g->bringing, cudaStreamNonBlocking, lowest);
     return status;
@@ -429,7 +431,7 @@ static void lay_out(struct gpu_batch *b)
 
 /* A range of a batch's input that one copy can fill. */
 struct area {
-    size_t start, length; /* offset in the batch's input, and bytes */
+    size_t start, length; /* where the area starts in the batch's input, and its bytes */
     const uint8_t *from;  /* source, in a GPU's memory; NULL: the batch's input on the host */
 };
 
@@ -461,7 +463,7 @@ static bool next_area(const struct gpu_batch *b, unsigned *next, struct area *a)
     return a->length > 0;
 }
 
-/* Queues copies of the segments that the host has. */
+/* Queues copies to the device of the segments that the host has. */
 static cudaError_t copy_in(struct gpu_engine *g, struct gpu_batch *b)
 {
     struct device_batch *d = (struct device_batch *)b->device;

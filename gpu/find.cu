@@ -13,8 +13,8 @@
  *   - Places after empty stored blocks.  `pigz -i` and this program end segments with such a
  *     block.  A block of any type may follow it.
  *   - Stored blocks, found by their length and its complement.
- *   - Places after gzip headers.  In BGZF, there are no other candidates: these suffice, as a
- *     member has at most 64 KiB of output.
+ *   - Places after gzip headers.  In BGZF, there are no other candidates.  These places suffice
+ *     there, as a member of BGZF has at most 64 KiB of output.
  *
  * A false candidate costs a little time.  The host finds out which candidates are false when it
  * follows the chain of units (units.cu).
@@ -41,8 +41,8 @@ static __device__ void append(const gpu_list &list, uint32_t value)
 }
 
 /* Returns a mask of the places, among the lowest 32 bits of x, where the header of a dynamic block
- * that is not final may start.  Tests the header's first three bits, and its two numbers of codes:
- * their fields of five bits must not be 30 or 31. */
+ * that is not final may start.  Tests the header's first three bits, and its two numbers of codes,
+ * whose fields of five bits must not be 30 or 31. */
 static __device__ __forceinline__ uint32_t may_start(uint64_t x)
 {
     const uint64_t is_dynamic = ~x & ~(x >> 1) & (x >> 2);
@@ -51,9 +51,9 @@ static __device__ __forceinline__ uint32_t may_start(uint64_t x)
     return (uint32_t)(is_dynamic & ~(fours >> 4) & ~(fours >> 9));
 }
 
-/* Whether the code of the code lengths is complete: its codes use all 128 patterns of seven bits.
- * `low` has the header's first 64 bits, `high` the bits after them.  used[i] is the number of
- * patterns that LENGTHS_AT_A_TIME code lengths use if the bits of these lengths are i. */
+/* Whether the code of the code lengths is complete, that is, whether its codes use all 128 patterns
+ * of seven bits.  `low` has the header's first 64 bits, `high` the bits after them.  used[i] is the
+ * number of patterns that LENGTHS_AT_A_TIME code lengths use if the bits of these lengths are i. */
 static __device__ __forceinline__ bool is_complete(const uint16_t *used, uint64_t low,
                                                    uint64_t high)
 {
@@ -66,10 +66,10 @@ static __device__ __forceinline__ bool is_complete(const uint16_t *used, uint64_
     return sum == 128;
 }
 
-/* Whether a stored block may have its field for `length` at byte number `byte`.  The three bits
- * before must be 0, and the block must end in the batch.  A block that may be good must follow.  If
- * this is a fixed block, it must be empty: any other bits look like a fixed block too often by
- * chance. */
+/* Whether a stored block of `length` bytes may have its length field at byte number `byte`.  The
+ * three bits before that field must be 0, and the block must end in the batch.  Another block must
+ * follow whose header may be good.  If the following block is a fixed block, it must be empty,
+ * because other bits look like a fixed block too often by chance. */
 static __device__ bool stored_may_be(const gpu_compressed &in, uint32_t byte, uint32_t length)
 {
     const uint32_t next = 8 * (byte + 4 + length);

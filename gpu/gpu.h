@@ -10,7 +10,7 @@
  *     gpu_collect      waits for them
  *
  * After gpu_collect, each segment's chunks hold the sequences that lz_match_segment finds on a CPU.
- * Keep several batches under way: then copies, kernels and the caller's own work overlap.
+ * Keep several batches under way, so that copies, kernels and the caller's own work overlap.
  *
  * Any thread may call any function, but only one thread at a time may use one batch. In a build
  * without CUDA there are no devices, and an error message says so (none.c).
@@ -50,7 +50,7 @@ struct gpu_times {
     double copy_out;
 };
 
-/* One segment of a batch. Only gpu/ uses it. */
+/* One segment of a batch. Only gpu/ uses this struct. */
 struct gpu_segment {
     uint32_t start;      /* offset in the batch's input; a multiple of GPU_ALIGNMENT */
     uint32_t length;     /* bytes */
@@ -67,7 +67,7 @@ struct gpu_segment {
 struct gpu_batch {
     size_t capacity;        /* input bytes; a multiple of the engine's segment size */
     size_t length;          /* bytes of all segments together */
-    unsigned count;         /* segments */
+    unsigned count;         /* number of segments */
     struct gpu_times times; /* valid after gpu_collect */
     /* ---- */
     uint8_t *input; /* pinned; `capacity` + LZ_INPUT_PAD bytes */
@@ -103,7 +103,8 @@ void gpu_describe(int device, struct gpu_description *d);
 
 /* Returns how many hardware queues the driver should create on a device for `level`; 0 means the
  * driver's default. Put the number into CUDA_DEVICE_MAX_CONNECTIONS in the environment before the
- * process first calls the driver: the driver reads it only then. This function calls no driver. */
+ * process first calls the driver, because the driver reads the variable only then. This function
+ * calls no driver. */
 int gpu_queues(const struct lz_level *level);
 
 /*
@@ -141,8 +142,8 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b);
 void gpu_batch_clear(struct gpu_batch *b);
 
 /* Whether one more segment of `len` bytes, 1 to the engine's segment size, fits. A batch has room
- * for `capacity` bytes. It has room for as many chunks as full-size segments of `capacity` bytes
- * have. */
+ * for `capacity` bytes. It also has room for a limited number of chunks: the number that `capacity`
+ * bytes have in segments of full size. */
 bool gpu_batch_fits(const struct gpu_batch *b, size_t len);
 
 /*
@@ -171,17 +172,17 @@ void gpu_batch_set_source(struct gpu_batch *b, unsigned index, const uint8_t *fr
  * the batch is cleared or submitted again. */
 const struct lz_chunk *gpu_batch_chunks(const struct gpu_batch *b, unsigned index);
 
-/* gpu_submit starts matching a batch, and returns at once. Call gpu_collect once for each
- * gpu_submit: it waits for the result. If the device fails, both return false with a message in
- * error. The batch then still has its input, but no chunks. Close the engine: its later batches
- * would fail, too. */
+/* gpu_submit starts matching a batch, and returns at once. gpu_collect waits for the result; call
+ * it once for each gpu_submit. If the device fails, both functions return false with a message in
+ * error. The batch then still has its input, but no chunks. After that, close the engine, since its
+ * later batches would fail, too. */
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 
 /* --- Copies from and to a GPU's memory -------------------------------------------------------- */
 
-/* A copier copies between a device's memory and host memory, or another device's. It has a CUDA
- * stream of its own, so its copies wait for no other work on the device. */
+/* A copier copies between a device's memory and the memory of the host or of another device. It has
+ * a CUDA stream of its own, so its copies wait for no other work on the device. */
 struct gpu_copier;
 
 /* Makes a copier. If the device cannot be used, returns NULL with a message in error. If the
@@ -189,9 +190,9 @@ struct gpu_copier;
 struct gpu_copier *gpu_new_copier(int device, char error[GPU_ERROR_SIZE]);
 void gpu_free_copier(struct gpu_copier *c);
 
-/* Copies `len` bytes and waits until they are there. Each address may be device memory or host
- * memory, pinned or not. Only one thread at a time may use one copier. On failure, returns false
- * with a message in error; some of the bytes may have been copied. */
+/* Copies `len` bytes and waits until the copy is complete. Each address may be device memory or
+ * host memory, pinned or not. Only one thread at a time may use one copier. On failure, returns
+ * false with a message in error; some of the bytes may have been copied. */
 bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
               char error[GPU_ERROR_SIZE]);
 
@@ -211,21 +212,21 @@ struct gpu_memory {
     bool is_on_gpu; /* memory of a GPU, or managed memory: only CUDA copies reach it */
     int device;     /* number of the device, if is_on_gpu */
     void *host;     /* the host's address, if not is_on_gpu */
-    /* If is_on_gpu: the allocation that contains the memory, all of which is on the device.
-     * block_size is 0 if the driver does not tell the allocation, or tells a range that may have
-     * memory of several devices. */
+    /* If is_on_gpu: block[0..block_size) is the allocation that contains the memory, and the whole
+     * allocation is on the device. block_size is 0 if the driver does not tell the allocation, or
+     * tells a range that may have memory of several devices. */
     const uint8_t *block;
     size_t block_size;
 };
 
-/* Sets *m to a description of the memory at p. In a process that has not initialized CUDA, that is
- * host memory. If the driver cannot tell, returns false with a message in error; a build without
- * CUDA always does so. */
+/* Sets *m to a description of the memory at p. In a process that has not initialized CUDA, all
+ * memory is host memory. If the driver cannot tell, returns false with a message in error; a build
+ * without CUDA always does so. */
 bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_SIZE]);
 
 enum gpu_wait {
     GPU_WAIT_DONE,
-    GPU_WAIT_FAILED,   /* queued work has failed, or the driver has */
+    GPU_WAIT_FAILED,   /* queued work has failed, or the driver has failed */
     GPU_WAIT_CAPTURED, /* the stream is being captured into a graph, so its work does not run */
     GPU_WAIT_STOPPED
 };

@@ -8,9 +8,9 @@
 
 #include "gpu/inflating.cuh"
 
-/* The most output of a piece, in bytes; pieces may have somewhat more.  This matters only for data
- * that compresses very well.  With a higher limit, a few teams decode for long while others are
- * idle; with a lower one, there are more pieces. */
+/* The most output of a piece, in bytes; pieces may have somewhat more.  The limit matters only for
+ * data that compresses very well.  With a higher limit, a few teams decode for long while others
+ * are idle; with a lower one, there are more pieces. */
 #define PIECE_OUTPUT ((uint32_t)256 << 10)
 
 /* Returns the sum of `known` and `length`, at most GPU_WINDOW. */
@@ -19,7 +19,7 @@ static uint32_t add_known(uint32_t known, uint64_t length)
     return known + length < GPU_WINDOW ? (uint32_t)(known + length) : GPU_WINDOW;
 }
 
-/* Returns the steps of the piece that begins with step `first` of a block. */
+/* Returns how many steps the piece has that begins with step `first` of a block. */
 static uint32_t steps_of_piece(const struct gpu_inflate *g, const gpu_block &b, uint32_t first)
 {
     const uint32_t most = std::min(b.steps - first, g->piece_steps);
@@ -40,7 +40,7 @@ static uint32_t steps_of_piece(const struct gpu_inflate *g, const gpu_block &b, 
 
 /* Adds the pieces of the unit of candidate number i, whose output goes to `to`.  *known is the
  * number of bytes of output before the unit that belong to its member, at most GPU_WINDOW.  The
- * function adds the unit's own output to it. */
+ * function adds the length of the unit's output to *known. */
 static void add_pieces(const struct call *c, struct group *group, uint32_t i, uint64_t to,
                        uint32_t *known)
 {
@@ -80,7 +80,7 @@ static uint32_t count_pieces(const struct gpu_inflate *g, const gpu_unit &u)
 }
 
 /* Adds a member part: the group's output from byte `from` to its end.  This output goes to `to`.
- * `last` is the part's last unit.  `ends`: the member ends with it. */
+ * `last` is the part's last unit.  `ends`: the member ends with this part. */
 static void add_member_part(struct gpu_inflate *g, struct group *group, uint64_t from, uint64_t to,
                             const gpu_unit &last, bool ends)
 {

@@ -33,7 +33,7 @@ struct gpu_inflate_options {
     size_t longer;  /* a block of threads counts a unit (pieces.cuh) of more bytes */
     bool fails;     /* fail all calls of CUDA after the first `good_calls` */
     long good_calls;
-    bool is_wrong; /* make a wrong byte */
+    bool is_wrong; /* make one byte of the output wrong */
     bool in_steps; /* for the command: open the engine for the steps below, not for gpu_inflate */
 };
 
@@ -57,7 +57,7 @@ void gpu_inflate_close(struct gpu_inflate *g); /* g may be NULL */
 
 enum gpu_inflate_result {
     GPU_INFLATE_DONE,
-    GPU_INFLATE_LEFT,    /* the CPU has to decompress the input; out[] may have been written to */
+    GPU_INFLATE_LEFT,    /* the CPU must decompress the input; out[] may have been written to */
     GPU_INFLATE_FAILED,  /* the device has failed; otherwise the same as GPU_INFLATE_LEFT */
     GPU_INFLATE_STOPPED, /* goes_on has returned false */
 };
@@ -69,14 +69,14 @@ typedef bool gpu_inflate_goes_on(void *ctx, uint64_t in, uint64_t out);
 
 /*
  * Decompresses all members of in[0..in_len) to out[0..*out_len).  `in` is memory of this device, of
- * another device, or of the host.  `out` is memory of this device, with `room` bytes.  Kernels
- * cannot write to `out` if the program allocated it in a context of its own; then all is left to
- * the CPU.  goes_on may be NULL.
+ * another device, or of the host.  `out` is memory of this device, with `room` bytes.  If the
+ * program allocated `out` in a context of its own, kernels cannot write to it, so the input is left
+ * to the CPU.  goes_on may be NULL.
  *
- * After GPU_INFLATE_DONE, all output is in out[] and agrees with the trailers, and nothing after it
- * was written to.  After GPU_INFLATE_STOPPED, *out_len says how much output is there.  After any
- * other result, *out_len is 0, and error has a reason.  In any case, the device has ended its work
- * on `in` and `out`.
+ * After GPU_INFLATE_DONE, all output is in out[] and agrees with the trailers, and no byte after
+ * the output was written to.  After GPU_INFLATE_STOPPED, *out_len says how much output is in
+ * out[].  After any other result, *out_len is 0, and error has a reason.  In any case, the device
+ * has ended its work on `in` and `out`.
  */
 enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                     uint8_t *out, size_t room, size_t *out_len,
@@ -85,7 +85,8 @@ enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, si
 
 /* Sets *size to the bytes of output that gpu_inflate would make of in[0..in_len).  This takes only
  * the first steps of decompression: members' lengths are compared with their trailers, but CRCs are
- * not computed.  goes_on gets zeros.  With any result but GPU_INFLATE_DONE, *size is 0. */
+ * not computed.  The engine calls goes_on with 0 for input and output.  With any result but
+ * GPU_INFLATE_DONE, *size is 0. */
 enum gpu_inflate_result gpu_inflate_count(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                           uint64_t *size, gpu_inflate_goes_on *goes_on, void *ctx,
                                           char error[GPU_ERROR_SIZE]);
@@ -94,9 +95,9 @@ enum gpu_inflate_result gpu_inflate_count(struct gpu_inflate *g, const uint8_t *
  * function may change the thread's current device and capture mode. */
 typedef uint8_t *gpu_inflate_allocate(void *ctx, size_t size);
 
-/* Does gpu_inflate_count, then calls `allocate`, then does gpu_inflate.  An input of one batch is
- * copied and counted only once.  `allocate` is called at most once.  If it returns NULL for a size
- * above 0, the result is GPU_INFLATE_STOPPED. */
+/* Does gpu_inflate_count, then calls `allocate`, then does gpu_inflate.  An input that fits in one
+ * batch is copied and counted only once.  `allocate` is called at most once.  If it returns NULL
+ * for a size above 0, the result is GPU_INFLATE_STOPPED. */
 enum gpu_inflate_result gpu_inflate_new(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                         gpu_inflate_allocate *allocate, size_t *out_len,
                                         gpu_inflate_goes_on *goes_on, void *ctx,
@@ -121,10 +122,12 @@ struct gpu_inflate_input {
 
 /*
  * Decompresses inputs[0..count), side by side.  Each input is one member of gzip, zlib's format, or
- * raw data.  The result and `made` of each input are set in any case.  An input is left to the CPU
- * if it is damaged, uses rare features, is longer than a batch (128 MiB), has other bytes after its
- * end, or makes more output than there is room for.  Its out[] may have been written to.  Raw
- * DEFLATE has no checksum, so its output is not compared with anything.
+ * raw data.  Raw DEFLATE has no checksum, so its output is not compared with anything.  The result
+ * and `made` of each input are set in any case.
+ *
+ * An input is left to the CPU if it is damaged, uses rare features, is longer than a batch (128
+ * MiB), has other bytes after its end, or makes more output than there is room for.  The out[] of
+ * an input that is left may have been written to.
  *
  * A result other than GPU_INFLATE_DONE means that the call has ended early.  Then error has a
  * message, except after GPU_INFLATE_STOPPED.  goes_on may be NULL.
@@ -201,15 +204,15 @@ enum gpu_inflate_result gpu_inflate_begin(struct gpu_inflate *g, uint64_t in_len
                                           char error[GPU_ERROR_SIZE]);
 
 /* Finds the blocks in the next input buffer, which has `len` bytes from byte `start` of the input
- * on.  Returns GPU_INFLATE_DONE if there are blocks to decode.  Also returns it if a block of the
- * buffer before is so long that none starts in this buffer's batch.  Otherwise returns
- * GPU_INFLATE_LEFT or GPU_INFLATE_FAILED, with a message. */
+ * on.  Returns GPU_INFLATE_DONE if there are blocks to decode, or if a block of the buffer before
+ * is so long that no block starts in this buffer's batch.  Otherwise returns GPU_INFLATE_LEFT or
+ * GPU_INFLATE_FAILED, with a message. */
 enum gpu_inflate_result gpu_inflate_find(struct gpu_inflate *g, unsigned input, uint64_t start,
                                          size_t len, char error[GPU_ERROR_SIZE]);
 
-/* Decodes the next blocks to an output buffer.  After GPU_INFLATE_DONE, *o describes its content;
- * if *o has no runs, all of the input buffer is decoded.  After any other result, there is a
- * message, and the CPU must go on from the end of the last run. */
+/* Decodes the next blocks to an output buffer.  After GPU_INFLATE_DONE, *o describes the content of
+ * the output buffer; if *o has no runs, all of the input buffer is decoded.  After any other
+ * result, there is a message, and the CPU must go on from the end of the last run. */
 enum gpu_inflate_result gpu_inflate_next(struct gpu_inflate *g, unsigned output,
                                          struct gpu_inflate_output *o, char error[GPU_ERROR_SIZE]);
 

@@ -58,7 +58,7 @@ enum {
 
 struct gpu_inflate {
     gpu_inflate_options options;
-    char name[256]; /* of the device */
+    char name[256]; /* the device's name */
     int device, multiprocessors;
     size_t batch, overlap, symbols_max;
     uint32_t candidates_max, list_max, map_room;
@@ -114,7 +114,7 @@ struct call {
     struct gpu_inflate *g;
     uint64_t in_len;     /* bytes of the input */
     uint64_t position;   /* the bit of the input where the next unit starts */
-    uint32_t known;      /* bytes before that unit in its member, at most GPU_WINDOW */
+    uint32_t known;      /* bytes of output before that unit in its member, at most GPU_WINDOW */
     uint32_t next_known; /* what `known` becomes after the group that was filled last */
     bool has_ended;
     bool is_bgzf; /* members are expected to be BGZF: candidates only follow gzip headers */
@@ -122,10 +122,10 @@ struct call {
     /* The batch: */
     gpu_compressed batch;
     uint64_t batch_start; /* byte of the input where the batch starts */
-    uint32_t count;       /* candidates */
+    uint32_t count;       /* number of candidates */
     uint32_t chain;       /* units of the chain: units[which[0..chain)] */
-    /* Where the output of each unit of the chain goes, in bytes from `out` of gpu_run_group on.
-     * NULL: the outputs follow each other. */
+    /* Where the output of each unit of the chain goes, counted in bytes from the argument `out` of
+     * gpu_run_group.  NULL: the outputs follow each other. */
     const uint64_t *places;
 
     char *error;
@@ -167,7 +167,7 @@ template <typename T> static bool from_device(struct call *c, T *to, const T *fr
 /* Records the event in c->g->stream, after everything queued before. */
 bool gpu_mark(struct call *c, int event);
 
-/* Adds the seconds between two events to *sum.  Both must have happened. */
+/* Adds the seconds between two events to *sum.  Both events must have happened. */
 void gpu_add_time(const struct gpu_inflate *g, double *sum, int from, int to);
 
 /* After a failure: waits for everything queued, and clears CUDA's error. */
@@ -208,25 +208,26 @@ bool gpu_is_in_reach(const struct gpu_inflate *g, const void *p);
  * in these bytes.  steps.cu loads twice as many. */
 #define OVERLAP ((size_t)4 << 20)
 
-/* Prepares c->batch, whose `len` bytes are on the device at `words`.  The first is byte `start` of
- * the input.  Candidates are searched in the first `find_len` bytes, or in all bytes if the input
- * ends with the batch. */
+/* Prepares c->batch, whose `len` bytes are on the device at `words`.  The first of these bytes is
+ * byte `start` of the input.  The device searches for candidates in the first `find_len` bytes, or
+ * in all bytes if the input ends with the batch. */
 bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len, size_t find_len);
 
-/* Finds the chain of units from c->position on; which[0..chain) become their numbers.  With
- * GPU_INFLATE_LEFT, the chain ends before data that the GPU leaves to the CPU. */
+/* Finds the chain of units from c->position on.  Sets which[0..chain) to the numbers of these
+ * units.  If the result is GPU_INFLATE_LEFT, the chain ends before data that the GPU leaves to the
+ * CPU. */
 enum gpu_inflate_result gpu_find_chain(struct call *c);
 
 /* One of many inputs. */
 struct many_input {
-    uint64_t to;    /* where its output goes, in bytes from `out` of gpu_run_group on */
+    uint64_t to;    /* where its output goes, in bytes after `out` of gpu_run_group */
     uint64_t room;  /* the most bytes of output */
     uint32_t units; /* units of its chain (gpu_find_chains); 0: the input is left to the CPU */
 };
 
 /* Finds the chain of each input in the batch, and joins the chains into one.  Sets places[] to
- * where the output of each unit goes.  If `searches` is true, candidates are also searched inside
- * of the inputs.  GPU_INFLATE_LEFT means that all inputs are left to the CPU. */
+ * where the output of each unit goes.  If `searches` is true, the device also searches for
+ * candidates inside of the inputs.  GPU_INFLATE_LEFT means that all inputs are left to the CPU. */
 enum gpu_inflate_result gpu_find_chains(struct call *c, const gpu_input *inputs,
                                         struct many_input *many, uint32_t count, bool searches,
                                         uint64_t *places);
@@ -250,17 +251,18 @@ struct group {
     uint32_t pieces, parts;
     uint64_t length;
     uint32_t first, units; /* the group has which[first..first + units) of the chain */
-    uint32_t members;      /* entries of g->member_parts */
+    uint32_t members;      /* number of entries in g->member_parts */
 };
 
 /* Fills a group with units of the chain, from number `first` on.  Returns false if the output of
  * that unit alone does not fit. */
 bool gpu_fill_group(struct call *c, struct group *group, uint32_t first);
 
-/* Decodes the group to out[], which has room for group->length bytes.  If c->places is not NULL,
- * the output of each unit goes to its place from `out` on instead.  Returns when all output is
- * there.  Sets the checksums of the group's member parts, and moves c->position and c->known to the
- * group's end.  Returns false, with a message, if the device fails. */
+/* Decodes the group.  If c->places is NULL, the output goes to out[], which has room for
+ * group->length bytes.  Otherwise, the output of each unit goes to its place in c->places, counted
+ * from `out` on.  Returns when all output is in memory.  Sets the checksums of the group's member
+ * parts, and moves c->position and c->known to the group's end.  Returns false, with a message, if
+ * the device fails. */
 bool gpu_run_group(struct call *c, const struct group *group, uint8_t *out);
 
 /* Adds `part`, the next part of a member's output, to the member's checksum and length. */

@@ -37,8 +37,8 @@ static_assert(LZ_CHUNK_SIZE == LZ_WINDOW_SIZE, "a chunk's history is the chunk b
 
 /*
  * Readable bytes after a batch's input in device memory. Kernels read up to two steps of positions
- * (warp.cuh) past a chunk's end. Static assertions check that this is enough: raise it if a new
- * kernel reads further; more only costs memory.
+ * (warp.cuh) past a chunk's end. Static assertions check that this number is large enough. Raise it
+ * if a new kernel reads further. A larger number only costs memory.
  *
  * After a segment's end, these bytes belong to another segment, or are undefined. No result depends
  * on them. They change only the hashes of the segment's last positions, where fewer bytes are left
@@ -48,8 +48,9 @@ static_assert(LZ_CHUNK_SIZE == LZ_WINDOW_SIZE, "a chunk's history is the chunk b
 #define GPU_INPUT_PAD 4096
 
 /* Bytes of a block's shared memory that are left for statically declared variables. Dynamic shared
- * memory may take the rest (shared_size). Raise this number if a kernel that uses all of
- * shared_size declares more; every byte here is one less for finders. */
+ * memory may take the rest (shared_size). If a kernel uses all of shared_size and declares more
+ * variables than fit, raise this number. A larger number leaves less dynamic shared memory to
+ * finders. */
 #define GPU_SHARED_STATIC 1024
 
 /* One chunk of a batch: an entry of the table that the host makes for the kernels. The table lists
@@ -58,7 +59,7 @@ struct alignas(16) gpu_span {
     uint32_t start;   /* offset of its first byte in the input; a multiple of GPU_ALIGNMENT */
     uint32_t end;     /* offset of its end */
     uint32_t history; /* bytes before `start` that matches may reach: 0 or LZ_WINDOW_SIZE */
-    /* Chunks of the group (lzss/optimal.h) that starts with this chunk; 0: none starts. */
+    /* Chunks of the group (lzss/optimal.h) that starts with this chunk; 0: no group starts here. */
     uint32_t group;
 };
 
@@ -98,12 +99,12 @@ struct gpu_finder {
     /* Returns the scratch memory that the finder needs for each chunk, in bytes. */
     size_t (*scratch)(const struct lz_level *level);
 
-    /* Queues the kernels that do most of the work. NULL: `parse` does all of it. */
+    /* Queues the kernels that do most of the work. NULL: `parse` does all the work. */
     cudaError_t (*find)(const gpu_view &v, const struct lz_level *level, cudaStream_t stream);
 
-    /* Queues the last kernels, which fill in the batch's tags. Each chunk is one long sequential
-     * walk by a warp or so. The walks leave most of the device free, so they run beside other
-     * batches' `find` kernels. */
+    /* Queues the last kernels, which fill in the batch's tags. For each chunk, one warp, or a few,
+     * takes one long sequential walk. The walks leave most of the device free, so they run beside
+     * other batches' `find` kernels. */
     cudaError_t (*parse)(const gpu_view &v, const struct lz_level *level, cudaStream_t stream);
 
     /* A batch has space for one sequence in this many input bytes. With LZ_MIN_MATCH, the space is
@@ -116,9 +117,9 @@ struct gpu_finder {
  * Lets the blocks of a kernel have `size` bytes of dynamic shared memory; levels may ask for
  * different sizes. Returns an error if a block of this device cannot have that many.
  *
- * The limit belongs to the kernel on the device: all threads and engines share it. So this function
- * always sets it to the most that the device allows. Otherwise an engine that needs less would
- * lower the limit for another.
+ * CUDA has one limit for each kernel on a device, and all threads and engines share it. So this
+ * function always sets the limit to the most that the device allows. Otherwise, an engine that
+ * needs less would lower the limit for an engine that needs more.
  */
 template <typename Kernel>
 static inline cudaError_t gpu_allow_shared(Kernel *kernel, const gpu_view &v, size_t size)
@@ -142,8 +143,8 @@ template <typename Kernel> static inline cudaError_t gpu_allow_shared(Kernel *ke
 /* Queues the kernel that turns the tags of all chunks into sequences and results (compact.cu). */
 cudaError_t gpu_tags_to_sequences(const gpu_view &v, cudaStream_t stream);
 
-/* Makes the device the calling thread's current one. Also sets the thread's capture mode to
- * relaxed: otherwise, an allocation or an event query of this thread would make a stream capture in
+/* Makes `device` the calling thread's current device. Also sets the thread's capture mode to
+ * relaxed. Otherwise, an allocation or an event query of this thread would make a stream capture in
  * another thread fail. */
 cudaError_t gpu_use_device(int device);
 

@@ -3,13 +3,13 @@
  *
  * A link is the distance from a position to the nearest earlier position with the same hash. A
  * block makes the links of one chunk, a step of positions at a time (warp.cuh). The block also
- * enters the chunk's history into its table. But it writes no links for the history: these belong
- * to the chunk before.
+ * enters the chunk's history into its table. But the block writes no links for the history, since
+ * these belong to the chunk before.
  *
  * A table has 2^LZ_CHAINS_HASH_BITS_FEW entries, 64 KiB. An H100 multiprocessor holds three blocks
  * with such tables, but only one with tables of 16 bits. Hashes of four and seven bytes have 16
- * bits, so two blocks share them: one enters the positions with an even hash, the other those with
- * an odd one.
+ * bits, so two blocks share the positions of a chunk: one block enters the positions with an even
+ * hash, the other block those with an odd hash.
  */
 #ifndef GZLZSS_GPU_LINKS_CUH
 #define GZLZSS_GPU_LINKS_CUH
@@ -63,9 +63,10 @@ static __device__ __forceinline__ uint32_t links_hash(const step_bytes<BYTES> &b
 }
 
 /* Links each position of a chunk to the nearest earlier position whose first BYTES bytes have the
- * same hash, at most `farthest` bytes back.  All TABLE_THREADS threads of a block call it; `table`
- * is shared memory of LINKS_SHARED bytes.  For four and seven bytes, it makes only the links of
- * positions with an even hash (half 0) or an odd one (half 1). */
+ * same hash, at most `farthest` bytes back. With BYTES of 4 or 7, a call makes only half of the
+ * links: half 0 is for positions with an even hash, half 1 for those with an odd hash. All
+ * TABLE_THREADS threads of a block call this function; `table` is shared memory of LINKS_SHARED
+ * bytes. */
 template <unsigned BYTES>
 static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c, uint32_t farthest,
                                   uint32_t half = 0)
@@ -128,7 +129,7 @@ static __device__ __forceinline__ uint32_t link_at(shared_links links, const gpu
 }
 
 /* Returns how many different byte values the chunk's first LZ_SAMPLE bytes have. All threads of a
- * block call it. */
+ * block call this function. */
 static __device__ __forceinline__ uint32_t count_distinct(const gpu_view &v, uint32_t index)
 {
     __shared__ uint32_t seen[8];

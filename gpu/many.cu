@@ -15,9 +15,10 @@
 /* The most inputs of a batch. */
 #define INPUTS_MAX 65536u
 
-/* If no input of a batch has more bytes than this, the search for blocks inside of inputs is left
- * out, and one warp counts the output of all of an input.  With a higher limit, some warps work for
- * long.  With a lower one, more batches are searched although that takes longer than it saves. */
+/* If no input of a batch has more bytes than this, the device does not search for blocks inside of
+ * inputs, and one warp counts the output of a whole input.  With a higher limit, some warps work
+ * for long.  With a lower one, more batches are searched although that takes longer than it
+ * saves. */
 #define SEARCH_MIN ((uint32_t)32 << 10)
 
 /* The place of an input in the batch and its source have the same address modulo this number. */
@@ -219,13 +220,15 @@ static enum gpu_inflate_result find_chains(struct many_call *w, uint32_t longest
         return i.units == 0 && m->inputs[&i - m->many].start != 0;
     };
 
-    /* An input may have more blocks than a unit holds.  A search then finds where to split it. */
+    /* An input may have more blocks than a unit holds.  If an input is left for that reason, a
+     * search finds where to split it. */
     if (result == GPU_INFLATE_DONE && !searches &&
         std::any_of(m->many, m->many + w->count, is_left)) {
         searches = true;
         result = gpu_find_chains(&w->c, m->inputs, m->many, w->count, true, m->places);
     }
-    /* An input with too many places that look like blocks must not spoil the whole batch. */
+    /* If the search finds too many places that look like blocks, the whole batch is left.  So try
+     * again without a search: one such input must not spoil the batch. */
     if (result == GPU_INFLATE_LEFT && searches)
         result = gpu_find_chains(&w->c, m->inputs, m->many, w->count, false, m->places);
     return result;
@@ -242,7 +245,8 @@ static enum gpu_inflate_result do_batch(struct many_call *w, uint32_t len, uint3
         return GPU_INFLATE_FAILED;
     result = find_chains(w, longest);
     gpu_add_time(g, &g->times.copy, BEFORE_COPY, AFTER_COPY);
-    /* If this batch is left to the CPU, the call goes on: inputs of later batches may be good. */
+    /* If this batch is left to the CPU, the call goes on, since inputs of later batches may be
+     * good. */
     if (result != GPU_INFLATE_DONE)
         return result == GPU_INFLATE_LEFT ? GPU_INFLATE_DONE : result;
     w->current = 0;

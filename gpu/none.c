@@ -78,7 +78,7 @@ void gpu_restore_thread(const struct gpu_thread *t)
     (void)t;
 }
 
-/* The program never calls the functions below: gpu_open never returns an engine here, and
+/* The program never calls the functions below, since gpu_open never returns an engine here, and
  * gpu_find_memory always fails. */
 
 enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ctx), void *ctx,

@@ -2,9 +2,10 @@
  * optimal.cu - near-optimal parsing on the GPU (lzss/optimal.h defines what it finds)
  *
  * Each chunk's shortest path is computed sequentially, from its last position to its first. All
- * other work is parallel: gathering matches at all positions, trying the lengths at one position of
- * the path, and always the chunks of a batch. Lists, links and counts take 1.4 MiB of device memory
- * for each chunk. The kernels run in this order:
+ * other work is parallel: matches are gathered at all positions side by side, and the lengths at
+ * one position of the path are tried side by side. The chunks of a batch are always side by side.
+ * Lists, links and counts take 1.4 MiB of device memory for each chunk. The kernels run in this
+ * order:
  *
  * - link: makes the chains by 3, 4, 7 and 12 bytes (links.cuh).
  *
@@ -39,12 +40,12 @@
 #endif
 
 /* The path keeps the cost to the chunk's end for the last RING positions that it visited. RING must
- * be at least LZ_MAX_MATCH + WARP, and a power of two: a position's place is its low bits. A larger
- * RING only takes more shared memory. */
+ * be at least LZ_MAX_MATCH + WARP. It must be a power of two, because the low bits of a position
+ * are the position's place in the ring. A larger RING only takes more shared memory. */
 #define RING 512
 
-/* A step has 16 bits: the length in the low LZ_STEP_BITS, above it the match's index in the
- * list. */
+/* A step has 16 bits. The low LZ_STEP_BITS bits are the length; the bits above are the match's
+ * index in the list. */
 static_assert(LZ_MAX_MATCHES <= 1 << (16 - LZ_STEP_BITS), "places in a list in a step");
 static_assert(RING >= LZ_MAX_MATCH + WARP, "room for costs");
 static_assert(LZ_UNIT_SIZE % WARP == 0, "a warp's positions are of one unit");
@@ -60,7 +61,7 @@ struct optimal_scratch {
     uint8_t matches_count[LZ_CHUNK_SIZE];
     uint64_t unit_size[UNITS]; /* the unit's size as a block of its own (lz_symbol_size) */
     uint32_t counts[UNITS][LZ_SYMBOLS];
-    /* Counts of the block that starts with the unit; undefined if none does. */
+    /* Counts of the block that starts with the unit; undefined if no block starts with it. */
     uint32_t blocks[UNITS][LZ_SYMBOLS];
     /* The unit that starts this unit's block, numbered within the batch. */
     uint32_t block_of[UNITS];
@@ -109,7 +110,9 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
 struct optimal_list {
     uint32_t *matches; /* match i is at matches[i * LZ_CHUNK_SIZE] */
     uint32_t count;    /* matches in the list */
-    uint32_t best;     /* only a longer match is added */
+    /* Only a match longer than this is added. This is the length of the longest match so far, or a
+     * greater number that lz_goes_on has set. */
+    uint32_t best;
     uint32_t distance; /* distance to the latest candidate; 0: none yet */
     bool ended;        /* the chain has ended: it has no more candidates */
 };
@@ -121,8 +124,8 @@ static __device__ __forceinline__ void add(optimal_list &l, uint32_t length, uin
     l.matches[l.count++ * LZ_CHUNK_SIZE] = lz_pack_match(length, distance);
 }
 
-/* Whether the first BYTES bytes (4, 7 or 12) at pos and at there are equal. first: the four bytes
- * at pos. */
+/* Whether the first BYTES bytes (4, 7 or 12) at `pos` and at `there` are equal. first: the four
+ * bytes at pos. */
 template <unsigned BYTES>
 static __device__ __forceinline__ bool same_prefix(const uint32_t *data, uint32_t pos,
                                                    uint32_t first, uint32_t there)
@@ -135,7 +138,8 @@ static __device__ __forceinline__ bool same_prefix(const uint32_t *data, uint32_
                           load32(data, there + 8) == load32(data, pos + 8));
 }
 
-/* Returns the length of a match, at most max. At least `known` bytes are equal. */
+/* Returns the length of a match, at most max. The caller knows that the first `known` bytes are
+ * equal. */
 static __device__ __forceinline__ uint32_t match_length(const uint32_t *data, uint32_t pos,
                                                         uint32_t there, uint32_t known,
                                                         uint32_t max)
@@ -191,7 +195,7 @@ static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
 {
     const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
     struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
-    /* If there is no history, no search reads the links of the chunk before. */
+    /* Without history, no search reads the links of the chunk before, so any pointer will do. */
     const struct optimal_scratch *before = c.history > 0 ? s - 1 : s;
     const gpu_links links3 = {s->links3, before->links3};
     const gpu_links links4 = {s->links4, before->links4};
@@ -427,8 +431,8 @@ static __global__ void __launch_bounds__(WARP)
 
 /* --- Costs --- */
 
-/* Joins the units of a group into blocks, if this chunk starts a group. Stores a block's counts at
- * its first unit. */
+/* If this chunk starts a group, joins the units of the group into blocks. Stores a block's counts
+ * at its first unit. */
 static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t pass)
 {
     const uint32_t first = blockIdx.x;
@@ -551,7 +555,7 @@ static __device__ uint32_t find_steps(path_memory &m, struct optimal_scratch *s,
             }
             best = min(best, warp_min(least));
             /* The low bits of a cost are the length (LZ_STEP_LENGTH), so costs of different lengths
-             * differ: at most one lane has the least. */
+             * differ. Therefore at most one lane has the least cost. */
             winner = __ballot_sync(ALL_LANES, least == best);
             if (winner != 0)
                 index = __shfl_sync(ALL_LANES, index, __ffs((int)winner) - 1);
@@ -591,7 +595,8 @@ static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
     }
 }
 
-/* Follows the path of `pass`, and counts its symbols. With LAST, writes tags instead. */
+/* Follows the path of `pass`. Without LAST, counts the symbols of the path; with LAST, writes its
+ * tags. */
 template <bool LAST>
 static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v, uint32_t pass)
 {

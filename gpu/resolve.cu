@@ -79,7 +79,8 @@ static __global__ void __launch_bounds__(THREADS) name_windows(gpu_group g)
         g.names[blockIdx.x * GPU_WINDOW + i] = window[i];
 }
 
-/* Step 2: joins the window at each chunk's end with the window of `step` chunks before. */
+/* Step 2: joins the window at the end of each chunk with the window at the end of the chunk that is
+ * `step` chunks before. */
 static __global__ void __launch_bounds__(THREADS)
     join_windows(const uint16_t *names, uint16_t *joined, uint32_t step)
 {
@@ -124,7 +125,8 @@ static __device__ bool make_bytes(const uint8_t *window, const uint16_t *symbols
         }
         *(uint32_t *)(out + lead + 4 * i) = bytes;
     }
-    /* Store the rest: up to three bytes before, and up to three after. */
+    /* Store the rest: up to three bytes before these groups of four, and up to three bytes after
+     * them. */
     for (uint32_t i = threadIdx.x; i < length - 4 * fours; i += THREADS) {
         const uint32_t k = i < lead ? i : i + 4 * fours, symbol = symbols[k];
 

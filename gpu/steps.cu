@@ -2,8 +2,9 @@
  * steps.cu - decompresses an input in steps (inflate.h)
  *
  * Three threads of the host may work side by side, each on buffers that no other thread uses
- * (inflate.h).  The thread that decodes uses the engine's streams.  Copies to input buffers have a
- * stream of their own, and so have copies from output buffers.  So copies run beside the kernels.
+ * (inflate.h).  The thread that decodes uses the engine's streams.  There are two more streams, one
+ * for copies to input buffers, and one for copies from output buffers.  So copies run beside the
+ * kernels.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ struct gpu_inflate_steps {
     struct call c;
     cudaStream_t put_stream, take_stream;
     uint8_t *inputs[GPU_INFLATE_INPUTS], *outputs[GPU_INFLATE_OUTPUTS]; /* on the device */
-    uint8_t *stage, *slice;                                             /* pinned */
+    uint8_t *stage, *slice;                                             /* host, pinned */
     struct gpu_inflate_run *runs[GPU_INFLATE_OUTPUTS];
     uint32_t next;                      /* the chain's next unit to decode */
     enum gpu_inflate_result chain_ends; /* the result once the chain's units are decoded */
@@ -144,7 +145,8 @@ enum gpu_inflate_result gpu_inflate_find(struct gpu_inflate *g, unsigned input, 
 {
     struct gpu_inflate_steps *s = g->steps;
     struct call *c = &s->c;
-    /* The batch starts with the word that has the next unit's first bit: the device loads words. */
+    /* The device loads words, so the batch starts with the word that has the next unit's first
+     * bit. */
     const size_t before = (size_t)(c->position / 8 - start) / 4 * 4;
 
     c->error = error;

@@ -3,9 +3,10 @@
  *
  * A team of threads decodes a piece.  The map says where each thread's step starts, and where its
  * output goes, so that no thread waits for another.  The team decodes into a window in shared
- * memory, which has room for ROOM symbols.  It does not copy a match at once, as the symbols that
- * the match copies may not be there yet.  Instead, each symbol of the match becomes a name of the
- * earlier symbol that it copies.  When the window is full, all names are followed at the same time.
+ * memory, which has room for ROOM symbols.  When a thread decodes a match, other threads may not
+ * yet have decoded the symbols that the match copies.  So the thread copies no symbols.  Instead,
+ * each symbol of the match becomes a name of the earlier symbol that it copies.  When the window is
+ * full, all names are followed at the same time.
  */
 #include "gpu/codes.cuh"
 #include "gpu/pieces.cuh"
@@ -14,8 +15,8 @@
 /* Threads of a team, each with a step at a time. */
 #define TEAM 256
 
-/* Symbols of a team's window.  The window must hold the output of one step: at most 64 matches,
- * since each takes two bits or more, of up to 258 bytes. */
+/* Symbols of a team's window.  The window must hold the output of one step.  A step has at most 64
+ * matches, since each match takes two bits or more, and a match has up to 258 bytes. */
 #define ROOM 16640u
 static_assert(ROOM >= GPU_STEP / 2 * DEFLATE_MAX_MATCH, "a step fits");
 
@@ -73,8 +74,8 @@ static __device__ __forceinline__ uint16_t name_of(int32_t source, const uint16_
     return place >= 0 ? out[place] : (uint16_t)(GPU_UNKNOWN + GPU_WINDOW + (uint32_t)place);
 }
 
-/* Decodes the codes that start in bits [start, bound) to the window, from window[at] on.  Long
- * matches go to the list instead. */
+/* Decodes the codes that start in bits [start, bound), and puts their output into the window, from
+ * window[at] on.  Puts long matches into the list instead. */
 static __device__ void decode_step(team &m, const uint32_t *words, uint32_t start, uint32_t bound,
                                    uint32_t at, const uint16_t *out, uint32_t made)
 {
@@ -104,7 +105,7 @@ static __device__ void decode_step(team &m, const uint32_t *words, uint32_t star
         const int32_t from = (int32_t)at - (int32_t)distance;
 
         if (at > ROOM - length)
-            return; /* the map is wrong: it has another candidate's entries */
+            return; /* the map is wrong, since it has another candidate's entries */
         if (length >= LONG_MATCH) {
             const uint32_t i = atomicAdd(&m.listed, 1u);
 
@@ -155,10 +156,10 @@ static __device__ __forceinline__ bool is_name(uint32_t symbol)
  * its chain of names.
  *
  * In each round, a thread follows the chain of each of its symbols over at most HOPS names.  If all
- * chains end, this is the last round: ordinary data takes one.  Otherwise all threads replace the
- * names in the window by the names that they have reached.  So in the next round each name leads
- * further, and even the longest chains (in tables whose entries repeat those before them) take few
- * rounds.
+ * chains end, this is the last round; for ordinary data, the first round is the last.  Otherwise
+ * all threads replace the names in the window by the names that they have reached.  So in the next
+ * round each name leads further, and even the longest chains take few rounds.  Chains are longest
+ * if the data is a table whose entries repeat the entries before them.
  *
  * Threads write to the window between two barriers, and only read it otherwise.
  */
@@ -183,7 +184,8 @@ static __device__ void follow_names(team &m, uint16_t *out, uint32_t count)
                 symbol = 0;
             out[i] = (uint16_t)symbol;
         }
-        /* Flags take turns: threads set this round's, while thread 0 clears the next round's. */
+        /* There are three flags, which rounds use in turn.  Threads set the flag of this round,
+         * while thread 0 clears the flag of the next round. */
         if (threadIdx.x == 0)
             m.unfinished[(round + 1) % 3] = 0;
         if (is_unfinished)
@@ -198,7 +200,7 @@ static __device__ void follow_names(team &m, uint16_t *out, uint32_t count)
 }
 
 /* Decodes a piece of codes to out[0..size).  The caller has made the tables.  Returns false if the
- * map is wrong: it has another candidate's entries. */
+ * map is wrong, that is, has another candidate's entries. */
 static __device__ bool decode_codes(const gpu_compressed &in, team &m, const gpu_piece &p,
                                     const uint32_t *map, uint16_t *out, uint32_t size)
 {
@@ -215,7 +217,7 @@ static __device__ bool decode_codes(const gpu_compressed &in, team &m, const gpu
         __syncthreads();
         const uint32_t before = m.entries[0] >> GPU_MAP_BITS;
 
-        /* Find how many steps have an output that fits in the window: at least one. */
+        /* Find how many steps, at least one, have an output that fits in the window. */
         while (low < high) {
             const uint32_t middle = (low + high + 1) / 2;
 

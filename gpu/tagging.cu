@@ -3,8 +3,9 @@
  *
  * Each position has one candidate, so looking up candidates does not depend on the walk. Two
  * kernels run one after another, each with all chunks of a batch side by side, and a step of
- * positions at a time (warp.cuh). They are separate because the first needs much shared memory, so
- * few chunks run at a time, and the second needs none, so that most chunks do.
+ * positions at a time (warp.cuh). The kernels are separate because the first needs much shared
+ * memory, so that few chunks run at a time, while the second needs none, so that most chunks run at
+ * a time.
  *
  * - look_up: TABLE_WARPS warps for each chunk. The hash table is in shared memory. An entry is a
  *   position counted from the start of the 32 KiB before the chunk, so 16 bits hold it. The block
@@ -12,18 +13,18 @@
  *   also stores the distance to the candidate, which is the position that the entry held before
  *   (replace in warp.cuh).
  *
- * - walk: one warp for each chunk. Each lane compares eight bytes with its candidate's, unless a
- *   match from an earlier step covers its position. Then comes the greedy walk, group by group. The
- *   walk takes the match of the first lane, at or after the walk's position, that has one. If all
- *   eight bytes are equal, the whole warp extends the match, 128 bytes at a time. A group has two
- *   or three matches, which are taken one after another; but all lanes have the same state, so
- *   nothing diverges.
+ * - walk: one warp for each chunk. Each lane compares the eight bytes at its position with its
+ *   candidate's, unless a match from an earlier step covers its position. Then comes the greedy
+ *   walk, group by group. The walk looks at the lanes in order, from its own position on, and takes
+ *   the match of the first lane that has a match. If all eight bytes are equal, the whole warp
+ *   extends the match, 128 bytes at a time. A group has two or three matches, which are taken one
+ *   after another; but all lanes have the same state, so nothing diverges.
  *
  * Both kernels load the next step's data before they work on the current step, and so wait for
  * memory once for each step, not for each group.
  *
- * An entry that was never written is 0, which is a real position. The comparison of bytes rejects
- * it if it is wrong, as tagging.c explains.
+ * An entry that was never written is 0, which is a real position. If position 0 is a wrong
+ * candidate, the comparison of bytes rejects it, as tagging.c explains.
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"

@@ -19,7 +19,7 @@
 
 /* In a small batch, LONG_UNIT would leave most multiprocessors idle.  The limit is then lower, so
  * that each multiprocessor has at most TEAMS_EACH long units to count.  The limit is never below
- * LONG_UNIT_MIN bytes: in a shorter unit, most threads of a team would have no part. */
+ * LONG_UNIT_MIN bytes, because in a shorter unit, most threads of a team would have no part. */
 #define TEAMS_EACH 8
 #define LONG_UNIT_MIN ((size_t)4 << 10)
 
@@ -117,7 +117,8 @@ enum gpu_inflate_result gpu_open_call(struct call *c, struct gpu_inflate *g, cha
         (void)cudaGetLastError();
         return GPU_INFLATE_FAILED;
     }
-    /* An error that another device has left would seem to be this device's.  So clear it. */
+    /* Another device may have left an error, which would seem to be this device's.  So clear the
+     * error. */
     (void)cudaGetLastError();
     return GPU_INFLATE_DONE;
 }
@@ -127,7 +128,7 @@ bool gpu_is_in_reach(const struct gpu_inflate *g, const void *p)
     struct cudaPointerAttributes attributes;
 
     if (cudaPointerGetAttributes(&attributes, p) != cudaSuccess) {
-        /* Clear the error, or it would seem to be a kernel's. */
+        /* Clear the error, or it would seem to be the error of a kernel. */
         (void)cudaGetLastError();
         return false;
     }
@@ -150,13 +151,14 @@ enum gpu_inflate_result gpu_close_call(struct call *c, enum gpu_inflate_result r
 {
     if (result == GPU_INFLATE_DONE || result == GPU_INFLATE_STOPPED)
         return result;
-    /* Wait for the kernels that are still queued: they would write to the caller's memory while the
-     * CPU does. */
+    /* Wait for the kernels that are still queued.  Otherwise, they would write to the caller's
+     * memory while the CPU writes to it, too. */
     gpu_drain(c->g);
     return c->g->lacks_memory ? GPU_INFLATE_LEFT : result;
 }
 
-/* Returns the limit for a batch of `len` bytes: units of more compressed bytes count as long. */
+/* Returns how many compressed bytes a unit may have in a batch of `len` bytes before it counts as
+ * long. */
 static size_t long_unit(const struct gpu_inflate *g, size_t len)
 {
     const size_t share = len / (size_t)(TEAMS_EACH * g->multiprocessors);
@@ -289,9 +291,9 @@ static enum gpu_inflate_result follow_chain(struct call *c)
     }
 }
 
-/* Counts units again whose map entries a false candidate may have overwritten.  A false candidate
- * is one that is not in the chain.  It may overwrite entries of the unit in which it lies, and of
- * units after that one, if they share its map. */
+/* Counts again those units whose map entries a false candidate may have overwritten.  A false
+ * candidate is one that is not in the chain.  It may overwrite entries of the unit in which it
+ * lies, and of units after that one, if these units use the same map as the candidate. */
 static bool mend_map(struct call *c)
 {
     struct gpu_inflate *g = c->g;
@@ -300,14 +302,15 @@ static bool mend_map(struct call *c)
 
     for (uint32_t i = 0; i < c->count; i++) {
         if (k == c->chain || g->which[k] != i) {
-            /* Most candidates are found to be false before any of their map entries is written. */
+            /* Most false candidates are found to be false before any of their map entries is
+             * written. */
             if (g->units[i].reach == 0)
                 continue;
             uint32_t &end = wrong_ends[i % GPU_MAPS];
 
             end = std::max(end, g->units[i].reach);
-            /* This candidate may lie in the unit of the chain that starts last before it.  If both
-             * use the same map, that unit is counted again. */
+            /* This candidate may lie in the last of the chain's units that start before it.  If
+             * both use the same map, that unit is counted again. */
             if (k > 0 && g->which[k - 1] % GPU_MAPS == i % GPU_MAPS &&
                 (count == 0 || again[count - 1] != g->which[k - 1]))
                 again[count++] = g->which[k - 1];
@@ -390,7 +393,7 @@ enum gpu_inflate_result gpu_find_chain(struct call *c)
 /* Follows the chain of one of many inputs, from candidate number i on.  The chain must end exactly
  * at bit number `end`, and make at most `room` bytes of output.  If it does, appends its units to
  * the joint chain, with their places from `place` on, and returns their number.  Otherwise returns
- * 0: the input is left to the CPU. */
+ * 0, and the input is left to the CPU. */
 static uint32_t follow_input(struct call *c, uint32_t i, uint32_t end, uint64_t room,
                              uint64_t place, uint64_t *places)
 {

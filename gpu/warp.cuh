@@ -3,8 +3,9 @@
  *
  * This file has loads of four bytes at any address, and hash tables in shared memory that a few
  * warps fill. Filling a table is sequential by nature: each position must see the positions before
- * it. `replace` makes it fast by entering many positions at a time. It relies on the hardware: a
- * warp's accesses to shared memory take effect in program order.
+ * it. The function `replace` fills a table fast, because it enters many positions at a time. It
+ * relies on a property of the hardware: a warp's accesses to shared memory take effect in program
+ * order.
  */
 #ifndef GZLZSS_GPU_WARP_CUH
 #define GZLZSS_GPU_WARP_CUH
@@ -51,9 +52,10 @@ static __device__ __forceinline__ uint32_t common_bytes(uint32_t a, uint32_t b)
  * of 32 consecutive positions, and each lane has one position of each group.
  *
  * More groups keep more loads and table accesses in flight, but take more registers. With more
- * warps, more of the work beside the table overlaps, but their turns at the table take longer. Four
- * warps were fastest: one takes 1.3 times as long, and two and eight are no better (H100). STEP
- * must divide LZ_WINDOW_SIZE, and two steps must fit into GPU_INPUT_PAD. */
+ * warps, more of the work beside the table overlaps, but a warp waits longer for its turn at the
+ * table. Four warps were fastest. One warp takes 1.3 times as long, and two or eight warps are no
+ * better than four (H100). STEP must divide LZ_WINDOW_SIZE, and two steps must fit into
+ * GPU_INPUT_PAD. */
 #define GROUPS 8
 #define WARP_STEP (GROUPS * WARP)
 #define TABLE_WARPS 4
@@ -62,8 +64,8 @@ static __device__ __forceinline__ uint32_t common_bytes(uint32_t a, uint32_t b)
 
 static_assert(LZ_WINDOW_SIZE % STEP == 0, "a history is whole steps");
 
-/* The last step may begin with a chunk's last byte. Kernels read ahead into the step after it: up
- * to 12 bytes for each position, in whole words. */
+/* The last step may begin with a chunk's last byte. Kernels read ahead into the step after the last
+ * step: up to 12 bytes for each position, in whole words. */
 static_assert(2 * STEP + 12 + sizeof(uint32_t) <= GPU_INPUT_PAD, "reads behind a batch");
 
 /* Returns this thread's position in the first group of its warp, counted from the step's start. */
@@ -72,10 +74,10 @@ static __device__ __forceinline__ uint32_t place_in_step(void)
     return threadIdx.x / WARP * WARP_STEP + threadIdx.x % WARP;
 }
 
-/* Marks of a warp, a power of two. If a group has 32 random entries, all their marks differ in
- * three of five groups; with 16 entries, in nine of ten. With fewer marks, the slow
- * __match_any_sync runs more often; with more, a block needs more shared memory: one byte for each
- * mark and warp. */
+/* The number of marks of a warp (lanes_with_same), a power of two. If a group has 32 random
+ * entries, all their marks differ in three of five groups; with 16 entries, in nine of ten. With
+ * fewer marks, the slow __match_any_sync runs more often; with more, a block needs more shared
+ * memory: one byte for each mark and warp. */
 #define MARKS 1024
 
 static_assert(MARKS >= WARP && (MARKS & (MARKS - 1)) == 0, "low bits");
@@ -85,11 +87,11 @@ static_assert(MARKS >= WARP && (MARKS & (MARKS - 1)) == 0, "low bits");
 
 /*
  * Finds, for each of a warp's groups, the lanes that have the same entry as this lane.
- * __match_any_sync does that, but takes longer the more entries differ, and usually all of them do.
- * So each lane first writes its number to the mark that the low bits of its entry select, and then
- * reads the mark. If several lanes share a mark, one number remains (CUDA does not say which), and
- * the other lanes notice. If each lane reads its own number, all entries differ, and
- * __match_any_sync is not needed.
+ * __match_any_sync does that, but it takes longer if more entries differ, and usually all of them
+ * differ. So each lane first writes its number to the mark that the low bits of its entry select,
+ * and then reads the mark. If several lanes share a mark, the mark keeps one of their numbers (CUDA
+ * does not say which), and the other lanes notice that. If each lane reads its own number, all
+ * entries differ, and __match_any_sync is not needed.
  */
 static __device__ __forceinline__ void lanes_with_same(const uint32_t (&entry)[GROUPS],
                                                        uint32_t (&same)[GROUPS])
@@ -124,15 +126,16 @@ static __device__ __forceinline__ void lanes_with_same(const uint32_t (&entry)[G
 }
 
 /*
- * Enters a step's positions into a table. All TABLE_THREADS threads of a block call it.
+ * Enters a step's positions into a table. All TABLE_THREADS threads of a block call this function.
  *
  * pos is this thread's position in its first group. Positions rise by 1 from lane to lane, by WARP
  * from group to group, and by WARP_STEP from warp to warp. All of them must be above the positions
  * entered before. entry[g] is the table entry for the thread's position of group g.
  *
- * before[g] becomes the position that the entry held last before this one. Afterwards, each entry
- * holds the highest position that was entered there. If entry[g] is NO_ENTRY, the position is not
- * entered, and before[g] is undefined.
+ * Sets before[g] to the position that was the last one to be entered into entry[g] before the
+ * thread's position. When the function returns, each table entry holds the highest position that
+ * was entered into it. If entry[g] is NO_ENTRY, the position is not entered, and before[g] is
+ * undefined.
  *
  * A warp's accesses to shared memory take effect in order. So each group reads before it writes,
  * and writes before the next group reads, although the warp does not wait for any result in
@@ -195,7 +198,7 @@ template <unsigned BYTES> struct step_bytes {
 };
 
 /* Sets all 2^bits entries (8 or more) of a table to `value`, which has 16 bits. The table is
- * 16-byte aligned. All TABLE_THREADS threads of a block call it. */
+ * 16-byte aligned. All TABLE_THREADS threads of a block call this function. */
 static __device__ __forceinline__ void clear_table(uint16_t *table, uint32_t bits, uint32_t value)
 {
     uint32_t both = value | value << 16;

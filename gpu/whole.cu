@@ -395,7 +395,7 @@ enum gpu_inflate_result gpu_inflate_new(struct gpu_inflate *g, const uint8_t *in
         result = allocate_output(&w, size, allocate);
     w.member = {0, 0};
     if (result == GPU_INFLATE_DONE && batches == 1) {
-        /* The device still has the only batch, and its chain. */
+        /* The input has only one batch, and the device still has this batch and its chain. */
         result = decode_chain(&w);
     } else if (result == GPU_INFLATE_DONE) {
         result = begin(&w);

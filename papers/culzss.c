@@ -4,12 +4,13 @@
  * After A. Ozsoy and M. Swamy, "CULZSS: LZSS Lossless Data Compression on CUDA", IEEE CLUSTER 2011,
  * as the GLZSS paper (its section 2.3) and the gpuLZ paper (2.3, 2.4) describe it.
  *
- * The input is cut into independent chunks of 4 KiB. Each thread has one position. It compares the
- * bytes there with the bytes at every place in the window, which is the 128 bytes before the
- * position. The longest match wins if it has at least three bytes. A match repeats only bytes of
- * the window, so it is never longer than its distance. A walk from the chunk's start then selects
- * matches: it takes the match at its position, and goes on after the match's end. The search at one
- * position does not depend on other positions, which suits a GPU. Its time grows with the window.
+ * The input is cut into independent chunks of 4 KiB. Each thread has one position. The thread
+ * compares the bytes at this position with the bytes at every place in the window, which is the 128
+ * bytes before the position. The longest match wins if it has at least three bytes. A match repeats
+ * only bytes of the window, so it is never longer than its distance. A walk from the chunk's start
+ * then selects matches: it takes the match at its position, and goes on after the match's end. The
+ * search at one position does not depend on other positions, which suits a GPU. The time of a
+ * search grows with the window.
  *
  * The paper's chunks are called packets here, since "chunk" means something else in this program.
  * The sizes of window and packet, and the greatest length of a match (128 bytes in the authors'
@@ -24,7 +25,7 @@
  *   its start, after every min(distance, greatest length) bytes.
  *
  * - Of equally long matches, the nearest wins; the descriptions leave this open. DEFLATE codes
- *   short distances in fewer bits: if the farthest won, the .gz file would be 0.16 and 0.19 %
+ *   short distances in fewer bits. If the farthest won, the .gz file would be 0.16 and 0.19 %
  *   larger.
  *
  * - The window is empty at a packet's start. The authors' code fills it with blanks first, but a

@@ -34,7 +34,7 @@ struct culzss_numbers {
     uint32_t window, packet, length;
 };
 
-/* Returns how many bytes at `here` equal the bytes `distance` before, up to `limit`. The first
+/* Returns how many bytes at `here` equal the bytes `distance` before them, up to `limit`. The first
  * three bytes are known to be equal. */
 static __device__ __forceinline__ uint32_t extend(shared_words data, uint32_t here,
                                                   uint32_t distance, uint32_t limit)

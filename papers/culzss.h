@@ -14,8 +14,9 @@ enum { CULZSS_WINDOW, CULZSS_CHUNK, CULZSS_LENGTH };
 #define CULZSS_WINDOW_MAX 4096
 #define CULZSS_PACKET_MIN 512
 
-/* Returns the greatest distance of a match at position `at`: the window, but not before the
- * packet's start. `at` is counted from the start of its packet, or of any packet before. */
+/* Returns the greatest distance of a match at position `at`. This is the size of the window, or the
+ * distance to the packet's start if that is less. `at` is counted from the start of its packet, or
+ * of any packet before. */
 BOTH_INLINE uint32_t culzss_reach(uint32_t at, uint32_t window, uint32_t packet)
 {
     const uint32_t before = at & (packet - 1);
@@ -32,8 +33,8 @@ BOTH_INLINE uint32_t culzss_left(uint32_t at, uint32_t end, uint32_t packet)
     return left < end - at ? left : end - at;
 }
 
-/* Returns the greatest length of a match at this distance: a match may repeat only bytes before its
- * own start. */
+/* Returns the greatest length of a match at this distance, since a match may repeat only bytes
+ * before its own start. */
 BOTH_INLINE uint32_t culzss_limit(uint32_t most, uint32_t distance)
 {
     return most < distance ? most : distance;

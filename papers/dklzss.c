@@ -42,7 +42,7 @@
  *   default, there are none here either.
  *
  * - After a complete mismatch, memchr looks for the pattern's first byte, and a search ends when no
- *   longer match is possible. Both only save time.
+ *   longer match is possible. Both changes only save time.
  *
  * - The paper has one thread for each chunk. The GPU twin has a warp, whose lanes share the text.
  */

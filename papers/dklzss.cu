@@ -3,14 +3,14 @@
  *
  * One kernel, with one warp for each packet, whose bytes are in shared memory. The warp walks
  * through the packet. At each position of the walk, the lanes divide the text before it among them:
- * each lane looks for matches that start in its own share. It first looks for the pattern's first
- * three bytes, at four places at a time. From such a place on, it searches with its own failure
- * table.
+ * each lane looks for matches that start in its own share. The lane first looks for the pattern's
+ * first three bytes, at four places at a time. From such a place on, it searches with its own
+ * failure table.
  *
  * A lane's table covers only the pattern's first ENTRIES bytes. If a match of more bytes cannot be
- * extended, the lane goes on as if only ENTRIES bytes had matched. It then skips fewer places than
- * it could, which costs time. It misses no better match: at a place that it skips, fewer bytes
- * match than at the place where it was.
+ * extended, the lane goes on as if only ENTRIES bytes had matched. The lane then skips fewer places
+ * than it could, which costs time. But it misses no better match, because at a place that it skips,
+ * fewer bytes match than at the place where it was.
  *
  * A share has an odd number of words. The lanes go through their shares side by side; because the
  * number is odd, they access different banks of the shared memory.
@@ -60,8 +60,8 @@ static __device__ __forceinline__ uint32_t best_of_warp(uint32_t packed)
     return packed;
 }
 
-/* Returns the first place in [at, end) where the three bytes equal the first three of `want`; if
- * there is none, returns `end` or more. */
+/* Returns the first place in [at, end) whose three bytes equal the first three bytes of `want`. If
+ * there is no such place, returns `end` or more. */
 static __device__ __forceinline__ uint32_t find_three(const uint32_t *words, uint32_t at,
                                                       uint32_t end, uint32_t want)
 {
@@ -132,7 +132,7 @@ static __global__ void __launch_bounds__(WARP) match(gpu_view v, dklzss_numbers 
 
     if (size == 0)
         return;
-    /* This reads up to 16 bytes after the packet; they do not change the result. */
+    /* This reads up to 16 bytes after the packet. These bytes do not change the result. */
     for (uint32_t i = lane; i < size / sizeof(uint4) + 1; i += WARP)
         shared[i] = __ldg(input + i);
     __syncwarp();
@@ -169,7 +169,7 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
     return cudaGetLastError();
 }
 
-/* Does nothing: the first kernel has done the walks already. */
+/* Does nothing, since the first kernel has done the walks already. */
 static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     (void)v;

@@ -4,17 +4,18 @@
  * glzss_basic.c defines walk, stop, entry and candidate. A warp works on one packet, whose hash
  * table is in shared memory. The candidate at a stop depends on all stops before it, because only
  * stops are entered into the table. A warp that took one stop at a time would wait for memory at
- * every stop. So it looks at 32 consecutive positions (a "window") at a time:
+ * every stop. So the warp looks at 32 consecutive positions (a "window") at a time:
  *
  * - Each lane reads the table's entry for its position, and the bytes at the candidate, as if no
  *   other position of the window were a stop.
  *
- * - The warp then takes a run of stops: each position is a stop, from the walk's position up to the
- *   first one that has a match.
+ * - The warp then takes a run of stops. The run begins at the walk's position, and ends with the
+ *   first position that has a match. All positions of the run are stops.
  *
  * - If a lane of the run has read an entry that an earlier stop of the run will write, the run ends
- *   just before that lane. (glzss_clashes finds such lanes, and sometimes a few others.) So all
- *   stops of a run have read the right entries.
+ *   just before that lane. So all stops of a run have read the right entries. The function
+ *   glzss_clashes finds such lanes, and sometimes a few other lanes, which make the run shorter
+ *   than necessary.
  *
  * - The run's stops are entered into the table. If the run ends with a match, the whole warp
  *   measures the match's length.
@@ -37,8 +38,9 @@
 static_assert(3 * WARP + 8 + sizeof(uint32_t) <= GPU_INPUT_PAD, "reads behind a batch");
 static_assert(LZ_CHUNK_SIZE % WARP == 0, "a window lies in one chunk");
 
-/* Returns where a match at position `at` of a packet of `size` bytes must end at the latest: at the
- * end of the packet or of the chunk, which no match may cross. */
+/* Returns the last place where a match at position `at` of a packet of `size` bytes may end. This
+ * is the end of the packet or of the chunk, whichever comes first, since no match may cross
+ * either. */
 static __device__ __forceinline__ uint32_t glzss_end(uint32_t at, uint32_t size)
 {
     const uint32_t end = (at | (LZ_CHUNK_SIZE - 1)) + 1;
@@ -54,14 +56,14 @@ struct glzss_packet {
     uint32_t bits;
 };
 
-/* The number of marks (glzss_clashes): words of shared memory after the table. A power of two. With
- * fewer, stops with different entries share a mark more often, so runs are shorter. With more,
- * fewer packets fit on the device at a time. */
+/* The number of marks (glzss_clashes), a power of two. The marks are words of shared memory after
+ * the table. With fewer marks, stops with different entries share a mark more often, so runs are
+ * shorter. With more marks, fewer packets fit on the device at a time. */
 #define GLZSS_MARKS 1024
 
 /* The three aligned words that contain the eight bytes at a position. Words that are loaded a
- * window ahead stay in this form until they are used: combining them earlier would wait for the
- * load. */
+ * window ahead stay in this form until they are used, since combining them earlier would wait for
+ * the load. */
 struct glzss_words {
     uint32_t a, b, c;
 };
@@ -103,7 +105,7 @@ static __device__ __forceinline__ glzss_stop glzss_look_up(const glzss_packet &p
 }
 
 /* Returns the length of the match at `at`, `distance` back, that ends at `end` at the latest. The
- * first 8 bytes are known to be equal. All lanes call it with the same arguments. */
+ * first 8 bytes are known to be equal. All lanes call this function with the same arguments. */
 static __device__ __forceinline__ uint32_t glzss_extend(const uint32_t *data, uint32_t at,
                                                         uint32_t distance, uint32_t end)
 {
@@ -126,12 +128,14 @@ static __device__ __forceinline__ uint32_t glzss_extend(const uint32_t *data, ui
 }
 
 /*
- * Returns the lanes of `lanes` that share an entry with a lower lane, and perhaps a few others. All
- * lanes call it. A lane's entries are `hash` and, with SIDES, also `also`, which may equal `hash`.
+ * Returns those of the lanes in `lanes` that share an entry with a lower lane, and perhaps a few
+ * others. All lanes call this function. A lane's entries are `hash` and, with SIDES, also `also`,
+ * which may equal `hash`.
  *
- * Each lane writes its number to the marks of its entries, where the lowest number stays. A lane
- * that then finds a lower number shares the mark with a lower lane. Different entries may have the
- * same mark, so lanes without a shared entry may be returned, too.
+ * Each lane writes its number to the marks of its entries; of all numbers written to a mark, the
+ * lowest stays. A lane that then finds a lower number in its mark shares the mark with a lower
+ * lane. Different entries may have the same mark, so lanes without a shared entry may be returned,
+ * too.
  *
  * `number` is the number that this lane writes. It must differ between lanes, and be lower than all
  * numbers of earlier calls, which are still in the marks. Otherwise a run's first lane might seem
@@ -158,10 +162,11 @@ static __device__ __forceinline__ uint32_t glzss_clashes(const glzss_packet &pac
     return __ballot_sync(ALL_LANES, lowest < number) & lanes;
 }
 
-/* For glzss-tagging: enters the stops inside a match, except the first, and then the position four
- * bytes after the last stop's candidate. pre: the match's candidate. after: bytes 4 to 7 at the
- * candidate. number: as for glzss_clashes. For a long match, several calls of glzss_clashes have
- * the same number. Lanes may then seem to share an entry, which costs only time here. */
+/* For glzss-tagging: enters the stops inside a match, except the first stop, and then the position
+ * four bytes after the last stop's candidate. pre: the match's candidate. after: bytes 4 to 7 at
+ * the candidate. number: the argument `number` of glzss_clashes. For a long match, several calls of
+ * glzss_clashes have the same number. Lanes may then seem to share an entry, which costs only time
+ * here. */
 static __device__ __forceinline__ void glzss_enter_match(const glzss_packet &packet, uint32_t at,
                                                          uint32_t length, uint32_t pre,
                                                          uint32_t after, uint32_t number)
@@ -177,8 +182,9 @@ static __device__ __forceinline__ void glzss_enter_match(const glzss_packet &pac
         const uint32_t hash = glzss_hash(bytes, packet.bits);
         uint32_t same = 1u << lane;
 
-        /* If several steps share an entry, the last one must stay. __match_any_sync finds such
-         * steps, but is slow. glzss_clashes tells in a tenth of the time whether there are any. */
+        /* If several steps share an entry, the last of these steps must stay. __match_any_sync
+         * finds steps that share an entry, but is slow. glzss_clashes tells in a tenth of the time
+         * whether there are such steps. */
         if (first < last) {
             const uint32_t steps = __ballot_sync(ALL_LANES, has);
 
@@ -200,7 +206,8 @@ static __device__ __forceinline__ uint32_t glzss_lanes_from(uint32_t from)
     return ALL_LANES << from;
 }
 
-/* Walks through a packet of `size` bytes and stores its tags. All lanes of the warp call it. */
+/* Walks through a packet of `size` bytes and stores its tags. All lanes of the warp call this
+ * function. */
 template <bool TAGGING>
 static __device__ __forceinline__ void glzss_walk(const glzss_packet &packet, uint16_t *tags,
                                                   uint32_t size)
@@ -280,22 +287,24 @@ static __device__ __forceinline__ void glzss_walk(const glzss_packet &packet, ui
     }
 }
 
-/* For packets of two chunks: if a packet starts with chunk `c` of the batch, returns the packet's
- * size in bytes, at most that of two chunks; otherwise returns 0. All lanes call it. */
+/* Packets have two chunks. If a packet starts with chunk `c` of the batch, returns the packet's
+ * size in bytes, which is at most that of two chunks. Otherwise, returns 0. All lanes call this
+ * function. */
 static __device__ __forceinline__ uint32_t glzss_double_packet(const gpu_view &v, uint32_t c)
 {
     const uint32_t lane = threadIdx.x % WARP;
     const gpu_span span = gpu_chunk_span(v, c);
     uint32_t size = span.end - span.start;
 
-    /* Find the chunk that starts the segment of chunk c: it is c, or the nearest chunk before c,
-     * that has no history. */
+    /* Find the chunk that starts the segment of chunk c. This is chunk c if it has no history,
+     * otherwise the nearest chunk before it that has none. */
     for (uint32_t back = 0;; back += WARP) {
         const bool is_first = back + lane <= c && gpu_chunk_span(v, c - back - lane).history == 0;
         const uint32_t starts = __ballot_sync(ALL_LANES, is_first);
 
         if (starts != 0) {
-            /* Packets start at even chunks of a segment. `back` is always even, because WARP is. */
+            /* Packets start at even chunks of a segment. `back` is always even, because WARP is
+             * even. */
             if (((uint32_t)__ffs((int)starts) - 1) % 2 != 0)
                 return 0;
             break;

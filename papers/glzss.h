@@ -45,9 +45,9 @@ BOTH_INLINE uint32_t glzss_before_last_step(uint32_t length)
     return (length - GLZSS_MIN_MATCH) & ~3u;
 }
 
-/* For glzss-tagging: whether a stop without a match enters position `side` into the hash table, in
- * addition to its own. It enters only positions up to its own, which the walk has passed when it
- * leaves the stop. */
+/* For glzss-tagging: whether the stop at position `stop`, if it has no match, enters position
+ * `side` into the hash table, in addition to its own position. A stop enters only positions that
+ * are not after its own, because the walk has passed these positions when it leaves the stop. */
 BOTH_INLINE bool glzss_is_passed(uint32_t side, uint32_t stop)
 {
     return side <= stop;

@@ -6,12 +6,13 @@
  *
  * The input is cut into independent chunks of 64 KiB. A walk goes through each chunk from its
  * second byte on. Each position that it visits is a "stop". The hash of the four bytes at a stop
- * selects an entry of a table. The position in that entry is the stop's candidate; the stop then
- * replaces it in the entry. If the four bytes at the candidate equal those at the stop, there is a
- * match, as long as the bytes are equal, and the walk goes on after it. If not, the walk goes on by
- * one byte. So the table holds stops only, and for each hash only the last one. At first, all
- * entries are 0, so the chunk's first position is the candidate for each hash. A stop compares with
- * one candidate only, which makes the method fast.
+ * selects an entry of a table. The position in that entry is the stop's candidate. The stop's own
+ * position then replaces the candidate in the entry. If the four bytes at the candidate equal those
+ * at the stop, there is a match. The match ends at the first byte that differs, and the walk goes
+ * on after the match. If the four bytes are not equal, the walk goes on by one byte. So the table
+ * holds stops only, and for each hash only the last stop. At first, all entries are 0, so the
+ * chunk's first position is the candidate for each hash. A stop compares with one candidate only,
+ * which makes the method fast.
  *
  * The paper's chunks are called packets here, since "chunk" means something else in this program.
  * The sizes of the table (4096 entries in section 6.4) and of a packet are keys.
@@ -41,7 +42,7 @@
  * literals is coded as its length and its bytes, each match as an offset of 16 bits and its length,
  * and each packet has a header of 8 bytes (section 6.5). A sequence without literals, at the same
  * distance as the one before, continues that match. The paper gives neither the width of a length
- * nor how the decoder tells the two kinds apart. With three bytes for a match and one for a run's
+ * nor how the decoder tells a run from a match. With three bytes for a match and one for a run's
  * length, the compression ratio for the file above is 2.60; the paper reports 2.55 for linux-2.4.5.
  */
 #include "config.h"

@@ -93,10 +93,11 @@ static inline struct lz_sequence *glzss_walk(const struct glzss_packet *packet, 
 }
 
 /*
- * A finder's `find`. A packet may have two chunks, and a call may begin with the second. Then this
- * function first walks through the first chunk, only to fill the table: it writes the sequences of
- * the first chunk where those of the second will overwrite them. If the call before ended with the
- * first chunk (goes_on), the table is filled already.
+ * A finder's `find`. A packet may have two chunks, and a call may begin with the second. If the
+ * call before ended with the first chunk (goes_on), the table has the first chunk's positions
+ * already. Otherwise, this function first walks through the first chunk, only to fill the table. It
+ * writes the sequences of the first chunk to the place where those of the second chunk will
+ * overwrite them.
  */
 static inline void glzss_find(const struct lz_matcher *m, const struct lz_level *level,
                               const uint8_t *in, size_t len, bool is_tagging)

@@ -11,9 +11,9 @@
  * goes on after them. If fewer than four are equal, one byte is tagged as a literal. Adjacent bytes
  * with the same tag form one match. Each stop enters itself into the table, and then also the
  * position four bytes after its candidate. So within a long match, the next stop finds the place
- * where its source goes on.
+ * where the match's source goes on.
  *
- * The effect: with the same candidate, a match is as long as in GLZSS-basic, but more positions are
+ * With the same candidate, a match is therefore as long as in GLZSS-basic, but more positions are
  * entered. GLZSS-basic enters only the match's first position. This method enters every fourth
  * position that has at least four of the match's bytes left, and the position four bytes after the
  * last candidate.
@@ -23,12 +23,13 @@
  * Differences from the paper, and their reasons (measured as in glzss_basic.c):
  *
  * - A stop enters the position four bytes after its candidate only if the walk has passed that
- *   position when it leaves the stop. (It has not if there is no match and the candidate is less
- *   than four bytes back.) Algorithm 2 enters such a position, too (line 8), so a later stop may
- *   find itself in the table. A stop that finds itself is tagged as four literals, since its offset
- *   is 0, and makes the next stop find itself. In Algorithm 2 as printed, most chunks are literals
- *   from their fifth byte on: the candidate of the stops 1 to 3 is 0, so position 4 is entered
- *   before it is a stop. Matches would then cover 1.3 % of the bytes; here, they cover 87.9 %.
+ *   position when it leaves the stop. The walk has not passed it if there is no match and the
+ *   candidate is less than four bytes back. Algorithm 2 enters such a position, too (line 8), so a
+ *   later stop may find itself in the table. A stop that finds itself is tagged as four literals,
+ *   since its offset is 0, and makes the next stop find itself. In Algorithm 2 as printed, most
+ *   chunks are literals from their fifth byte on: the candidate of the stops 1 to 3 is 0, so
+ *   position 4 is entered before it is a stop. Matches would then cover 1.3 % of the bytes; here,
+ *   they cover 87.9 %.
  *
  * - The walk starts at a chunk's second byte, as in Algorithm 1. Algorithm 2 leaves this open. A
  *   stop at the first byte would find itself.

@@ -5,14 +5,15 @@
  * GPUs", ICS 2023.
  *
  * The input is cut into independent chunks of 2 KiB (section 3.3.1), and is read as symbols of S
- * bytes (3.2.3), so lengths and distances are multiples of S. For each symbol, a pointer goes
- * through the window, the W symbols before it, beginning with the farthest (3.3.2, Listing 1). A
- * run grows while the symbols in the window equal the symbols at the position. The first different
- * symbol ends the run, and the next run starts after that symbol. So each symbol of the window is
- * looked at only once; but the method misses a run that starts inside another one, so it does not
- * always find the longest match. Of the runs found, the longest wins; of equally long ones, the
- * farthest. A run ends before the position, so a match is never longer than its distance, and both
- * fit in a byte. A walk from the chunk's start then selects matches.
+ * bytes (3.2.3), so lengths and distances are multiples of S. The window of a position is the W
+ * symbols before it. For each position, a pointer goes through the window, beginning with the
+ * farthest symbol (3.3.2, Listing 1). A run grows while the symbols in the window equal the symbols
+ * at the position. The first different symbol ends the run, and the next run starts after that
+ * symbol. So each symbol of the window is looked at only once. But the method misses a run that
+ * starts inside another one, so it does not always find the longest match. Of the runs found, the
+ * longest wins; of equally long ones, the farthest. A run ends before the position, so a match is
+ * never longer than its distance, and length and distance fit in a byte each. A walk from the
+ * chunk's start then selects matches.
  *
  * The paper's chunks are called packets here, since "chunk" means something else in this program.
  * Their size is counted in bytes, not in symbols; the combinations that the paper's Table 1 leaves
@@ -37,8 +38,9 @@
  *   an atomic addition gives each chunk its space, in any order.
  *
  * - A match has at least three symbols of one byte, or at least two symbols of two bytes. The
- *   authors' code has two and one, but DEFLATE has no matches of two bytes. In the paper's coding,
- *   such a match saves one bit, or none, respectively.
+ *   authors' code also takes matches of two symbols of one byte, and of one symbol of two bytes.
+ *   But DEFLATE has no matches of two bytes. In the paper's coding, the former saves one bit, and
+ *   the latter saves nothing.
  *
  * - The paper knows the type of its data, which gives the width of symbols; it compares the ratios
  *   of successive data fields to see whether wide symbols pay. This program does not know the type
@@ -77,8 +79,8 @@ static inline uint32_t other_symbols(const uint8_t *p, const uint8_t *here, uint
     return same == 0 ? 8 / width : (uint32_t)__builtin_ctzll(same) / (8 * width);
 }
 
-/* Returns the match at position `at` of the packet, all in symbols. Calls are inlined, so that
- * `width` is a constant. */
+/* Returns the match at position `at` of the packet. Position, length and distance are counted in
+ * symbols. Calls are inlined, so that `width` is a constant. */
 static inline struct paper_match match_at(const struct gpulz_packet *p, uint32_t at, uint32_t width)
 {
     const uint8_t *const here = p->in + at * width;

@@ -7,13 +7,14 @@
  *
  * - Match: the block copies the bytes of the tile and of its window into shared memory. Each thread
  *   takes one position at a time. It goes through the window, and compares the symbol at each place
- *   with the one that would continue its run. All lanes take the same steps, whatever the data. The
- *   32 positions of a warp are a "group". Each warp then finds where a walk from each position of
- *   its group leaves the group, by doubling. At first, each lane knows one step of the walk from
- *   its position. In each round, a lane asks the lane at the end of its steps for the steps from
- *   there. So it knows two steps after the first round, then four, and so on.
+ *   with the symbol that would continue its run. All lanes take the same steps, whatever the data.
+ *   The 32 positions of a warp are a "group". Each warp then finds where a walk from each position
+ *   of its group leaves the group, by doubling. At first, each lane knows one step of the walk from
+ *   its position. In each round, a lane asks another lane, at the position where its known steps
+ *   end, for the steps from there on. So it knows two steps after the first round, then four, and
+ *   so on.
  *
- * - Walk: one thread goes from group to group. In each, it looks up where the walk from its
+ * - Walk: one thread goes from group to group. In each group, it looks up where the walk from its
  *   position leaves the group.
  *
  * - Write: all threads write the tags of their positions.
@@ -55,14 +56,14 @@ struct gpulz_numbers {
 struct alignas(16) block_memory {
     /* A bit mask of the positions in the group that a walk from this position visits. */
     uint32_t visited[TILE];
-    /* The position in the tile where that walk leaves the group; and the distance of the walk's
-     * last match (0: the walk ends with a literal). */
+    /* The position in the tile where that walk leaves the group, and the distance of the walk's
+     * last match. The distance is 0 if the walk ends with a literal. */
     uint32_t exits[TILE];
     /* The position's match: distance and length; 0: none. */
     uint16_t found[TILE];
-    /* For each group, the lane at which the walk from the packet's start enters it (WARP if a match
-     * covers the whole group); and the distance of the match that covers the positions before that
-     * lane (0: none). */
+    /* For each group, the lane at which the walk from the packet's start enters the group, and the
+     * distance of the match that covers the positions before that lane. The lane is WARP if a match
+     * covers the whole group. The distance is 0 if no match covers these positions. */
     uint16_t entries[TILE_GROUPS];
     /* A sample's literals and matches; unused otherwise. */
     uint32_t literals, matches;
@@ -94,7 +95,8 @@ static __device__ __forceinline__ uint32_t find_match(const Symbol *x, uint32_t 
         compare(*(x - distance), distance - 1);
         distance--;
     }
-    /* Go on until the best run reaches the packet's end, or no run can become longer than it. */
+    /* Go on until the best run reaches the packet's end, or no other run can become longer than the
+     * best. */
     while (distance > 0 && best >> 8 < left && best >> 8 < (run >> 8) + distance) {
         const Symbol *there = x - distance;
 
@@ -106,7 +108,8 @@ static __device__ __forceinline__ uint32_t find_match(const Symbol *x, uint32_t 
     return best >> 8 < gpulz_least(sizeof(Symbol)) ? 0 : best;
 }
 
-/* Sets `visited` and `exits` for the positions of a group. All lanes of the warp call it. */
+/* Sets `visited` and `exits` for the positions of a group. All lanes of the warp call this
+ * function. */
 static __device__ __forceinline__ void follow_walks(block_memory *b, uint32_t at, uint32_t found)
 {
     const uint32_t lane = threadIdx.x % WARP, length = found >> 8;
@@ -130,10 +133,10 @@ static __device__ __forceinline__ void follow_walks(block_memory *b, uint32_t at
 
 /*
  * Matches the packet of `size` symbols at `in`, which is 16-byte aligned. All threads of the block
- * call it. Calls put(at, distance, begins) for each position, by whole warps. distance: that of the
- * match that covers the position, or 0. begins: whether that match, or a literal, begins at the
- * position. It also calls `put` for the positions after the packet's end, up to the next multiple
- * of WARP.
+ * call this function. Calls put(at, distance, begins) for each position, by whole warps. distance:
+ * that of the match that covers the position, or 0. begins: whether that match, or a literal,
+ * begins at the position. It also calls `put` for the positions after the packet's end, up to the
+ * next multiple of WARP.
  */
 template <typename Symbol, typename Put>
 static __device__ __forceinline__ void match_packet(block_memory *b, const uint8_t *in,
@@ -142,8 +145,8 @@ static __device__ __forceinline__ void match_packet(block_memory *b, const uint8
     const uint32_t lane = threadIdx.x % WARP;
     const uint4 *input = (const uint4 *)in;
     uint4 *data = (uint4 *)(b + 1);
-    /* Used by thread 0 only: where the last match ends, counted from the tile's start, and its
-     * distance. */
+    /* Only thread 0 uses these two numbers. covered: where the last match ends, counted from the
+     * tile's start. distance: that match's distance. */
     uint32_t covered = 0, distance = 0;
 
     for (uint32_t tile = 0; tile < size; tile += TILE) {
@@ -242,7 +245,8 @@ static __global__ void __launch_bounds__(THREADS) match(gpu_view v, gpulz_number
         write_tags<uint32_t>(b, in, bytes, k.window, tags);
 }
 
-/* Returns the size, in bits, of a chunk's sample in the paper's coding. All threads get it. */
+/* Returns the size, in bits, of a chunk's sample in the paper's coding. All threads get the
+ * result. */
 template <typename Symbol>
 static __device__ __forceinline__ uint32_t count_bits(block_memory *b, const uint8_t *in,
                                                       uint32_t sample, gpulz_numbers k)
@@ -305,7 +309,7 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
     return cudaGetLastError();
 }
 
-/* Does nothing: the first kernel has done the walks already. */
+/* Does nothing, since the first kernel has done the walks already. */
 static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
 {
     (void)v;

@@ -39,17 +39,17 @@ BOTH_INLINE uint32_t gpulz_least(uint32_t width)
     return (LZ_MIN_MATCH + width - 1) / width;
 }
 
-/* Returns the size of so many literals and matches in the paper's coding, in bits. A literal is a
- * flag and a symbol; a match is a flag, a length and a distance. */
+/* Returns the size in bits, in the paper's coding, of `literals` literals and `matches` matches. A
+ * literal is a flag and a symbol; a match is a flag, a length and a distance. */
 BOTH_INLINE uint32_t gpulz_bits(uint32_t literals, uint32_t matches, uint32_t width)
 {
     return literals * (1 + 8 * width) + matches * (1 + 8 + 8);
 }
 
 /* Chooses the width of a chunk's symbols. bits1, bits2 and bits4: the size in bits of the chunk's
- * sample of `size` bytes, coded in symbols of one, two and four bytes. Returns the width with the
- * fewest bits, and of equal ones the widest. But if neither two nor four bytes give the sample a
- * compression ratio of at least 1.5, returns one byte. */
+ * sample of `size` bytes, coded in symbols of one, two and four bytes. If neither two nor four
+ * bytes give the sample a compression ratio of at least 1.5, returns one byte. Otherwise, returns
+ * the width with the fewest bits, and of equal ones the widest. */
 BOTH_INLINE uint32_t gpulz_choose(uint32_t size, uint32_t bits1, uint32_t bits2, uint32_t bits4)
 {
     const uint32_t wide = bits4 <= bits2 ? bits4 : bits2;
@@ -63,8 +63,8 @@ BOTH_INLINE uint32_t gpulz_choose(uint32_t size, uint32_t bits1, uint32_t bits2,
 extern "C" {
 #endif
 
-/* Returns the width of the symbols of the chunk in[0..size), in bytes.  If the key `symbol` is
- * `auto`, chooses it by a sample of the chunk. */
+/* Returns the width of the symbols of the chunk in[0..size), in bytes. If the key `symbol` is
+ * `auto`, chooses the width by a sample of the chunk. */
 uint32_t gpulz_choose_width(const struct lz_level *level, const uint8_t *in, uint32_t size);
 
 #ifdef __cplusplus

@@ -8,9 +8,10 @@
 
 /*
  * Selects matches greedily at a chunk's positions [begin, end), and replaces `tags` by the result.
- * All lanes of the warp call it. No match may cross `end`. matches[i] is the length of the match at
- * position i, or 0, and tags[i] its distance. A match may start after its position: the bits of
- * matches[i] from bit SKIPPED on are the number of bytes between position i and the match's start.
+ * All lanes of the warp call this function. No match may cross `end`. matches[i] is the length of
+ * the match at position i, or 0, and tags[i] its distance. A match may start after its position:
+ * the bits of matches[i] from bit SKIPPED on are the number of bytes between position i and the
+ * match's start.
  *
  * The walk goes from match to match. Its state is the same in all lanes, so no branch diverges. The
  * warp waits for memory once for every WARP_STEP positions.

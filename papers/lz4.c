@@ -46,7 +46,7 @@
  * - LZ4 enters a chunk's first position without a search; this method also searches there.
  *
  * - The code in the dissertation's appendix hashes three bytes by MurmurHash3, enters every
- *   position, keeps several positions for each hash, and takes the longest match. That is the
+ *   position, keeps several positions for each hash, and takes the longest match. This code is the
  *   dissertation's LZSS with LZ4's coding, without growing steps. But both chapters describe LZ4,
  *   so this method follows LZ4, whose hash is a multiplication.
  *

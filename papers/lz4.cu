@@ -7,15 +7,17 @@
  *
  * - Up to the next match, the positions that the walk visits are known in advance. The warp looks
  *   up 32 of them at once. If a lower lane has the same hash, a lane takes that lane's position
- *   instead of the one in the table. The first lane with a match wins, and only the positions up to
- *   its own are entered. So the table is the same as if they had been looked up one by one.
+ *   instead of the one in the table. The first lane with a match wins, and only the positions of
+ *   this lane and of lower lanes are entered. So the table is the same as if the positions had been
+ *   looked up one by one.
  *
  * - The warp extends a match 128 bytes at a time forwards, and 32 bytes at a time backwards.
  *
  * - The lanes share the writing of a match's tags.
  *
  * After a match, the position two bytes before its end must be entered. Lane 0 of the next 32
- * positions does that, and looks up nothing. So entering it takes no extra wait for memory.
+ * positions does that, and looks up nothing. So entering this position takes no extra wait for
+ * memory.
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"
@@ -26,9 +28,9 @@ static_assert(sizeof(uint16_t) * LZ4_TABLE_MAX <= 48 << 10, "more has to be aske
 static_assert(LZ4_MIN_MATCH + 4 * WARP + 2 * sizeof(uint32_t) <= GPU_INPUT_PAD,
               "reads behind a batch");
 
-/* The method's parameters. The type's name must differ from those in all other files: nvcc turns
- * kernels into C++ templates, and two templates whose arguments have the same type names would be
- * taken for one. */
+/* The method's parameters. The type's name must differ from those in all other files. nvcc turns
+ * kernels into C++ templates, and if two templates had arguments with the same type names, they
+ * would be taken for one template. */
 struct lz4_numbers {
     uint32_t bits, acceleration, skip, packet;
     bool has_history;
@@ -77,7 +79,7 @@ static __device__ __forceinline__ void fill_table(const lz4_walk &k)
     }
 }
 
-/* Returns how many bytes from `pos` on equal the bytes `distance` before, up to `limit`. */
+/* Returns how many bytes from `pos` on equal the bytes `distance` before them, up to `limit`. */
 static __device__ __forceinline__ uint32_t same_behind(const lz4_walk &k, uint32_t pos,
                                                        uint32_t distance, uint32_t limit)
 {

@@ -39,7 +39,7 @@ BOTH_INLINE uint32_t lz4_hash(uint32_t four_bytes, uint32_t bits)
 }
 
 /* Returns the length of the step after a miss, in bytes. misses: how many misses came between the
- * last match and this one. */
+ * last match and this miss. */
 BOTH_INLINE uint32_t lz4_step(uint32_t misses, uint32_t acceleration, uint32_t skip)
 {
     return misses < 2 ? 1 : acceleration + ((misses - 2) >> skip);
@@ -57,8 +57,8 @@ BOTH_INLINE uint32_t lz4_way(uint32_t misses, uint32_t acceleration, uint32_t sk
     return 2 + grown * acceleration + (whole * (whole - 1) / 2 << skip) + rest * whole;
 }
 
-/* Whether a match at `pos` may repeat the bytes at `there`: only if `there` is 1 to LZ_WINDOW_SIZE
- * bytes before `pos`. False if the two are equal. */
+/* Whether a match at `pos` may repeat the bytes at `there`. It may if `there` is 1 to
+ * LZ_WINDOW_SIZE bytes before `pos`. False if `pos` and `there` are equal. */
 BOTH_INLINE bool lz4_reaches(uint32_t pos, uint32_t there)
 {
     return pos - there - 1 < LZ_WINDOW_SIZE;

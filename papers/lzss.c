@@ -47,11 +47,11 @@
  *   key `chain` limits how many positions of a chain a search looks at, beginning with the nearest.
  *
  * - The code of DJB2 (16.2) hashes four bytes; its comment and the text say three. Here, it hashes
- *   three: with four, most matches of three bytes would not be found.
+ *   three bytes, since with four, most matches of three bytes would not be found.
  *
- * - The walk begins with the first byte, so a match may start at the second byte. (A match may
- *   repeat bytes of itself; so it may in the paper's code, where window and look-ahead are one
- *   buffer.) The pseudocode writes three literals before it looks for matches.
+ * - The walk begins with the first byte, so a match may start at the second byte. Such a match
+ *   repeats bytes of itself. The paper's code allows that, too, since its window and look-ahead are
+ *   one buffer. The pseudocode writes three literals before it looks for matches.
  *
  * The size in the paper's coding can be computed from this program's sequences. First, join a
  * sequence without literals to the one before if both have the same distance. Each literal takes 9
@@ -77,7 +77,7 @@ _Static_assert(REMEMBERED > LZSS_AHEAD_MAX, "all that is ahead");
  * bits. */
 struct lzss_state {
     uint16_t table[LZSS_BUCKETS_MAX]; /* the last position in each bucket */
-    /* The distance from each position to the one before it in the same bucket; 0: none. */
+    /* The distance from each position to the position before it in the same bucket; 0: none. */
     uint16_t links[LZ_WINDOW_SIZE + LZ_CHUNK_SIZE];
     struct paper_match found[REMEMBERED];
 };
@@ -147,8 +147,8 @@ static struct paper_match search_at(struct lzss_search *s, uint32_t pos)
     return best;
 }
 
-/* Returns the match at a position: remembered, or else found by a search. Call it for positions in
- * order, without leaving one out. */
+/* Returns the match at a position. If no match is remembered for the position, searches for it.
+ * Call this function for positions in order, without leaving one out. */
 static struct paper_match match_at(struct lzss_search *s, uint32_t pos)
 {
     struct paper_match *const found = &s->state->found[pos % REMEMBERED];

@@ -3,17 +3,17 @@
  *
  * Four kernels:
  *
- * - link: one block for each chunk, a step of positions at a time (warp.cuh). For each position, it
- *   finds the one before it in the same bucket.
+ * - link: one block for each chunk, a step of positions at a time (warp.cuh). For each position,
+ *   the block finds the position before it in the same bucket.
  *
- * - search: one block for each TILE positions of a chunk. The block first copies the bytes and
- *   links of the tile, and of the window before it, into shared memory; if the device does not
- *   allow a block that much, they stay in global memory. Some chains are a hundred times as long as
- *   others. So a lane that has finished its search gets another position, and does not wait for the
- *   other lanes.
+ * - search: one block for each TILE positions of a chunk. If the device allows a block enough
+ *   shared memory, the block first copies the bytes and links of the tile, and of the window before
+ *   it, into shared memory. Otherwise, bytes and links stay in global memory. Some chains are a
+ *   hundred times as long as others. So a lane that has finished its search gets another position,
+ *   and does not wait for the other lanes.
  *
- * - choose: one thread for each position. If the position has a match, the thread finds the best of
- *   that match and those ahead.
+ * - choose: one thread for each position. If the position has a match, the thread chooses the best
+ *   match among this match and the matches at the next few positions.
  *
  * - walk: goes from choice to choice and writes the tags, with one warp for each chunk.
  */
@@ -45,14 +45,14 @@
  * used. */
 #define BEHIND 8
 
-/* Threads of a choose block, one for each position. It must divide LZ_CHUNK_SIZE. */
+/* Threads of a choose block, one for each position. This number must divide LZ_CHUNK_SIZE. */
 #define CHOOSE_THREADS 256
 
 static_assert(LZ_MAX_MATCH + BEHIND + sizeof(uint4) <= GPU_INPUT_PAD, "reads behind a batch");
 static_assert(LINKS_SHARED == LZSS_BUCKETS_MAX * sizeof(uint16_t), "memory for link");
 
-/* A choice is packed into 16 bits: the match's length is in the low bits; from bit SKIPPED_SHIFT on
- * is the number of literals before the match. */
+/* A choice is packed into 16 bits. The low bits are the match's length. The bits from SKIPPED_SHIFT
+ * on are the number of literals before the match. */
 #define SKIPPED_SHIFT 9
 
 static_assert(LZ_MAX_MATCH < 1 << SKIPPED_SHIFT, "a length");
@@ -61,9 +61,9 @@ static_assert(LZSS_AHEAD_MAX < 1 << (16 - SKIPPED_SHIFT), "what is skipped");
 /* A chunk's scratch memory. */
 struct alignas(16) lzss_scratch {
     uint32_t found[LZ_CHUNK_SIZE]; /* longest matches: length << 16 | distance; 0: none */
-    /* The distance from each position to the one before it in the same bucket, or LINKS_NONE. The
-     * kernel `choose` replaces it by the position's choice (SKIPPED_SHIFT); 0: none. The distance
-     * of the chosen match is in the tags. */
+    /* The distance from each position to the position before it in the same bucket, or LINKS_NONE.
+     * The kernel `choose` replaces this distance by the position's choice (SKIPPED_SHIFT); 0: none.
+     * The distance of the chosen match is in the tags. */
     uint16_t links[LZ_CHUNK_SIZE];
 };
 
@@ -110,9 +110,11 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v, 
 
 /* A lane's search. */
 struct lzss_search {
-    uint32_t pos, there; /* the position; the latest position in its chain */
-    uint32_t lowest;     /* the first position that a match may repeat */
-    uint32_t most, left; /* the greatest length; how many more positions to look at */
+    /* pos: the position of the search. there: the latest position in its chain. */
+    uint32_t pos, there;
+    uint32_t lowest; /* the first position that a match may repeat */
+    /* most: the greatest length. left: how many more positions to look at. */
+    uint32_t most, left;
     /* A candidate can only give a longer match if its bytes at `offset` equal `tail` in the bits
      * that are set in `mask`. */
     uint32_t offset, tail, mask;
@@ -145,8 +147,7 @@ static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const L
     for (int i = 0; i < FOLLOWED; i++) {
         const uint32_t distance = link_at(links, c, s.there);
 
-        /* The chain leaves the window. (LINKS_NONE, the chain's end, is larger than any
-         * distance.) */
+        /* The chain leaves the window, or ends: LINKS_NONE is larger than any distance. */
         if (distance > s.there - s.lowest)
             return false;
         s.there -= distance;
@@ -161,8 +162,8 @@ static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const L
     if (n > s.length && n >= LZ_MIN_MATCH) {
         s.length = n;
         s.distance = s.pos - s.there;
-        /* A longer match must also have these four bytes equal: the last of this match, and one
-         * more. */
+        /* A longer match has four equal bytes here: the last three bytes of this match, and the
+         * byte after it. Test these four bytes first. */
         s.offset = n - 3;
         s.tail = load32(data, s.pos + s.offset);
         s.mask = ~0u;
@@ -171,15 +172,16 @@ static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const L
 }
 
 /* Searches at the positions from *next to `until`, counted from the start of data and links. All
- * threads of the block call it. `end` is the chunk's end. The match at `pos` is stored in
- * found[pos]. */
+ * threads of the block call this function. `end` is the chunk's end. The match at `pos` is stored
+ * in found[pos]. */
 template <typename Data, typename Links>
 static __device__ __forceinline__ void
 search_tile(Data data, const Links &links, const gpu_chunk &c, uint32_t *next, uint32_t until,
             uint32_t end, uint32_t *found, const lzss_numbers &k)
 {
     const uint32_t below = (1u << threadIdx.x % WARP) - 1;
-    uint32_t from = 0, to = 0; /* positions that the warp has taken and not given to lanes yet */
+    /* The warp has taken positions [from, to), and has not given them to lanes yet. */
+    uint32_t from = 0, to = 0;
     bool more = true, busy = false, has_result = false;
     lzss_search s = {};
 
@@ -232,8 +234,8 @@ static __device__ __forceinline__ void copy_to_shared(void *to, const void *from
 }
 
 /* Bytes in shared memory before a tile (tile_reach) and after it (tile_behind), rounded up to a
- * multiple of 16. Before a tile is the window. After it are the bytes that matches at the tile's
- * last positions read. */
+ * multiple of 16. The bytes before a tile are its window. Matches at the tile's last positions read
+ * the bytes after it. */
 static __host__ __device__ __forceinline__ uint32_t tile_reach(const lzss_numbers &k)
 {
     return (k.window + 15) / 16 * 16;
@@ -254,8 +256,8 @@ static __global__ void __launch_bounds__(SEARCH_THREADS) search_tiles(gpu_view v
     struct lzss_scratch *s = (struct lzss_scratch *)v.scratch + blockIdx.x / TILES;
     /* Without history, no search reads links of the chunk before, so any pointer will do. */
     const struct lzss_scratch *before = c.history > 0 ? s - 1 : s;
-    /* Plain pointers instead of arrays: the address sums below may lie outside the arrays, but all
-     * accesses are inside. */
+    /* Use plain pointers instead of arrays, because the address sums below may lie outside the
+     * arrays. All accesses are inside the arrays. */
     const uint16_t *const links_before = before->links;
     uint32_t *const found = s->found;
     const uint32_t begin = c.history + blockIdx.x % TILES * TILE;
@@ -343,8 +345,8 @@ static size_t scratch_size(const struct lz_level *level)
     return sizeof(struct lzss_scratch);
 }
 
-/* Queues the search kernel: the variant with bytes and links in shared memory if the device has
- * enough. */
+/* Queues the search kernel. If the device has enough shared memory, queues the variant that has
+ * bytes and links in shared memory. */
 static cudaError_t queue_search(const gpu_view &v, const lzss_numbers &k, cudaStream_t stream)
 {
     void (*kernel)(gpu_view, lzss_numbers) = search_tiles<true>;
@@ -367,8 +369,8 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
 {
     const lzss_numbers k = numbers_of(level);
     const size_t table = k.buckets * sizeof(uint16_t);
-    /* Do not use gpu_allow_shared, which would allow all of the shared memory as dynamic memory:
-     * `replace` needs some static shared memory for its marks. */
+    /* Do not use gpu_allow_shared, which would allow all of the shared memory as dynamic memory,
+     * since `replace` needs some static shared memory for its marks. */
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
 

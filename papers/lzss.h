@@ -29,12 +29,13 @@ enum { LZSS_LONGEST, LZSS_SAVING };
 #define LZSS_AHEAD_MAX 16
 
 /*
- * Returns the bucket of a position's first three bytes, which are the low ones of a little-endian
+ * Returns the bucket of a position's first three bytes, which are the low bytes of a little-endian
  * word (section 16).
  *
  * DJB2 adds one byte after another. The paper's code takes the hash modulo the number of buckets
- * after each byte; since that number is a power of two, once at the end gives the same result. For
- * Murmur3, a key of three bytes has no whole words, only a tail, whose first byte is the highest.
+ * after each byte; since that number is a power of two, taking it once at the end gives the same
+ * result. For Murmur3, a key of three bytes has no whole words, only a tail, whose first byte is
+ * the highest.
  */
 LZ_INLINE uint32_t lzss_hash(uint32_t bytes, uint32_t hash, uint32_t buckets)
 {
@@ -56,7 +57,7 @@ LZ_INLINE uint32_t lzss_hash(uint32_t bytes, uint32_t hash, uint32_t buckets)
 }
 
 /* Bits in the paper's coding (figure 4): of a literal byte, and of a match with 12 bits of distance
- * and 4 of length. Each includes the bit that tells the two apart. */
+ * and 4 of length. Each number includes the bit that tells a literal from a match. */
 #define LZSS_LITERAL_BITS 9
 #define LZSS_MATCH_BITS 17
 

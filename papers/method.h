@@ -8,8 +8,8 @@
 #include "lzss/matcher.h"
 #include "papers/papers.h"
 
-/* A match: `length` bytes that are equal to those `distance` bytes before. length is 0 (no match),
- * or at least LZ_MIN_MATCH. */
+/* A match: `length` bytes that are equal to the bytes `distance` bytes before them. length is 0 (no
+ * match), or at least LZ_MIN_MATCH. */
 struct paper_match {
     uint32_t length, distance;
 };
@@ -21,10 +21,10 @@ typedef struct paper_match paper_match_at(const struct lz_level *level, void *st
                                           const uint8_t *in, size_t start, size_t pos, size_t end);
 
 /*
- * A finder's `find`, for methods with independent chunks and greedy selection: from the chunk's
- * start on, take the match at a position, if there is one, and go on after it. Adjacent matches at
- * one distance become one (lz_continues). A method that looks ahead needs its own walk; lzss.c has
- * one.
+ * A finder's `find`, for methods with independent chunks and greedy selection. From the chunk's
+ * start on, it takes the match at a position, if there is one, and goes on after the match.
+ * Adjacent matches at one distance become one (lz_continues). A method that looks ahead needs a
+ * walk of its own, as in lzss.c.
  */
 static inline void paper_find_greedily(const struct lz_matcher *m, const struct lz_level *level,
                                        const uint8_t *in, size_t len, paper_match_at *match_at)

@@ -1,10 +1,11 @@
 /*
- * papers.h - match finders from published papers ("methods"), which can replace that of a level
+ * papers.h - match finders from published papers ("methods"), each of which can replace the match
+ * finder of a level
  *
- * A method finds the matches that its paper describes, and the same ones on both engines:
- * papers/NAME.c (CPU) and papers/NAME.cu (GPU) are twins. NAME.c opens with the paper's idea, and
- * lists every difference from the paper. No other part of the program knows a method by name:
- * --matcher looks the name up in this list.
+ * A method finds the matches that its paper describes. papers/NAME.c (CPU) and papers/NAME.cu (GPU)
+ * are twins, which find the same matches. NAME.c opens with the paper's idea, and lists every
+ * difference from the paper. No other part of the program knows a method by name, since --matcher
+ * looks the name up in the list of methods.
  *
  * docs/adding.md, "A method of a paper", says how to add one.
  */

@@ -57,7 +57,8 @@
 /* A packet's lists. Positions are counted from its start. */
 struct position_lists_state {
     uint16_t last[1 << TABLE_BITS]; /* the last position of each entry */
-    uint16_t before[LZ_CHUNK_SIZE]; /* for each position, the one before it in the same entry */
+    uint16_t before[LZ_CHUNK_SIZE]; /* for each position, the position before it in the same
+                                     * entry */
 };
 
 static void make_lists(struct position_lists_state *s, const uint8_t *packet, uint32_t size,
@@ -134,8 +135,8 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
                     pos++;
                     continue;
                 }
-                /* Adjacent matches at the same distance need not be joined: the first one has 258
-                 * bytes, so a joined match would be cut there anyway. */
+                /* Adjacent matches at the same distance need not be joined. The first of them has
+                 * 258 bytes, so a joined match would be cut after it anyway. */
                 out = lz_emit_next(out, &p, at, match.length, match.distance);
                 pos += match.length;
             }

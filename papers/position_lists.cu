@@ -5,13 +5,13 @@
  * Three kernels:
  *
  * - make_lists: TABLE_WARPS warps for each packet, with a table in shared memory (warp.cuh). For
- *   each position, it finds the one before it in the same entry of the table. So each list is a
- *   chain of positions.
+ *   each position, the kernel finds the position before it in the same entry of the table. So each
+ *   list is a chain of positions.
  *
- * - search: one block for each packet, one thread for each position. It searches at all positions,
- *   since it does not know which of them the walk will visit. The packet's bytes are in shared
- *   memory, since searches read them many times, at random places. The chains are there, too, if
- *   the device allows a block that much.
+ * - search: one block for each packet, one thread for each position. The kernel searches at all
+ *   positions, since it does not know which of them the walk will visit. The packet's bytes are in
+ *   shared memory, since searches read them many times, at random places. If the device allows a
+ *   block enough shared memory, the chains are in shared memory, too.
  *
  * - walk: selects matches, with one warp for each packet.
  */
@@ -50,7 +50,8 @@ struct alignas(16) position_lists_scratch {
 /* The packet of a block. */
 struct position_lists_packet {
     const uint32_t *data;
-    uint32_t chunk, begin; /* the number of its chunk, and where the packet begins in it */
+    uint32_t chunk, begin; /* the number of the packet's chunk, and where the packet begins in the
+                            * chunk */
     uint32_t size;         /* bytes; 0: this block has no packet */
 };
 
@@ -65,7 +66,7 @@ static __device__ __forceinline__ position_lists_packet packet_at(const gpu_view
 }
 
 /* Stores, for each position of a packet, the position before it in the same entry. At the last
- * positions, hashes include bytes after the packet; no search uses them. */
+ * positions, hashes include bytes after the packet; no search uses these hashes. */
 static __global__ void __launch_bounds__(TABLE_THREADS)
     make_lists(gpu_view v, position_lists_numbers k)
 {

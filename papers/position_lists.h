@@ -29,8 +29,8 @@ BOTH_INLINE uint32_t position_lists_mask(uint32_t hash)
 }
 
 /* Returns the index of the entry for the first `hash` bytes of a little-endian word, in a table of
- * 2^bits entries. Different bytes may share an entry; a search passes over positions with other
- * bytes. */
+ * 2^bits entries. Different bytes may share an entry; a search passes over positions whose bytes
+ * differ from its own. */
 BOTH_INLINE uint32_t position_lists_entry(uint32_t four_bytes, uint32_t hash, uint32_t bits)
 {
     return ((four_bytes << (32 - 8 * hash)) * 2654435761u) >> (32 - bits);

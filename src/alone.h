@@ -6,9 +6,9 @@
 
 #include "src/run.h"
 
-/* Works on the file `operand`, which is in `directory`, makes its output final, and returns -1.  If
- * the operand is a directory and --recursive is given, only opens it, and returns its descriptor,
- * which the caller must close. */
+/* If the operand is a directory and --recursive is given, only opens the directory, and returns its
+ * descriptor, which the caller must close.  Otherwise, works on the file `operand`, which is in
+ * `directory`, makes the file's output final, and returns -1. */
 int alone_do(struct run *r, const char *operand, struct directory *directory);
 
 #endif

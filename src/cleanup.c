@@ -12,18 +12,21 @@
 
 #include "src/cleanup.h"
 
-/* The signals that end the program from outside.  SIGSEGV and other signals that show a bug keep
- * their default action. */
+/* The signals by which users, other processes and resource limits end the program.  SIGSEGV and
+ * other signals that show a bug keep their default action. */
 static const int ending[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU, SIGXFSZ};
 
-/* The number of threads between cleanup_hold and cleanup_release.  The signal handler waits until
- * it is 0.  (A handler must not lock a mutex.  It runs on the main thread, but never while that
- * thread itself is between the two calls, since these block the signals.) */
+/* The number of threads that are between cleanup_hold and cleanup_release.  The signal handler
+ * waits until the number is 0, since a handler must not lock a mutex.  The handler runs on the main
+ * thread.  It never runs while the main thread is between the two calls, since cleanup_hold blocks
+ * the signals. */
 static atomic_uint inside;
-static atomic_bool is_ending; /* the handler runs: cleanup_hold lets no more threads in */
+/* True once the handler runs.  From then on, cleanup_hold stops every thread that calls it. */
+static atomic_bool is_ending;
 
-/* All armed outputs.  Threads between cleanup_hold and cleanup_release change the list while they
- * hold the spin lock `lock`, which they do only for a moment. */
+/* All armed outputs.  A thread that changes the list must be between cleanup_hold and
+ * cleanup_release, and holds the spin lock `lock` while it changes the list, which takes only a
+ * moment. */
 static struct cleanup_output *armed;
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 
@@ -51,9 +54,9 @@ static void ending_signals(sigset_t *set)
         sigaddset(set, ending[i]);
 }
 
-/* Returns when no thread is between cleanup_hold and cleanup_release.  A thread may be there for
- * seconds, in a system call on a slow file system, so the handler sleeps between two looks.  (A
- * signal handler may call poll.) */
+/* Returns when no thread is between cleanup_hold and cleanup_release.  A slow file system may keep
+ * a thread between the two calls for seconds, so the handler sleeps between two looks.  It sleeps
+ * by calling poll, which a signal handler may do. */
 static void wait_until_all_are_out(void)
 {
     for (int sleep = 0; atomic_load(&inside) > 0; sleep += sleep < SLEEP_MAX)
@@ -94,8 +97,8 @@ void cleanup_hold(sigset_t *before)
 
     ending_signals(&set);
     pthread_sigmask(SIG_BLOCK, &set, before);
-    /* Either this thread sees that the handler runs, or the handler sees that this thread is
-     * inside. */
+    /* The order of these calls matters: either this thread sees that the handler runs, or the
+     * handler sees that `inside` counts this thread. */
     atomic_fetch_add(&inside, 1);
     if (atomic_load(&is_ending)) {
         atomic_fetch_sub(&inside, 1);
@@ -135,7 +138,7 @@ void cleanup_disarm(struct cleanup_output *output)
 
 void cleanup_signal_for(int error_number)
 {
-    /* Send the signal to the process, not to this thread: only the main thread takes it. */
+    /* Send the signal to the process, not to this thread, because only the main thread takes it. */
     if (error_number == EPIPE)
         kill(getpid(), SIGPIPE);
     else if (error_number == EFBIG)

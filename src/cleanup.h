@@ -10,9 +10,11 @@
  * Creating a file and arming it must happen together, and so must removing an input and disarming
  * its output.  A thread does each pair between cleanup_hold and cleanup_release.  The handler waits
  * until no thread is between these two calls, and makes cleanup_hold stop all threads that come
- * later.  It cannot interrupt the main thread between the calls, since cleanup_hold blocks signals.
- * Any number of threads may be between them at a time: with a lock instead, 16 threads that create
- * files would wait for each other.
+ * later.  The handler cannot interrupt the main thread between the two calls, since cleanup_hold
+ * blocks signals.
+ *
+ * Any number of threads may be between the two calls at a time.  A lock would allow only one
+ * thread, so 16 threads that create files would wait for each other.
  */
 #ifndef GZLZSS_CLEANUP_H
 #define GZLZSS_CLEANUP_H
@@ -20,24 +22,27 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* A file that a signal removes: a name relative to a directory descriptor (or AT_FDCWD). */
+/* A file that a signal removes.  `name` is relative to the directory whose descriptor is
+ * `directory`, or to the working directory if `directory` is AT_FDCWD. */
 struct cleanup_output {
     int directory;
     const char *name;
-    struct cleanup_output *previous, *next; /* cleanup.c's list of armed outputs */
+    struct cleanup_output *previous, *next; /* the neighbours in cleanup.c's list of armed
+                                             * outputs */
 };
 
-/* Installs the handler for the signals that end the program, except those that are ignored
- * already. */
+/* Installs the handler for the signals that end the program.  Signals that the process ignores
+ * already stay ignored. */
 void cleanup_init(void);
 
-/* Whether the keyboard can interrupt the program.  (A shell makes background programs ignore
- * SIGINT.)  Call cleanup_init first. */
+/* Whether the keyboard can interrupt the program.  It cannot if a shell has started the program in
+ * the background, since the shell then makes the program ignore SIGINT.  Call cleanup_init
+ * first. */
 bool cleanup_is_foreground(void);
 
-/* Keeps signals from removing outputs until cleanup_release.  *before becomes the signals that were
- * blocked before the call.  Do not nest.  If a signal is about to end the program, this function
- * does not return. */
+/* Keeps signals from removing outputs until cleanup_release.  Sets *before to the signals that were
+ * blocked before the call.  A thread must not call this function again before cleanup_release.  If
+ * a signal is about to end the program, this function does not return. */
 void cleanup_hold(sigset_t *before);
 
 /* Ends what cleanup_hold began; `before` is what cleanup_hold set. */

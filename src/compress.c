@@ -65,7 +65,7 @@ static void report_work(struct file *f, struct pipeline *p, const struct pipelin
     report_counters(f, s);
 }
 
-/* The time for the header; 0 if there is none to store. */
+/* Returns the time to store in the header, or 0 to store no time. */
 static uint32_t time_to_store(struct file *f)
 {
     const time_t t = f->in_stat.st_mtim.tv_sec;
@@ -82,8 +82,8 @@ static uint32_t time_to_store(struct file *f)
     return 0;
 }
 
-/* Returns the bytes of the output that count for the ratio.  As in gzip, the header and the trailer
- * of its format do not count. */
+/* Returns the number of output bytes that count for the ratio.  As in gzip, the header and the
+ * trailer of gzip's format do not count. */
 static uint64_t packed_bytes(const struct file *f, uint64_t out_bytes)
 {
     return f->o->pipeline.container == CONTAINER_GZIP ? out_bytes - f->header_len - GZ_TRAILER_SIZE
@@ -210,10 +210,11 @@ bool compress_make_header(struct file *f)
     const char *name = f->is_stdin ? o->alias : names_base(f->name);
     const size_t comment = o->comment != NULL ? strlen(o->comment) + 1 : 0;
 
-    /* If the output's name was shortened, only the header has the whole name. */
+    /* If the output's name was shortened, store the whole name in the header even with --no-name,
+     * since it is nowhere else. */
     if (o->no_name && !f->is_shortened)
         name = NULL;
-    /* At least one byte, since malloc may return NULL for none. */
+    /* Ask for at least one byte, since malloc may return NULL if it is asked for 0 bytes. */
     f->header = malloc(gz_start_room(container, name) + comment + 1);
     if (f->header == NULL) {
         file_out_of_memory(f);
@@ -243,7 +244,7 @@ bool compress_begin(struct file *f, struct pipeline_job *job)
 void compress_wrote(struct file *f, uint64_t in, uint64_t out, const char *engine)
 {
     /* While several files are under way, the progress line shows no engine, since each file may be
-     * on another one. */
+     * on another engine. */
     progress_update(f->progress, &f->shown, in, out, f->m.collect ? "" : engine);
 }
 

@@ -7,9 +7,9 @@
 #include "pipeline/pipeline.h"
 #include "src/files.h"
 
-/* Opens the output of a file that file_open opened, makes the header, and gives both to the job.
- * The caller sets the job's callbacks.  False if any of this failed; the work on the file has then
- * ended. */
+/* Opens the output of a file that file_open opened, makes the header, and gives the output and the
+ * header to the job.  The caller sets the job's callbacks.  False if a step failed; in that case,
+ * the work on the file has ended. */
 bool compress_begin(struct file *f, struct pipeline_job *job);
 
 /* Makes the file's header; the output must be open.  False, with a message, if memory is short. */

@@ -26,12 +26,13 @@
 /* The context of read_input and write_output. */
 struct file_reader {
     struct file *f;
-    struct access_builder *builder;     /* NULL if no index is made */
-    const struct decompress_jump *jump; /* NULL: no part is left out */
+    struct access_builder *builder; /* NULL if no index is made */
+    /* Where decompression goes on after the header; NULL: leave nothing out. */
+    const struct decompress_jump *jump;
     bool has_jumped;
     struct gz_ahead ahead;        /* the functions of the index's builder, or of the jump */
-    const struct gz_ahead *inner; /* the expansion's, or NULL */
-    /* If not NULL, takes the output in place of the output file. */
+    const struct gz_ahead *inner; /* the expansion's functions, or NULL */
+    /* If not NULL, this callback gets the output, and the output file gets nothing. */
     int (*take)(void *ctx, const void *buf, size_t len);
     void *take_ctx;
     struct expansion *expansion; /* NULL if one thread does all the work */
@@ -191,8 +192,8 @@ static void list(struct file *f, const struct gz_info *info)
     };
 
     if (f->o->exact) {
-        /* Without --exact, the numbers are gzip's: they describe the last member, and count what
-         * follows the data. */
+        /* With --exact, the numbers describe all members.  gzip's numbers, set above, describe the
+         * last member, and include bytes that follow the compressed data. */
         e.has_crc = info->has_crc && info->members == 1;
         e.packed = info->in_bytes;
         e.original = info->out_bytes;
@@ -201,8 +202,9 @@ static void list(struct file *f, const struct gz_info *info)
     list_print(f->list, &e);
 }
 
-/* Prints that a member's header has an extra field.  gzip prints this for every member, gzlzss once
- * for a file: in BGZF, every 64 KiB of data is a member with such a field. */
+/* Prints that a member's header has an extra field.  gzip prints this for every member.  gzlzss
+ * prints it once for a file, because in BGZF, every 64 KiB of data is a member with such a
+ * field. */
 static void note_extra(void *ctx, unsigned bytes)
 {
     struct file_reader *r = ctx;
@@ -260,8 +262,9 @@ static bool lacked_isal(const struct file *f, enum gz_format format)
     return gz_is_deflate(format) && f->in_bytes >= PIPELINE_EXPAND_MIN && isal_why_not() != NULL;
 }
 
-/* Whether several threads may decompress the file.  (Standard input may be at any offset, so its
- * size tells little.) */
+/* Whether several threads may decompress the file.  A regular file must be large enough.  The
+ * size of standard input is not looked at: reading may begin at any offset, so the size tells
+ * little. */
 static bool may_expand(const struct file *f)
 {
     return (f->is_stdin || !S_ISREG(f->in_stat.st_mode) ||
@@ -282,7 +285,8 @@ static void note_place(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end
     access_builder_note(ctx, bit, out, end, len);
 }
 
-/* The functions of a gz_ahead that jumps, and then does what the expansion does. */
+/* The next three functions are those of a struct gz_ahead.  They make the jump first.  After the
+ * jump, they do what the expansion's functions do. */
 static bool jump_has(void *ctx, uint64_t bit, uint64_t *from)
 {
     struct file_reader *r = ctx;
@@ -312,12 +316,14 @@ static void jump_seek(void *ctx, uint64_t byte)
     if (r->inner != NULL)
         r->inner->seek(r->inner->ctx, byte);
     else
-        lseek(r->f->in_fd, (off_t)byte, SEEK_SET); /* a regular file, so lseek cannot fail */
+        /* The input is a regular file, so lseek cannot fail. */
+        lseek(r->f->in_fd, (off_t)byte, SEEK_SET);
 }
 
-/* Returns the functions for gz_io.ahead: those of the expansion, which may be NULL.  If there is a
- * jump, the functions first do the jump.  If an index is made, its builder sees all places that the
- * functions reach. */
+/* Returns the functions for gz_io.ahead.  If there is a jump, these functions make it, and then
+ * call the expansion's functions.  If an index is made, the functions also tell its builder each
+ * place that they reach.  Without jump and index, they are the expansion's functions, or NULL if e
+ * is NULL. */
 static const struct gz_ahead *watch(struct file_reader *r, struct expansion *e)
 {
     const struct gz_ahead *ahead = e != NULL ? expansion_ahead(e) : NULL;
@@ -419,9 +425,9 @@ static bool rewind_files(struct file_reader *r)
     return true;
 }
 
-/* Called after a failure that a GPU may have caused.  Decompresses all again by the cores, whose
- * result counts: *s becomes the new stream, and the new status is returned.  If no GPU was used, or
- * the files cannot be rewound, only returns `status`. */
+/* Called after a failure.  If a GPU took part and the files can be rewound, decompresses everything
+ * again on the CPU, sets *s to the new stream, and returns the new status.  Otherwise, returns
+ * `status`. */
 static enum gz_status decompress_again(struct file_reader *r, struct gz_io *io,
                                        struct gz_info *info, struct gz_stream **s,
                                        struct pipeline *p, enum gz_status status)
@@ -464,23 +470,24 @@ enum container decompress_container(const struct file *f)
     return !f->is_stdin && names_are_zlib(f->name) ? CONTAINER_ZLIB : CONTAINER_GZIP;
 }
 
-/* Prints what -l and -v say about the file.  ok: the work succeeded; status: how it ended. */
+/* Prints what -l and -v say about the file.  ok: whether the work succeeded.  status: how the work
+ * ended. */
 static void conclude(struct file *f, bool ok, enum gz_status status, const struct gz_info *info)
 {
-    /* Whether nothing follows the data.  If something does, gzip prints the totals so far in place
-     * of the file's list line (--exact prints the line); for standard input, it prints neither
-     * totals nor the -v report. */
+    /* Whether the input ends where the compressed data ends.  If it does not, gzip's -l prints the
+     * totals so far and no line for the file, while --exact prints the line.  If the input is
+     * standard input, gzip then prints neither these totals nor the report of -v. */
     const bool ends = status != GZ_TRAILING_GARBAGE && !info->zeros_follow;
 
     if (f->o->json)
-        return; /* report.c prints it */
+        return; /* report.c prints the result */
     if (f->o->action != ACTION_LIST) {
         if (ok && (ends || !f->is_stdin))
             file_report(f, info->read_bytes - info->header_bytes, info->member_bytes);
     } else if (ok && (ends || f->o->exact)) {
         list(f, info);
     } else if (f->is_stdin || f->o->exact) {
-        return; /* no line about this file, and no early totals */
+        return; /* print neither a line about this file nor totals */
     } else if (status == GZ_BAD_CRC || status == GZ_BAD_LENGTH) {
         list_print_totals(f->list);
     } else if (ok || is_next_member_bad(status, info)) {
@@ -572,7 +579,7 @@ static bool decompress(struct file *f, struct pipeline *p)
     }
     status = gz_read_header(s);
     if (f->o->action == ACTION_LIST && f->o->force && status == GZ_TRUNCATED && info.read_bytes < 2)
-        status = GZ_NOT_GZIP; /* without -l, -f would copy such a file */
+        status = GZ_NOT_GZIP; /* -f alone would copy the file */
     if (status != GZ_OK) {
         ok = decompress_judge_status(f, status, &info);
     } else if (!decompress_restore_name(f, &info) || !file_open_output(f)) {
@@ -628,8 +635,8 @@ enum gz_status decompress_through(struct file *f, struct pipeline *p,
     if (s != NULL)
         status = gz_read_header(s);
     if (status == GZ_OK && reader.expansion != NULL && gz_is_deflate(info->format)) {
-        /* A GPU's output is trusted only once its member's CRC was compared.  This decompression
-         * may end before that. */
+        /* A GPU's output can be trusted only after the CRC of its member was compared.  This
+         * decompression may end before that comparison, so it uses no GPU. */
         expansion_avoid_gpu(reader.expansion);
         begin_expansion(&reader, &io);
     }

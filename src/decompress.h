@@ -12,32 +12,32 @@
  * help; if p is NULL, the calling thread works alone. */
 void decompress_file(struct file *f, struct pipeline *p);
 
-/* A place at which decompression goes on after the first member's header: bit `bit` of the input,
- * where a block starts, and byte `out` of the output.  The INF_WINDOW bytes of output before that
- * byte are in `window`. */
+/* The place where decompression goes on after the first member's header.  At bit `bit` of the
+ * input, a block starts.  Its output starts at byte `out` of the whole output.  `window` contains
+ * the INF_WINDOW bytes of output before that byte. */
 struct decompress_jump {
     uint64_t bit, out;
     uint8_t window[INF_WINDOW];
 };
 
 /* Decompresses the input from its current position on, and gives the output to `take`.  Any thread
- * may call `take`, one at a time.  `take` returns 0, or -1 to end the decompression with the status
- * GZ_WRITE_ERROR.  jump: where decompression goes on after the header; NULL: at the first block.
- * Prints nothing.  Sets *info. */
+ * may call `take`, but only one thread at a time.  `take` returns 0, or -1 to end the decompression
+ * with the status GZ_WRITE_ERROR.  After the header, decompression goes on at *jump, or at the
+ * first block if jump is NULL.  Prints nothing.  Sets *info. */
 enum gz_status decompress_through(struct file *f, struct pipeline *p,
                                   const struct decompress_jump *jump,
                                   int (*take)(void *ctx, const void *buf, size_t len), void *ctx,
                                   struct gz_info *info);
 
-/* Returns the format of the input, from the options and the input's name.  CONTAINER_GZIP: the
- * first bytes of the input tell the format. */
+/* Returns the format of the input, as the options and the input's name tell it.  CONTAINER_GZIP
+ * means that the first bytes of the input tell the format. */
 enum container decompress_container(const struct file *f);
 
 /* Prints how reading the header, or decompression, ended.  True if all is well. */
 bool decompress_judge_status(struct file *f, enum gz_status status, const struct gz_info *info);
 
-/* Gives the output the name and the time that the header has, unless the options forbid either.
- * Call it before the output is opened.  False, with a message, if that fails. */
+/* Gives the output the name and the time that the header has, as far as the options allow.  Call
+ * this function before the output is opened.  False, with a message, if that fails. */
 bool decompress_restore_name(struct file *f, const struct gz_info *info);
 
 #endif

@@ -26,8 +26,8 @@ static bool is_stdout(const struct stat *st)
     return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == st->st_dev && out.st_ino == st->st_ino;
 }
 
-/* If --output names a device, a pipe, or the file that is standard output already, makes that the
- * standard output.  (Otherwise, -f -o /dev/null would replace the device by a file.) */
+/* If --output names a device, a pipe, or the file that is standard output already, makes that file
+ * the standard output.  Without this, -f -o /dev/null would replace the device by a file. */
 static bool take_as_stdout(struct options *o, struct messages *m)
 {
     struct stat st;
@@ -108,8 +108,8 @@ char *destination_path(const struct options *o, const char *name)
     return path;
 }
 
-/* Makes the directories that lead to `path`, starting at byte `from` of it.  Returns 0 or an
- * errno. */
+/* Makes the directories that `path` needs and that do not exist yet.  Begins with the directory
+ * whose name ends at byte `from` of `path`, or after it.  Returns 0 or an errno. */
 static int make_directories(char *path, size_t from)
 {
     for (char *slash = strchr(path + from, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {

@@ -19,12 +19,12 @@ struct destination {
 
 /* Prepares for the options that say where outputs go.  Makes the directory of --output-dir-mirror
  * if it does not exist.  If --output names a device, a pipe, or the file that is standard output
- * already, makes that the standard output, and sets o->to_stdout.  False, with a message, if any of
- * this fails. */
+ * already, makes that file the standard output, and sets o->to_stdout.  False, with a message, if a
+ * step fails. */
 bool destination_prepare(struct options *o, struct messages *m);
 
-/* Whether --output-dir-mirror cannot mirror this operand, since its path contains "..": the output
- * could then be outside the user's directory. */
+/* Whether --output-dir-mirror cannot mirror this operand because its path contains "..".  The
+ * output could then be outside the directory that the user has named. */
 bool destination_goes_up(const struct options *o, const char *operand);
 
 /* Finds the directory for the output of `operand`, which is in `directory`.  Makes directories for
@@ -33,8 +33,8 @@ bool destination_goes_up(const struct options *o, const char *operand);
 bool destination_find(struct destination *d, struct last_directory *last, const struct options *o,
                       const char *operand, struct directory *directory);
 
-/* Returns the path of the output of `name`, but with the suffix that `name` has.  The caller frees
- * it.  NULL if memory is short. */
+/* Returns the path of the output of `name`, but without a change of the suffix: the path ends with
+ * the suffix of `name`.  The caller frees the path.  NULL if memory is short. */
 char *destination_path(const struct options *o, const char *name);
 
 #endif

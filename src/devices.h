@@ -8,8 +8,8 @@
 
 #include "src/messages.h"
 
-/* Prints a line about each GPU, or the reason why there is no GPU.  is_json: each line is a JSON
- * object, and standard error gets the reason. */
+/* Prints a line about each GPU, or the reason why there is no GPU. If is_json is true, each line is
+ * a JSON object, and the reason goes to standard error. */
 void devices_list(bool is_json, struct messages *m);
 
 #endif

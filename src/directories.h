@@ -18,8 +18,9 @@ struct directory {
     unsigned users; /* how many users; only directories.c uses this */
 };
 
-/* Makes a directory of fd, with one user.  The directory owns fd from now on.  If fd is -1 or fstat
- * fails, the directory is not open.  NULL if memory is short: then fd is closed. */
+/* Makes a struct directory, with one user, of the descriptor fd.  The struct owns fd from now on.
+ * If fd is -1 or fstat fails, the directory is not open.  If memory is short, closes fd and returns
+ * NULL. */
 struct directory *directory_new(int fd);
 
 /* Counts one more user. */
@@ -34,15 +35,16 @@ bool directory_is_unshared(const struct directory *d);
 /* Whether a and b are the same directory.  False if only one is open. */
 bool directory_is_same(const struct directory *a, const struct directory *b);
 
-/* The directory of the last operand, kept for the next.  All zeros at first. */
+/* The directory of the last operand, kept for the next operand.  All fields are zeros at first. */
 struct last_directory {
-    struct directory *directory; /* the directory, which this struct uses; or NULL */
-    char *name;                  /* the directory's name, with the slash at its end */
+    /* The directory, or NULL.  This struct counts as one of the directory's users. */
+    struct directory *directory;
+    char *name; /* the directory's name, with the slash at its end */
 };
 
-/* Returns the directory that an operand is in.  Opens it, unless it is the directory of the last
- * operand.  The directory of standard input ("-") is not open.  A caller that keeps the result must
- * call directory_use.  NULL if memory is short. */
+/* Returns the directory that an operand is in.  Opens the directory, unless it is the last
+ * operand's directory.  For standard input ("-"), returns a directory that is not open.  A caller
+ * that keeps the result must call directory_use.  NULL if memory is short. */
 struct directory *directory_of(struct last_directory *last, const char *operand);
 
 /* Releases the directory that is kept. */

@@ -16,7 +16,7 @@
 /* Bytes of names to read at a time. */
 #define READ_SIZE ((size_t)64 << 10)
 
-/* Give up a name that has no end after this many bytes.  No system takes a name as long as this, so
+/* Give up if a name has no end after this many bytes.  No system takes a name as long as this, so
  * the file is not a list of names. */
 #define NAME_SIZE_MAX ((size_t)1 << 20)
 
@@ -32,7 +32,7 @@ bool filelist_open(struct filelist *l, const char *path, bool is_null)
     return l->fd >= 0;
 }
 
-/* Reads more bytes.  False with errno set after an error. */
+/* Reads more bytes of the file.  False with errno set after an error. */
 static bool read_more(struct filelist *l)
 {
     ssize_t n;
@@ -63,7 +63,7 @@ static bool read_more(struct filelist *l)
     return true;
 }
 
-/* The end of the next name in `text`; NULL if it was not read yet. */
+/* Returns the end of the next name in `text`; NULL if that end was not read yet. */
 static char *end_of_next(const struct filelist *l)
 {
     const size_t length = l->filled - l->next;
@@ -104,7 +104,7 @@ bool filelist_waits(struct filelist *l)
         if (poll(&p, 1, PATIENCE) == 0)
             return true;
         if (!read_more(l))
-            break; /* filelist_next meets the error again */
+            break; /* filelist_next will meet the error again */
     }
     return false;
 }

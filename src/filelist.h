@@ -9,8 +9,9 @@
 
 struct filelist {
     int fd;
-    char end;   /* the byte after each name: a newline or a zero byte */
-    char *text; /* text[0..filled): what was read and is still needed, in `room` bytes */
+    char end; /* the byte after each name: a newline or a zero byte */
+    /* text[0..filled) was read and is still needed.  `room` is the size of the memory at `text`. */
+    char *text;
     size_t filled, room;
     size_t next; /* text[next..filled): bytes after the last name that was returned */
     bool no_more;
@@ -27,11 +28,12 @@ enum filelist_step {
     FILELIST_ZERO,  /* there is a zero byte in a name that should end with a newline */
 };
 
-/* Reads the next name, and leaves out empty ones.  The byte after the last name may be missing.
- * *name is valid until the next call. */
+/* Reads the next name that is not empty.  The byte after the last name may be missing.  *name is
+ * valid until the next call. */
 enum filelist_step filelist_next(struct filelist *l, const char **name);
 
-/* Whether the next name has still not come after a tenth of a second. */
+/* Waits for the next name for at most a tenth of a second.  True if the name has not come by
+ * then. */
 bool filelist_waits(struct filelist *l);
 
 /* Closes the file, unless it is standard input, and frees memory. */

@@ -2,9 +2,9 @@
  * files.c - what compression and decompression of a file have in common (files.h)
  *
  * The order of the steps keeps data safe.  The output is created under a name that did not exist.
- * Until it is complete, any failure and any signal removes it.  The input is removed only after the
- * output was written, given its attributes and closed without an error.  Keep this order when you
- * add a step.
+ * Until the output is complete, any failure and any signal removes the output.  The input is
+ * removed only after the output was written, given its attributes and closed without an error.
+ * Keep this order when you add a step.
  *
  * Messages, and the order of the checks, are GNU gzip's.
  */
@@ -30,7 +30,7 @@ static void note_retry(struct file *f, int error)
 {
     /* A file that hits the limit on file sizes (EFBIG) ends the program by a signal.  If several
      * files are under way, try the file again in its turn, so that earlier files are finished
-     * first. */
+     * before the program ends. */
     if (error == ENOSPC || error == EDQUOT || (error == EFBIG && f->m.collect))
         f->retry = RETRY_ROOM;
     else if (error == ENOMEM || error == EMFILE || error == ENFILE)
@@ -83,21 +83,21 @@ const char *file_output_in_messages(const struct file *f)
     return f->output_name != NULL ? f->output_name : "stdout";
 }
 
-/* The input's name relative to its directory, for system calls.  (The result contains a slash only
- * if the user's suffix contains one.) */
+/* Returns the input's name relative to its directory, for system calls.  The result contains a
+ * slash only if the user's suffix contains one. */
 static const char *name_within(const struct file *f, const char *name)
 {
     return f->directory->is_open ? name + (names_base(f->operand) - f->operand) : name;
 }
 
-/* The output's name relative to its directory, for system calls. */
+/* Returns the output's name relative to its directory, for system calls. */
 static const char *output_within(const struct file *f)
 {
     return f->destination.directory->is_open ? f->output_name + f->output_base : f->output_name;
 }
 
-/* Whether the input may be of any kind and have any name: the input stays, and the output's name
- * does not depend on the input's. */
+/* Whether the input may be of any kind and have any name.  This is so if the input stays, and the
+ * output's name does not depend on the input's name. */
 static bool is_only_read(const struct file *f)
 {
     return f->to_stdout || (f->o->output != NULL && f->o->keep);
@@ -105,7 +105,8 @@ static bool is_only_read(const struct file *f)
 
 /* --- The input --- */
 
-/* Gets the id of the file `name` in the directory fd; with AT_EMPTY_PATH in flags, of fd itself. */
+/* Sets *id to the id of the file `name` in the directory fd.  If flags contain AT_EMPTY_PATH, sets
+ * it to the id of fd itself. */
 static void get_id(struct file_id *id, int fd, const char *name, int flags)
 {
 #ifdef MAX_HANDLE_SZ
@@ -173,8 +174,8 @@ static bool append_suffix(struct file *f, const char *suffix)
     return true;
 }
 
-/* With --recursive, treats a FIFO without a writer as empty, as gzip does: waiting for a writer
- * could take for ever. */
+/* With --recursive, treats a FIFO without a writer as empty, as gzip does, because waiting for a
+ * writer could take for ever. */
 static void skip_idle_fifo(struct file *f)
 {
     struct pollfd p = {.fd = f->in_fd, .events = POLLIN};
@@ -189,13 +190,14 @@ static void skip_idle_fifo(struct file *f)
     }
 }
 
-/* Opens the operand.  If it does not exist and the action is not compression, tries the operand
- * with suffixes: users of gunzip may leave these out. */
+/* Opens the operand.  Users of gunzip may leave out a suffix.  So if the operand does not exist and
+ * the action is not compression, also tries the operand with suffixes. */
 static bool open_by_name(struct file *f)
 {
     const struct options *o = f->o;
-    /* An input that will be removed must be a regular file.  O_NONBLOCK: if it is a FIFO instead,
-     * opening it must not wait for the other end.  O_NOFOLLOW: only -f follows symbolic links. */
+    /* An input that will be removed must be a regular file.  O_NONBLOCK keeps open from waiting for
+     * the other end if the input is a FIFO.  O_NOFOLLOW is needed because only -f follows symbolic
+     * links. */
     const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC |
                       (is_only_read(f) && !o->recursive ? 0 : O_NONBLOCK) |
                       (is_only_read(f) || o->force ? 0 : O_NOFOLLOW);
@@ -215,7 +217,8 @@ static bool open_by_name(struct file *f)
             f->in_fd = openat(f->directory->fd, name_within(f, f->name), flags);
             error = errno;
         }
-        /* If none of these files exists, the message names the first that was tried. */
+        /* If no name with a suffix exists either, the message gives the operand with the user's
+         * suffix. */
         if (f->in_fd < 0 && error == ENOENT && !append_suffix(f, o->suffix))
             return false;
     }
@@ -256,8 +259,8 @@ static bool may_be_replaced(struct file *f)
     return false;
 }
 
-/* Sets the output's name to `path`, with its last `removed` bytes (a suffix) replaced by `added`.
- * False, with a message, if memory is short.  Frees `path`, which may be NULL. */
+/* Sets the output's name to `path`, with its last `removed` bytes (a suffix) replaced by `added`,
+ * and frees `path`.  False, with a message, if memory is short, also if `path` is NULL. */
 static bool set_output_name(struct file *f, char *path, size_t removed, const char *added)
 {
     if (path != NULL) {
@@ -270,14 +273,15 @@ static bool set_output_name(struct file *f, char *path, size_t removed, const ch
     return f->output_name != NULL;
 }
 
-/* Decides the output's name.  False, with a message, if the file must be left alone. */
+/* Decides the output's name.  False if the file must be left alone; in most cases, a message says
+ * why. */
 static bool name_output(struct file *f)
 {
     const struct options *o = f->o;
     const char *suffix = o->action == ACTION_COMPRESS ? names_suffix(f->name, o->suffix)
                                                       : names_packed_suffix(f->name, o->suffix);
-    /* With --recursive, thousands of files may be skipped here: print no message about them, and do
-     * not change the exit status. */
+    /* With --recursive, thousands of files may be skipped here.  So print no message about them,
+     * and do not change the exit status. */
     const bool is_told = o->verbose > 0 || (!o->recursive && !f->m.quiet);
 
     if (o->output != NULL)
@@ -332,8 +336,8 @@ bool file_open(struct file *f)
     }
     if ((!is_only_read(f) && !may_be_replaced(f)) || is_excluded(f))
         return false;
-    /* With -c, the suffix does not matter.  With -t and -l, it matters only if --recursive is given
-     * (name_output). */
+    /* With -c, the suffix does not matter.  With -t and -l, the suffix matters only if --recursive
+     * is given; name_output looks at that. */
     return (f->to_stdout && action != ACTION_TEST && action != ACTION_LIST) || name_output(f);
 }
 
@@ -350,8 +354,8 @@ static bool may_overwrite(struct file *f)
     if (f->o->force)
         return true;
     /* While other files are under way, ask only when this file's turn comes, so that questions
-     * about earlier files come first.  (There was no output yet when has_output in operands.c
-     * looked.) */
+     * about earlier files come first.  The output is new: if has_output in operands.c had seen it,
+     * this file would not be worked on beside others. */
     if (asks && f->m.collect) {
         f->retry = RETRY_CHANGED;
         return false;
@@ -372,15 +376,16 @@ static bool may_overwrite(struct file *f)
     return yes;
 }
 
-/* Whether the user has said where the output goes.  If not, it is beside the input. */
+/* Whether the user has said where the output goes.  Otherwise, the output goes beside the input. */
 static bool is_redirected(const struct file *f)
 {
     return f->o->output != NULL || f->o->output_dir != NULL;
 }
 
-/* Whether the existing file `old`, which has the output's name, is the input itself.  It is if both
- * names are equal (a header may store any name), or if the input's name is a symbolic link to
- * `old`.  If the user has said where the output goes, any other name of the input counts, too. */
+/* Whether the existing file `old`, which has the output's name, is the input itself.  It is the
+ * input if the two names are equal, which can happen because a header may store any name.  It is
+ * also the input if the input's name is a symbolic link to `old`.  If the user has said where the
+ * output goes, any other name of the input counts, too. */
 static bool is_input(const struct file *f, const struct stat *old)
 {
     struct stat operand;
@@ -416,8 +421,8 @@ static bool may_be_removed(struct file *f)
 static bool replace_old_output(struct file *f)
 {
     /* As in gzip, ask the user before looking at the old file.  But if the user has named the
-     * output, look at the old file first: if it is the input, no answer could allow to overwrite
-     * it. */
+     * output, look at the old file first.  If the old file is the input, it must not be
+     * overwritten, so there is nothing to ask. */
     if (is_redirected(f) ? !may_be_removed(f) || !may_overwrite(f)
                          : !may_overwrite(f) || !may_be_removed(f))
         return false;
@@ -429,7 +434,8 @@ static bool replace_old_output(struct file *f)
     return true;
 }
 
-/* Whether the output gets the input's attributes: the input has a name, and is a file. */
+/* Whether the output gets the input's attributes.  It gets them if the input is a regular file and
+ * not standard input. */
 static bool has_attributes(const struct file *f)
 {
     return !f->is_stdin && S_ISREG(f->in_stat.st_mode);
@@ -482,9 +488,9 @@ static void ignore_failure(int result)
 
 /*
  * Copies the input's times, group, mode and owner to the output, in this order, if has_attributes.
- * The group comes before the mode, since the mode gives rights to the group.  The owner comes last:
- * a process with CAP_CHOWN, but without root's other rights, can give a file to another owner, and
- * cannot change the file after that.
+ * The group comes before the mode, since the mode gives rights to the group.  The owner comes last,
+ * because a process with CAP_CHOWN, but without root's other rights, can give a file to another
+ * owner, and cannot change the file after that.
  */
 static void copy_attributes(struct file *f)
 {
@@ -524,8 +530,8 @@ static int synchronize_directory(const struct file *f)
     return error;
 }
 
-/* Writes the output's data to the disk; also its name, if that is the final one already.  Returns 0
- * or an errno. */
+/* Writes the output's data to the disk.  If the output has its final name already, also writes the
+ * name to the disk.  Returns 0 or an errno. */
 static int synchronize(const struct file *f)
 {
     if (fsync(f->out_fd) != 0 && errno != EINVAL)
@@ -569,7 +575,8 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
 enum input { INPUT_AS_READ, INPUT_CHANGED, INPUT_REPLACED, INPUT_GONE, INPUT_UNKNOWN };
 
 /* Looks up the input's name again, and sets *st to the attributes of the file that it names.  Here,
- * INPUT_AS_READ only means that it is the same file; is_as_read tells whether its data changed. */
+ * INPUT_AS_READ only means that the name still means the same file; is_as_read tells whether the
+ * file's data has changed. */
 static enum input look_at_name(const struct file *f, struct stat *st)
 {
     const char *name = name_within(f, f->name);
@@ -648,7 +655,7 @@ void file_report(struct file *f, uint64_t deflated, uint64_t original)
 }
 
 /* Whether -v prints a line that begins with the file's name (file_announce) and ends with
- * file_report.  Not with --json. */
+ * file_report.  With --json, there is no such line. */
 static bool is_reported(const struct file *f)
 {
     return f->o->verbose > 0 && !f->o->json && !f->is_stdin && f->o->action != ACTION_LIST;
@@ -694,8 +701,9 @@ void file_finish(struct file *f, bool ok)
     f->result.has_ended = true;
     f->result.seconds = clock_seconds() - f->began;
     /* An input that will be removed stays open, so that no other file gets its inode number.  If
-     * the input's id is known (in_id), it need not stay open.  Closing it then saves time: removing
-     * files that were open made a run a quarter longer (16 cores, tmpfs, 20,000 files of 4 KiB). */
+     * in_id has the input's id, the inode number does not matter, so close the input.  This saves
+     * time: removing files that were open made a run a quarter longer (16 cores, tmpfs, 20,000
+     * files of 4 KiB). */
     if (!removes_input(f) || f->in_id.is_known)
         close_input(f);
 }
@@ -755,8 +763,8 @@ static bool commit_output(struct file *f)
 }
 
 /* Makes the output final and removes the input.  If the input has changed since it was read,
- * may_change decides.  If it is true, commit makes the output final and keeps the input.  If it is
- * false, commit does nothing and returns false. */
+ * may_change says what to do.  If may_change is true, makes the output final and keeps the input.
+ * If may_change is false, does nothing and returns false. */
 static bool commit(struct file *f, bool may_change)
 {
     const bool collect = f->m.collect, removes = removes_input(f);
@@ -768,7 +776,7 @@ static bool commit(struct file *f, bool may_change)
         return true;
     cleanup_hold(&before);
     /* Collect messages here, and print them after cleanup_release.  Printing to a stopped terminal
-     * waits, and the program must not wait where it takes no signals. */
+     * waits, and the program must not wait while signals are blocked. */
     f->m.collect = true;
     if (removes)
         input = look_at_input(f, &error);

@@ -66,18 +66,18 @@ struct file_result {
     uint64_t compressed,   /* bytes of all compressed data */
         uncompressed;      /* bytes of the data before compression, or after decompression */
     uint64_t members;
-    bool has_crc;       /* there is one member, which is gzip's */
+    bool has_crc;       /* the data is a single member, in gzip's format */
     uint32_t crc;       /* see has_crc */
     const char *engine; /* "cpu", "gpu" or "cpu+gpu" */
 };
 
 struct file {
-    /* The caller sets these fields and zeros all others.  The objects that they point to must
-     * stay. */
+    /* The caller sets these fields and zeros all others.  The objects that the fields point to must
+     * stay valid. */
     const struct options *o;
     const char *operand;              /* the name as the user gave it; "-" is standard input */
     struct directory *directory;      /* the directory that contains the file */
-    struct destination destination;   /* for the output; may be set after file_open */
+    struct destination destination;   /* where the output goes; may be set after file_open */
     struct messages m;                /* collects the messages and the status of all steps */
     struct list *list;                /* for ACTION_LIST */
     const _Atomic bool *is_cancelled; /* becomes true when the work should stop; or NULL */
@@ -85,21 +85,25 @@ struct file {
 
     /* After file_open: */
     bool is_directory; /* the operand is a directory; in_fd is open */
-    int in_fd;         /* the input, or -1; a caller may take it: set -1 here, then close it */
+    /* The input, or -1.  A caller may take the descriptor over: it sets in_fd to -1, and closes the
+     * descriptor later. */
+    int in_fd;
 
     /* After the work: */
     uint64_t in_bytes, out_bytes; /* bytes read and written; 0 if the work failed */
     enum file_retry retry;        /* whether a file that failed may be tried again, and why */
     struct file_result result;    /* for `report` */
-    char *report;               /* what --json says, without the status; NULL: nothing (report.h) */
+    /* The JSON object of --json, without the status (report.h); NULL: print nothing. */
+    char *report;
     struct progress_part shown; /* the share of this file in `progress` so far */
 
-    /* Only files.c, compress.c and decompress.c (and mpi/) use the rest; others may read in_stat
-     * after file_open. */
+    /* Only files.c, compress.c and decompress.c (and mpi/) use the fields below.  Others may read
+     * only in_stat, and only after file_open. */
     const char *name;     /* the input's name in messages */
     char *found_name;     /* the input's name if it is not the operand; to be freed */
     char *output_name;    /* the output's name, to be freed; NULL: standard output, or no output */
-    size_t output_base;   /* output_name + output_base is its name in destination.directory */
+    size_t output_base;   /* output_name + output_base is the output's name in
+                           * destination.directory */
     bool is_stdin;        /* the input is standard input */
     bool is_shortened;    /* output_name was shortened, as it was too long */
     bool to_stdout;       /* the output is standard output, or there is no output */
@@ -117,22 +121,24 @@ struct file {
     struct output output; /* unused if the output is standard output, or there is no output */
 };
 
-/* Opens the input.  False if there is nothing to do: a message says why, or f->is_directory is
- * true, and the caller may go through the directory.  Like all functions below, leaves messages and
- * status in f->m. */
+/* Opens the input.  False if there is nothing to do.  In that case, either a message says why, or
+ * f->is_directory is true, and the caller may go through the directory.  This function and all
+ * functions below leave messages and status in f->m. */
 bool file_open(struct file *f);
 
-/* Makes the output final and removes the input; if that fails, a message says so.  Frees everything
- * that f holds, except f->report and the messages in f->m.  Call this or file_discard once for
- * every file, even if an earlier step failed. */
+/* Makes the output final and removes the input; if that fails, prints a message.  Frees everything
+ * that f holds, except f->report and the messages in f->m.  Call either this function or
+ * file_discard once for every file, even if an earlier step failed. */
 void file_commit(struct file *f);
 
-/* Removes the output, keeps the input, and frees what file_commit frees, and f->report. */
+/* Removes the output and keeps the input.  Frees f->report, and everything that file_commit
+ * frees. */
 void file_discard(struct file *f);
 
-/* Does what file_commit does, unless the input has changed since it was read.  In that case, does
- * nothing and returns false, with errno 0, or the reason why the input could not be examined.  The
- * caller may call file_discard and work on the file again. */
+/* If the input has changed since it was read, does nothing, sets errno to 0, and returns false.  If
+ * the input cannot be examined, does nothing, sets errno to the reason, and returns false.  In both
+ * cases, the caller may call file_discard and work on the file again.  Otherwise, does what
+ * file_commit does, and returns true. */
 bool file_try_commit(struct file *f);
 
 /* The input's size in bytes, as file_open saw it; 0 if it is not a regular file. */
@@ -155,10 +161,10 @@ void file_announce(struct file *f);
  * as it is. */
 void file_announce_again(struct file *f);
 
-/* Whether the input is still what was read; call this when the whole input was read.  False, with a
- * message, if the input changed meanwhile: the output may then be a mixture of old and new data.
- * If the file waits for others, returns true; file_try_commit checks the input when the file's turn
- * comes. */
+/* Call this when the whole input was read.  If the file waits for others, always returns true;
+ * file_try_commit checks the input when the file's turn comes.  Otherwise, returns whether the
+ * input is still what was read.  If the input has changed meanwhile, prints a message, since the
+ * output may be a mixture of old and new data. */
 bool file_is_unchanged(struct file *f);
 
 /* Prints the rest of the -v line about the file.  `deflated`: bytes of DEFLATE data; `original`:
@@ -166,15 +172,15 @@ bool file_is_unchanged(struct file *f);
 void file_report(struct file *f, uint64_t deflated, uint64_t original);
 
 /* Ends the work.  If ok (the work succeeded), sets the output's attributes and closes the output.
- * If not ok, or if closing fails, removes the output.  Until file_commit, the input may stay open;
- * with --atomic, the output may, too. */
+ * If not ok, or if closing fails, removes the output.  The input may stay open until file_commit.
+ * With --atomic, the output may stay open until then, too. */
 void file_finish(struct file *f, bool ok);
 
 /* The output's name in messages. */
 const char *file_output_in_messages(const struct file *f);
 
-/* Prints an error in reading the input, or in writing the output, and sets f->m.stop: gzip ends
- * here, too. */
+/* Prints an error in reading the input, or in writing the output, and sets f->m.stop, because gzip
+ * ends after such an error. */
 void file_read_error(struct file *f, int error);
 void file_write_error(struct file *f, int error);
 

@@ -16,9 +16,9 @@
 #include "src/indexes.h"
 #include "src/names.h"
 
-/* Suffixes that make a file's name the name of its index.  SUFFIX is bgzip's, and the default for a
- * new index.  SUFFIX_INDEXED_GZIP is the usual one of indexed_gzip; if --index-file has it, the new
- * index is in that format. */
+/* Suffixes that make a file's name the name of its index.  SUFFIX is the suffix of bgzip, and of
+ * new indexes by default.  SUFFIX_INDEXED_GZIP is the usual suffix of indexed_gzip.  If the name in
+ * --index-file has that suffix, the new index is in indexed_gzip's format. */
 #define SUFFIX ".gzi"
 #define SUFFIX_INDEXED_GZIP ".gzidx"
 
@@ -32,7 +32,7 @@ static const char *const troubles[] = {
     [ACCESS_INDEX_NO_MEMORY] = "memory exhausted",
 };
 
-/* Opens the regular file `name`.  False if there is none. */
+/* Opens the regular file `name`.  False if there is no such file. */
 static bool open_file(const char *name, struct index_file *index, struct stat *st)
 {
     const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -56,7 +56,7 @@ void indexes_close(struct index_file *index)
     index->is_open = false;
 }
 
-/* Uses the index that --index-file names. */
+/* Gives the reader the index that --index-file names. */
 static bool open_given(struct file *f, struct index_file *index, struct access_reader *reader)
 {
     const char *name = f->o->index_file;
@@ -73,7 +73,8 @@ static bool open_given(struct file *f, struct index_file *index, struct access_r
     return status == ACCESS_INDEX_OK;
 }
 
-/* Uses the index `name` if there is one.  True if it is in use. */
+/* Gives the reader the index `name` if there is one and it is usable.  True if the reader has the
+ * index now. */
 static bool try(struct file *f, const char *name, struct index_file *index,
                 struct access_reader *reader)
 {
@@ -106,7 +107,7 @@ bool indexes_open(struct file *f, struct index_file *index, struct access_reader
         return true;
     names[0] = names_join(f->name, strlen(f->name), SUFFIX);
     names[1] = names_join(f->name, strlen(f->name), SUFFIX_INDEXED_GZIP);
-    /* gztool names the index of FILE.gz FILE.gzi. */
+    /* gztool gives the index of FILE.gz the name FILE.gzi. */
     names[2] = suffix != NULL ? names_join(f->name, (size_t)(suffix - f->name), SUFFIX) : NULL;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (!index->is_open)

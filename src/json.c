@@ -52,7 +52,7 @@ static void put_string(FILE *to, const char *text)
     putc('"', to);
 }
 
-/* Begins a member, and the object if it is the first.  False if memory is short. */
+/* Begins a member.  Before the first member, also begins the object.  False if memory is short. */
 static bool begin(struct json *j, const char *name)
 {
     const bool is_first = j->file == NULL;

@@ -39,7 +39,7 @@ void leave_prepare(void)
 }
 
 /* leave starts no child if there are this many zombies of earlier runs.  A few zombies are
- * harmless: some processes collect their dead children only now and then. */
+ * harmless, because some processes collect their dead children only now and then. */
 #define ZOMBIES_MAX 16
 
 /* Look at no more than this many processes to count zombies.  1000 of them take about 10 ms. */
@@ -63,8 +63,8 @@ static bool read_stat(pid_t pid, char line[256], const char **rest)
     return *rest != NULL;
 }
 
-/* Counts the zombies called `name` among the children of a process.  Returns ZOMBIES_MAX if /proc
- * does not tell, or if there are more than *looks children; each child lowers *looks by one. */
+/* Counts the zombies called `name` among the children of a process.  Lowers *looks by one for each
+ * child.  Returns ZOMBIES_MAX if there are more than *looks children, or if /proc does not tell. */
 static int count_dead_children(pid_t pid, const char *name, int *looks)
 {
     char path[64], line[256], dead[24];
@@ -145,8 +145,8 @@ static int stay(void *argument)
     return 0;
 }
 
-/* Whether this process is part of a batch system's job: batch systems set these variables.  They
- * count or kill the processes that a job leaves behind. */
+/* Whether this process is part of a batch system's job.  Batch systems set the variables below in
+ * the environment of their jobs.  They count or kill the processes that a job leaves behind. */
 static bool is_in_batch_job(void)
 {
     static const char *const variables[] = {
@@ -162,7 +162,7 @@ static bool is_in_batch_job(void)
 
 static void leave_child(void)
 {
-    /* Static, because the child uses both after this function has returned. */
+    /* Both objects are static, because the child uses them after this function has returned. */
     static _Alignas(64) unsigned char stack[16384];
     static int self;
     sigset_t all;

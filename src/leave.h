@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #endif
 
-/* Defined if leave may start a child process.  (Not with ThreadSanitizer, which treats clone as
- * fork, and so expects that the child does not share memory.) */
+/* Defined if leave may start a child process.  With ThreadSanitizer, leave may not: ThreadSanitizer
+ * treats clone as fork, and so expects that the child does not share memory. */
 #if defined(__linux__) && defined(SYS_pidfd_open) && defined(SYS_ppoll)
 #define LEAVE_HAS_CHILD
 #endif
@@ -48,7 +48,8 @@
  */
 _Noreturn void leave(int status);
 
-/* Notes which descriptors below 256 are open.  Call it before the program opens any. */
+/* Notes which descriptors below 256 are open.  Call this function before the program opens any
+ * descriptor. */
 void leave_prepare(void);
 
 #endif

@@ -14,9 +14,9 @@
 #include "src/names.h"
 #include "src/report.h"
 
-/* At most this many files are under way for each thread; FILES_PER_THREAD_SLOW at the slow levels,
- * where a GPU takes at least 10 ms for a batch, even for a small one.  With more, one large file
- * holds up the others less, but a signal undoes more outputs. */
+/* At most FILES_PER_THREAD files are under way for each thread.  At the slow levels, the limit is
+ * FILES_PER_THREAD_SLOW, because a GPU takes at least 10 ms for a batch there, even for a small
+ * batch.  With more, one large file holds up the others less, but a signal undoes more outputs. */
 #define FILES_PER_THREAD 64
 #define FILES_PER_THREAD_SLOW 256
 
@@ -97,8 +97,8 @@ static void undo(struct entry *e)
 /* Undoes the work on the file, and adds the file to those that will be worked on again. */
 static void put_in_line(struct line *l, struct entry *e)
 {
-    /* Later files must not be made final before this one, so the work on them would be wasted:
-     * cancel the jobs that are not done yet. */
+    /* Later files must not be made final before this one, so the work on later files would be
+     * wasted.  Cancel the jobs that are not done yet. */
     if (l->again == NULL)
         pipeline_cancel(l->run->pipeline);
     undo(e);
@@ -161,9 +161,9 @@ static void do_again(struct line *l, const struct entry *e)
 }
 
 /* Works again on the files in l->again, one after the other; no file may be under way.  The first
- * file in the list is the one that failed.  Its `retry` says how many later files may be under way:
- * with RETRY_ROOM, one; with RETRY_MEMORY, half as many as before; with RETRY_CHANGED, as many as
- * before. */
+ * file in the list is the file that failed.  Its field `retry` says how many files may be under way
+ * later: with RETRY_ROOM, one; with RETRY_MEMORY, half as many as before; with RETRY_CHANGED, as
+ * many as before. */
 static void again(struct line *l)
 {
     struct entry *e = l->again;
@@ -198,16 +198,16 @@ static bool touches(const struct entry *e, const struct directory *d)
            directory_is_same(e->file.destination.directory, d);
 }
 
-/* Whether one of the two files may be the other's output, or both may have the same output.  Both
- * conditions must hold: their names have the same hash; and a file's own directory, or its
- * output's, is also one of the other file's two directories. */
+/* Whether one of the two files may be the other's output, or both files may have the same output.
+ * Each file has two directories, its own and its output's.  The files are related if their names
+ * have the same hash, and the two files have a directory in common. */
 static bool is_related(const struct entry *a, const struct entry *b)
 {
     return a->hash == b->hash &&
            (touches(a, b->file.directory) || touches(a, b->file.destination.directory));
 }
 
-/* Whether any file under way is related to this one. */
+/* Whether any file under way is related to the file `with`. */
 static bool has_relative(const struct line *l, const struct entry *with)
 {
     if (*count_of_name(l, with->hash) == 0)

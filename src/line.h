@@ -24,7 +24,7 @@ struct line {
     /* Counts the files under way by hash; NULL before the first file. */
     struct counts *counts;
     struct entry *again;      /* files that have to be worked on again, in order */
-    struct entry **again_end; /* where the next such file goes */
+    struct entry **again_end; /* the pointer to set when the next file is added to `again` */
     /* The files under way keep at most this many directories open. */
     long directories;
 };

@@ -42,7 +42,8 @@ void list_print_totals(struct list *l);
  * after its compressed data. */
 void list_break_off(struct list *l);
 
-/* Formats `saved` as a percentage of `whole`, as in "74.9%"; 0 if `whole` is 0. */
+/* Formats `saved` as a percentage of `whole`, as in "74.9%".  If `whole` is 0, the percentage is
+ * 0. */
 #define LIST_RATIO_SIZE 16
 void list_format_ratio(char text[LIST_RATIO_SIZE], double saved, double whole);
 

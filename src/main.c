@@ -25,10 +25,10 @@
 #include "src/testing.h"
 #include "src/version.h"
 
-/* Makes sure that descriptors 0 to 2 are open.  If one were closed, the next file that is opened
- * would get its number, and messages could be written into that file.  So a closed one is opened on
- * the root directory, which always exists; reading or writing it fails, as with a closed
- * descriptor.  False if that fails. */
+/* Makes sure that descriptors 0 to 2 are open.  If one of them were closed, the next file that is
+ * opened would get its number, and messages could be written into that file.  So this function
+ * opens each closed one on the root directory, which always exists.  Reading or writing it fails
+ * then, as with a closed descriptor.  False if opening fails. */
 static bool take_standard_descriptors(bool *stdin_is_closed)
 {
 #ifdef O_PATH
@@ -57,11 +57,12 @@ static void choose_queues(const struct lz_level *level)
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", text, 0);
 }
 
-/* Closes standard output, and prints an error if that fails: some file systems report only here
- * that the disk is full. */
+/* Closes standard output, and prints an error if that fails.  Some file systems report only at this
+ * moment that the disk is full. */
 static void close_stdout(const struct options *o, struct messages *m)
 {
-    /* An error in an earlier write is noted in the stream, but its errno is lost: call it EIO. */
+    /* If an earlier write has failed, the stream has noted that, but its errno is lost: report
+     * EIO. */
     int error = fflush(stdout) != 0 ? errno : ferror(stdout) ? EIO : 0;
 
     if (error == 0 && o->synchronous && o->to_stdout && fsync(STDOUT_FILENO) != 0)
@@ -81,7 +82,7 @@ static int run(int argc, char **argv)
     bool may_exit = true, stdin_is_closed;
 
     if (!take_standard_descriptors(&stdin_is_closed))
-        return STATUS_ERROR; /* print nothing: the message could end up in a file */
+        return STATUS_ERROR; /* print nothing, since the message could end up in a file */
     if (!options_parse(&o, argc, argv, &m)) {
         options_free(&o);
         return m.status;
@@ -125,7 +126,7 @@ static int run(int argc, char **argv)
 /* --- Where the stack is small --- */
 
 /* If the stack is smaller than this many bytes, the work is done on a thread with its own stack.
- * (The loader and ISA-L alone take about 8 KiB each.) */
+ * The loader and ISA-L alone take about 8 KiB each. */
 #define STACK_MIN ((rlim_t)128 << 10)
 
 /* The arguments and the result of the thread that does the work. */

@@ -16,8 +16,8 @@
  * file name makes a message longer. */
 #define MESSAGE_MAX 1000
 
-/* Prints the text, or adds it to the collected messages.  If memory is short, prints it at once:
- * better too early than not at all. */
+/* Prints the text, or adds it to the collected messages.  If memory is short, prints the text at
+ * once, since too early is better than not at all. */
 static void append(struct messages *m, const char *text, size_t length)
 {
     if (m->collect && m->length + length > m->room) {
@@ -68,9 +68,9 @@ static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, c
         free(text);
 }
 
-/* Prints `before`, the program's name, the source, the formatted text, and a newline, in one write.
- * Standard error has no buffer: with several writes, another process's output could come
- * between. */
+/* Prints `before`, the program's name, the source, the formatted text, and a newline.  Prints all
+ * of this in one write, because standard error has no buffer: between several writes, another
+ * process could print something. */
 static void say(struct messages *m, const char *before, const char *format, va_list args)
 {
     char line[MESSAGE_MAX];

@@ -18,8 +18,8 @@ struct progress;
 /* gzip's exit statuses. */
 enum status { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_WARNING = 2 };
 
-/* The command has one such struct, and each file has one.  Zero all fields but `program` at
- * first. */
+/* The command has one struct messages, and each file has one, too.  Zero all fields but `program`
+ * at first. */
 struct messages {
     const char *program; /* the name by which the command was called, without directories */
     /* The environment variable whose options are being read, printed before each message; NULL:
@@ -27,7 +27,8 @@ struct messages {
     const char *source;
     bool quiet;         /* print no warnings; they still change the status */
     enum status status; /* the exit status so far */
-    bool stop; /* set by callers where gzip would end, without looking at the other operands */
+    /* Callers set this at places where gzip would end and leave out the other operands. */
+    bool stop;
 
     struct progress *progress; /* the progress line, which is removed before anything is printed;
                                 * may be NULL */

@@ -42,7 +42,7 @@ static bool is_tail_of_known(const char *own)
 static const char *find_suffix(const char *name, size_t length, const char *own)
 {
     /* With -S gz, "f.gz" should count as "f" with the suffix ".gz", not as "f." with "gz".  So if
-     * `own` is the end of a known suffix, try the known ones first. */
+     * `own` is the end of a known suffix, try the known suffixes first. */
     const bool own_last = is_tail_of_known(own);
 
     if (!own_last && has_suffix(name, length, own))
@@ -140,8 +140,8 @@ bool names_shorten(char *name, const char *own)
                 break;
         }
     }
-    /* No part has a byte to spare: remove the last part and its dot.  Without a suffix to keep:
-     * remove the last byte. */
+    /* If no part has a byte to spare, remove the last part and its dot.  If there is no suffix to
+     * keep, remove the last byte. */
     base = end - 1;
     while (suffix > 0 && base > names_base(name) && *base != '.')
         base--;

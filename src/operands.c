@@ -2,11 +2,13 @@
  * operands.c - works on one operand after another, through directories, and files side by side
  *
  * All files of a run are jobs of one pipeline, whose threads, and perhaps GPUs, work on several
- * files at a time.  The result must be the same as if one file were done after the other.  So:
+ * files at a time.  The result must be the same as if one file were done after the other.
+ * Therefore:
  *
  * - The main thread makes files final, and prints their messages, in order (file_commit).  If gzip
  *   would have ended at a file, the work on all later files is undone.
- * - A file that may be the output of a file under way, or may have the same output, waits for it.
+ * - A file that may be the output of a file under way, or may have the same output, waits for that
+ *   file.
  * - Files about which the user may be asked, and files that are not regular, are worked on alone.
  * - A file may change after it was read, while it waits for earlier files.  gzip would not have
  *   read it so early.  So such a file is worked on again when its turn comes.
@@ -149,8 +151,8 @@ static void enter(struct operands *w, int fd, bool by_path)
     }
 }
 
-/* Works on an operand, or on a file found in a directory: in the line, alone, or, if it is a
- * directory, by entering it.  `name` is w->walk.path. */
+/* Works on an operand, or on a file found in a directory.  Submits a file to the line, or works on
+ * it alone.  Enters a directory.  `name` is w->walk.path. */
 static void do_file(struct operands *w, const char *name, struct directory *directory)
 {
     const bool is_known =
@@ -184,8 +186,8 @@ static void do_file(struct operands *w, const char *name, struct directory *dire
         enter(w, fd, is_by_path(name, directory));
 }
 
-/* Works on all files in the directory that was entered, and in those below it; does nothing if none
- * was entered. */
+/* Works on all files in the directory that `enter` has entered, and in the directories below it.
+ * Does nothing if no directory was entered. */
 static void do_entries(struct operands *w)
 {
     struct directory *d;
@@ -261,8 +263,8 @@ static void do_operand(struct operands *w, const char *operand)
     }
 }
 
-/* Works on one of the operands that --files-from names.  As in xz, "-" is the name of a file
- * there. */
+/* Works on one of the operands that --files-from names.  In such a list, "-" is the name of a file,
+ * as in xz. */
 static void do_listed(struct operands *w, const char *name)
 {
     progress_found(&w->run.progress, 1);

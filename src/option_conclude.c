@@ -77,14 +77,14 @@ static bool suit_bgzf(const struct options *o, struct messages *m)
     return true;
 }
 
-/* Whether the options give another format than gzip's own; BGZF is gzip's. */
+/* Whether the options choose a format other than gzip and BGZF. */
 static bool has_other_format(const struct options *o)
 {
     return o->pipeline.container != CONTAINER_GZIP && o->pipeline.container != CONTAINER_BGZF;
 }
 
 /* Compares --recover with other options, and lets the inputs stay.  False, with a message printed,
- * if it contradicts them. */
+ * if --recover contradicts another option. */
 static bool conclude_recovery(struct options *o, struct messages *m)
 {
     const char *other = o->action == ACTION_LIST                  ? "--list"
@@ -106,8 +106,9 @@ static bool conclude_recovery(struct options *o, struct messages *m)
     return true;
 }
 
-/* Whether standard output would get data of several inputs in a format whose readers stop after the
- * first, or find only the last (.zip). */
+/* Whether standard output would get the data of several inputs in a format whose readers do not
+ * find all of it.  Readers of .zip find only the last input's data.  Readers of the other such
+ * formats stop after the first input's data. */
 static bool joins_outputs(const struct options *o)
 {
     const enum container c = o->pipeline.container;
@@ -150,7 +151,7 @@ static bool conclude_files(struct options *o, const struct wishes *w, struct mes
                   option_formats[o->pipeline.container]);
         return false;
     }
-    /* The user has said where outputs go, and has not given --rm: the inputs stay. */
+    /* If the user has said where outputs go, and has not given --rm, the inputs stay. */
     if ((o->output != NULL || o->output_dir != NULL) && !w->remove)
         o->keep = true;
     if (o->output != NULL && o->action == ACTION_DECOMPRESS)
@@ -167,7 +168,7 @@ static bool names_compressed(const struct options *o)
 }
 
 /* Compares --index, or --index-file without a range, with other options.  False, with a message
- * printed, if it contradicts them. */
+ * printed, if it contradicts another option. */
 static bool conclude_index(const struct options *o, struct messages *m)
 {
     if (o->action == ACTION_LIST) {

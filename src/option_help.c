@@ -48,8 +48,8 @@ static void print_purpose(const char *program, const struct peer *peer)
                                                                                         : "remove");
 }
 
-/* Prints the peer's options of one kind after a heading, by letter if they have one.  Prints
- * nothing if there are none. */
+/* Prints a heading, and the peer's options of one kind, by their letters if they have letters.
+ * Prints nothing if the peer has no options of this kind. */
 static void print_kind_of_peer(const struct peer *peer, enum peer_kind kind, const char *heading)
 {
     bool has_any = false;

@@ -48,7 +48,7 @@ static bool try_help(struct messages *m)
     return false;
 }
 
-/* Reads device numbers with commas between them.  False if two are equal. */
+/* Reads device numbers with commas between them.  False if two numbers are equal. */
 static bool parse_devices(const char *text, struct gpus_config *gpus)
 {
     char number[16];
@@ -74,7 +74,7 @@ static bool parse_devices(const char *text, struct gpus_config *gpus)
     }
 }
 
-/* Reads a size from min to max KiB.  The text may also give it in MiB. */
+/* Reads a size from min to max, which are in KiB.  The text may give the size in KiB or in MiB. */
 static bool parse_kib(const char *text, long min, long max, long *kib)
 {
     char *end;
@@ -94,9 +94,10 @@ static bool parse_kib(const char *text, long min, long max, long *kib)
     return *kib >= min && *kib <= max;
 }
 
-/* Reads a limit on memory: 1 to 100 with a percent sign after it, or a number of bytes, 1 or more.
- * A unit may follow the number, KiB to TiB, in all ways in which xz and zstd write it: k, K, Ki,
- * KiB, kB, KB.  Sets one of *bytes and *percent, and the other to 0. */
+/* Reads a limit on memory.  The limit is a number from 1 to 100 with a percent sign after it, or a
+ * number of bytes, 1 or more.  Units from KiB to TiB may follow the number of bytes, in all forms
+ * that xz and zstd know: k, K, Ki, KiB, kB, KB.  Sets *bytes or *percent, and sets the other of the
+ * two to 0. */
 static bool parse_limit(const char *text, uint64_t *bytes, unsigned *percent)
 {
     static const char units[] = "kmgt";
@@ -280,7 +281,8 @@ static bool apply(struct options *o, struct wishes *w, const struct option_row *
     return ok;
 }
 
-/* Finds the row that says what an option does: the first with this id.  There must be one. */
+/* Finds the row that says what an option does: the first with this id.  There must be such a
+ * row. */
 static const struct option_row *find_row(int id)
 {
     const struct option_row *row = option_rows;
@@ -290,8 +292,8 @@ static const struct option_row *find_row(int id)
     return row;
 }
 
-/* Finds the row of the long option that `text` starts with.  There must be one.  Sets *argument to
- * what follows "=" in the text, or leaves it as it is. */
+/* Finds the row of the long option that `text` starts with.  There must be such a row.  If the text
+ * contains "=", sets *argument to what follows it. */
 static const struct option_row *find_named(const char *text, const char **argument)
 {
     const size_t length = strcspn(text, "=");
@@ -339,7 +341,7 @@ static void make_tables(const struct peer *peer, struct tables *t)
     int n = 0;
 
     /* With '-', getopt_long returns operands where they stand, and does not reorder argv.  Then
-     * optind is the same for all letters of one argument; parse needs that to read -12 as a
+     * optind is the same for all letters of one argument, which lets `parse` read -12 as a
      * level. */
     *end++ = '-';
     /* If a letter is there twice, getopt_long uses the first, so put the peer's options first. */
@@ -455,9 +457,9 @@ static void ignore_of_peer(const struct peer_option *p, const char *name, struct
         msg_note(m, "option -%c ignored by gzlzss, which this is (%s)", p->letter, p->what);
 }
 
-/* Applies the option of a row, which getopt_long has found by its long name or, if `name` is NULL,
- * by a letter.  False, with a message printed, if this source may not hold it, or if its argument
- * makes no sense. */
+/* Applies the option of a row.  getopt_long has found the option by its long name or, if `name` is
+ * NULL, by a letter.  False, with a message printed, if this source may not hold the option, or if
+ * the argument makes no sense. */
 static bool apply_row(struct options *o, struct wishes *w, const struct source_of_options *from,
                       const struct option_row *row, const char *name, const char *argument,
                       struct messages *m)
@@ -474,8 +476,9 @@ static bool apply_row(struct options *o, struct wishes *w, const struct source_o
     return try_help(m);
 }
 
-/* Applies the option that getopt_long has found, by its long name or, if `name` is NULL, by its
- * letter.  False, with a message printed, if it is no option, or not allowed in this source. */
+/* Applies the option that getopt_long has found by its long name or, if `name` is NULL, by its
+ * letter.  False, with a message printed, if there is no such option, or if this source may not
+ * hold it. */
 static bool apply_found(struct options *o, struct wishes *w, const struct source_of_options *from,
                         int id, const char *name, struct messages *m)
 {
@@ -500,11 +503,11 @@ static bool apply_found(struct options *o, struct wishes *w, const struct source
     }
 }
 
-/* Whether `operand`, which follows -M, is a limit on memory, and not a file.  If so, prints an
- * error that gives the right option: in xz and zstd, -M limits the memory, but in gzip, it stores
- * the time and takes no argument.  Without the error, the command would look for a file of that
- * name, and then work on the other files without a limit.  If it is called by one of gzip's names,
- * the command does what gzip does. */
+/* Whether `operand`, which follows -M, is a limit on memory, and not a file.  In xz and zstd, -M
+ * limits the memory; in gzip, it stores the time and takes no argument.  So if the operand is a
+ * limit, prints an error that gives the right option.  Without the error, the command would look
+ * for a file of that name, and then work on the other files without a limit.  Under one of gzip's
+ * names, the command does what gzip does, and prints no error here. */
 static bool is_limit(const char *operand, struct messages *m)
 {
     uint64_t bytes;
@@ -518,7 +521,7 @@ static bool is_limit(const char *operand, struct messages *m)
     return true;
 }
 
-/* Reads one source of options, by these tables (see parse). */
+/* Reads one source of options, by the tables *t, which `parse` has made. */
 static bool parse_by(const struct tables *t, struct options *o, struct wishes *w,
                      struct source_of_options *from, struct messages *m)
 {
@@ -528,7 +531,8 @@ static bool parse_by(const struct tables *t, struct options *o, struct wishes *w
     bool after_one = false; /* the last letter of this argument was 1 */
     /* The first operand in an environment variable, where an operand is an error. */
     const char *operand = NULL;
-    int names = 0, before = 0; /* the id of the argument before this one */
+    /* names: the operands so far.  before: the id of the argument before this one. */
+    int names = 0, before = 0;
 
     opterr = 0; /* say_wrong_option prints errors */
     optind = 0; /* makes getopt_long start from the beginning */
@@ -572,7 +576,8 @@ static bool parse_by(const struct tables *t, struct options *o, struct wishes *w
         if (o->action > ACTION_LIST_DEVICES)
             return true; /* --help and similar options act at once, whatever follows */
     }
-    /* Arguments after "--" are operands, too.  (GZIP must not contain "--"; see below.) */
+    /* Arguments after "--" are operands, too.  The variable GZIP must not contain "--" at all,
+     * which is checked below. */
     if (operand == NULL && from->variable != NULL && !is_gzip_variable(from) && optind < from->argc)
         operand = from->argv[optind];
     if (operand != NULL) {
@@ -595,8 +600,8 @@ static bool parse_by(const struct tables *t, struct options *o, struct wishes *w
 static bool parse(struct options *o, struct wishes *w, struct source_of_options *from,
                   struct messages *m)
 {
-    /* The tables are static: they are too large for a small stack, and options must be read even if
-     * no memory can be allocated.  Only one thread reads options. */
+    /* The tables are static, because they are too large for a small stack, and because options must
+     * be read even if no memory can be allocated.  Only one thread reads options. */
     static struct tables tables;
 
     memset(&tables, 0, sizeof(tables));
@@ -609,7 +614,7 @@ static bool parse(struct options *o, struct wishes *w, struct source_of_options 
 static bool split_variable(struct source_of_options *from, char **copy)
 {
     const char *value = getenv(from->variable);
-    /* gzip does not count a newline as a blank. */
+    /* In the variable GZIP, a newline does not separate words, as in gzip. */
     const char *blanks = is_gzip_variable(from) ? " \t" : " \t\n";
 
     from->argc = 1;

@@ -199,19 +199,19 @@ const struct option_row option_rows[] = {
 
     /* --help does not list the rows from here on.  First, gzip's other long names, and
      * abbreviations that would otherwise be ambiguous: */
-    {'a', "a", NULL, NULL, DOES(SETS(wishes, ascii))}, /* --a is not --atomic */
+    {'a', "a", NULL, NULL, DOES(SETS(wishes, ascii))}, /* --a means --ascii, not --atomic */
     SYNONYM('a', "ascii"), /* for systems whose lines do not end in "\n" */
-    SYNONYM('f', "fo"), /* --fo is not --format */
+    SYNONYM('f', "fo"), /* --fo means --force, not --format */
     SYNONYM('f', "for"),
     SYNONYM('c', "to-stdout"),
     SYNONYM('d', "uncompress"),
-    SYNONYM('d', "d"), /* --d is not --device */
+    SYNONYM('d', "d"), /* --d means --decompress, not --device */
     SYNONYM('d', "de"),
-    SYNONYM('h', "h"),   /* --h is not --huffman */
-    SYNONYM('l', "lis"), /* --lis is not --list-devices */
-    SYNONYM('n', "no"),  /* --no is not --no-time */
+    SYNONYM('h', "h"),   /* --h means --help, not --huffman */
+    SYNONYM('l', "lis"), /* --lis means --list, not --list-devices */
+    SYNONYM('n', "no"),  /* --no means --no-name, not --no-time */
     SYNONYM('n', "no-"),
-    SYNONYM('r', "re"),  /* --re is not --recover */
+    SYNONYM('r', "re"),  /* --re means --recursive, not --recover */
     SYNONYM('r', "rec"),
     /* An option of the program compress, which gzip accepts and ignores. */
     {OPTION_BITS, "bits", "N", NULL, DOES(IS_ODD)},

@@ -62,8 +62,8 @@ struct wishes {
     enum strategy strategy;
 };
 
-/* The structs whose members options can set.  Each name is HOLDER_ and the struct's name, so that
- * the macro MEMBER can make it from the struct's name. */
+/* An option sets members of these structs.  Each name is HOLDER_ and the struct's name, so that the
+ * macro MEMBER can make it from the struct's name. */
 enum holder { HOLDER_options, HOLDER_wishes, HOLDER_messages, HOLDERS };
 
 enum effect_kind {
@@ -103,8 +103,8 @@ struct option_row {
      * argument. */
     const char *argument;
     const char *help;         /* text in --help; NULL: not listed */
-    struct effect effects[3]; /* of rows with the same id, only the first row's effects count */
-    enum in_gzip in_gzip;     /* of rows with the same id, only the first row's counts */
+    struct effect effects[3]; /* the effects; unused unless this row is the first with its id */
+    enum in_gzip in_gzip;     /* unused unless this row is the first with its id */
     const char *in_mpi;       /* text in gzlzss-mpi's --help, SAME for `help`; NULL: not listed */
 };
 

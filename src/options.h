@@ -25,21 +25,21 @@ enum action {
     ACTION_LICENSE,
 };
 
-/* Whether -d makes holes of zeros in its output (base/sparse.h). */
+/* Where -d makes holes in place of zeros (base/sparse.h). */
 enum sparse {
     SPARSE_FILES,  /* in files, but not in standard output */
     SPARSE_ALWAYS, /* in standard output, too, if it is a file that can be made longer */
     SPARSE_NEVER,
 };
 
-/* At most this many environment variables hold options: GZIP, GZLZSS, and perhaps that of the
- * program by whose name gzlzss is called (peers.h). */
+/* At most this many environment variables hold options: GZIP, GZLZSS, and perhaps the variable of
+ * the program by whose name gzlzss is called (peers.h). */
 #define OPTIONS_VARIABLES 3
 
 struct options {
     enum action action;
-    /* -c, or the program is called as zcat or the like.  (If the input is standard input, the
-     * output goes to standard output in any case.) */
+    /* The option -c was given, or the program is called as zcat or the like.  Even if this is
+     * false, the output of standard input goes to standard output. */
     bool to_stdout;
     bool keep;
     bool force;
@@ -61,14 +61,15 @@ struct options {
     enum sparse sparse;
     bool makes_index;       /* write an index of each compressed file */
     const char *index_file; /* the name of the index to read or write, or NULL */
-    struct range *ranges;   /* ranges[0..range_count): the parts of the data to write; none: all */
+    struct range *ranges;   /* ranges[0..range_count): the parts of the data to write; if none, all
+                             * data */
     size_t range_count;
     const char *suffix;  /* 1 to NAMES_SUFFIX_MAX bytes */
     const char *matcher; /* the argument of --matcher (papers/papers.h), or NULL */
     const char *alias;   /* the name that the header has for standard input, or NULL */
     const char *comment; /* the comment in the header, or NULL */
-    /* The output's name, if there is only one input; NULL: names of outputs are made from those of
-     * the inputs. */
+    /* The output's name, if there is only one input.  NULL: each output's name is made from its
+     * input's name. */
     const char *output;
     const char *output_dir; /* a directory for all outputs; NULL: outputs are beside the inputs */
     bool mirror;            /* in output_dir, make directories like those of the inputs */
@@ -79,8 +80,8 @@ struct options {
     unsigned memory_percent; /* the percentage of the system's limit that the user allows; 0: see
                               * `memory` */
     struct pipeline_config pipeline; /* the limits on memory are not set yet (run.h) */
-    /* An option gave the number of threads.  Without one, the number is that of the cores in the
-     * affinity mask. */
+    /* An option gave the number of threads.  If no option did, there is one thread for each core in
+     * the affinity mask. */
     bool threads_given;
     char **names; /* the operands; "-", or an empty list, means standard input */
     int name_count;
@@ -91,8 +92,8 @@ struct options {
 
 /*
  * Reads the environment variables GZIP and GZLZSS, then the command line.  The name by which the
- * program was called (m->program) counts, too: if it is another program's, options mean what they
- * mean to that program, and that program's variable is read (peers.h).
+ * program was called (m->program) counts, too.  If this is the name of another program, options
+ * mean what they mean to that program, and its variable is read, too (peers.h).
  *
  * -q and -v set m->quiet.  False, with a message printed, if an option is wrong or memory is
  * short.  The order of argv may change; argv must stay valid as long as *o.  Call options_free
@@ -103,8 +104,8 @@ bool options_parse(struct options *o, int argc, char **argv, struct messages *m)
 /* Frees what options_parse has allocated. */
 void options_free(struct options *o);
 
-/* Whether there is one input: one operand and no --recursive, or no operand (standard input); and
- * no --files-from. */
+/* Whether there is only one input.  This is so without --files-from if there is one operand and no
+ * --recursive, or if there is no operand (the input is standard input). */
 bool options_name_one(const struct options *o);
 
 /* Whether standard input is an input: there is no operand at all, or one is "-". */

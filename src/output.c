@@ -15,8 +15,9 @@
 #include "src/names.h"
 #include "src/output.h"
 
-/* The mode of a new output.  Until it gets the input's attributes, only its owner may read it.  An
- * output that gets no attributes is public: the umask decides. */
+/* The mode of a new output.  Until the output gets the input's attributes, only its owner may read
+ * it.  MODE_PUBLIC is for an output that gets no attributes; the umask then decides who may read
+ * it. */
 #define MODE (S_IRUSR | S_IWUSR)
 #define MODE_PUBLIC (MODE | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH)
 #define FLAGS (O_RDWR | O_CLOEXEC)
@@ -160,9 +161,10 @@ int output_finish(struct output *o)
     return fd >= 0 && close(fd) == 0 ? 0 : errno;
 }
 
-/* Gives an unnamed file a name.  Returns 0 or an errno.  If the file already has another owner
- * (copy_attributes), the system may let only that owner link it (fs.protected_hardlinks, see
- * proc(5)).  Then the process makes itself the owner, links the file, and sets the owner back. */
+/* Gives an unnamed file a name.  Returns 0 or an errno.  If copy_attributes has given the file to
+ * another owner, the system may let only that owner link the file (fs.protected_hardlinks, see
+ * proc(5)).  In that case, the process makes itself the owner, links the file, and sets the owner
+ * back. */
 static int link_unnamed(const struct output *o, const char *name)
 {
     char link[LINK_SIZE];
@@ -212,7 +214,7 @@ static int rename_temporary(const struct output *o)
     if (error == EEXIST)
         return error;
 #ifdef RENAME_NOREPLACE
-    /* Some file systems have no hard links. */
+    /* Some file systems have no hard links, so try to rename the file. */
     if (renameat2(o->directory, o->temporary, o->directory, o->name, RENAME_NOREPLACE) == 0)
         return 0;
     error = errno;

@@ -6,7 +6,8 @@
  * By default, an output has its final name from the start, as with gzip.  A process that is killed
  * leaves a partial file under that name.
  *
- * With `atomic`, an output gets its final name when it is complete.  Until then it is one of these:
+ * With `atomic`, an output gets its final name when it is complete.  Until then, the file is one of
+ * these:
  *
  *   unnamed     The file has no name (O_TMPFILE) until linkat() gives it one.  If the process is
  *               killed, the system removes the file.
@@ -34,24 +35,27 @@ struct output {
     enum output_kind kind; /* how the file is named now; OUTPUT_NONE: there is no file */
     int fd;                /* a descriptor to write to, or -1 */
     bool replaces;         /* atomic only: replace a file that has the final name already */
-    /* atomic only: other processes open the file by its name and write to it.  So it must have a
-     * temporary name instead of none. */
+    /* atomic only: other processes open the file by its name and write to it.  So the file must
+     * have a temporary name, and cannot be unnamed. */
     bool is_shared;
-    bool is_public;              /* the umask says who may read the file, not only its owner */
+    bool is_public;              /* true: the umask decides who may read the file; false: only the
+                                  * owner */
     int directory;               /* a descriptor that the name is relative to, or AT_FDCWD */
     const char *name;            /* the final name; the caller keeps it until the commit */
     char *temporary;             /* the temporary name, or NULL */
     struct cleanup_output armed; /* registers the file while it has a name and is not committed */
 };
 
-/* Creates the file, with a mode that lets only its owner read it.  Set o->is_public before the call
- * for a mode that the umask decides.  For `atomic`, also set o->replaces and o->is_shared before.
- * Returns 0 or an errno; after an error, there is no file.  EEXIST: a file has this name already,
- * and `atomic` with o->replaces was not asked for.  ENAMETOOLONG: the name is too long. */
+/* Creates the file, with a mode that lets only its owner read it.  If the umask shall decide the
+ * mode, set o->is_public before the call.  For `atomic`, also set o->replaces and o->is_shared
+ * before the call.  Returns 0 or an errno; after an error, there is no file.  EEXIST: a file has
+ * this name already; with `atomic` and o->replaces, that is no error.  ENAMETOOLONG: the name is
+ * too long. */
 int output_create(struct output *o, int directory, const char *name, bool atomic);
 
-/* Closes the file for writing.  Call it when everything is written: some file systems report the
- * last write errors only now.  Returns 0 or an errno; after an error, call output_discard. */
+/* Closes the file for writing.  Call this function when everything is written.  Some file systems
+ * report the last write errors only when a file is closed.  Returns 0 or an errno; after an error,
+ * call output_discard. */
 int output_finish(struct output *o);
 
 /* Gives a finished file its final name.  Call it only between cleanup_hold and cleanup_release.

@@ -21,8 +21,9 @@ enum peer_kind {
 /* An option of another program that means something else to gzlzss, or that gzlzss does not
  * have. */
 struct peer_option {
-    char letter;          /* 0: the option has no letter */
-    const char *name;     /* the long name; NULL: there is none, or it means the same to gzlzss */
+    char letter; /* 0: the option has no letter */
+    /* The long name.  NULL: the option has no long name, or gzlzss has an equal long option. */
+    const char *name;
     const char *argument; /* the argument's name in --help; NULL: no argument */
     const char *what;     /* what the option does, in a few words; NULL: only with PEER_NONE */
     enum peer_kind kind;

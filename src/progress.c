@@ -57,8 +57,8 @@ static void format_size(char text[32], double bytes)
 /* --- Names --- */
 
 /* Whether a terminal may give the character two columns, as for East Asian scripts and emoji.  The
- * ranges include a few symbols that get one column: a name that is cut too early does less harm
- * than a line that is too long. */
+ * ranges include a few symbols that get one column, because a name that is cut too early does less
+ * harm than a line that is too long. */
 static bool is_wide(uint32_t c)
 {
     return (c >= 0x1100 && c <= 0x115f) || (c >= 0x2300 && c <= 0xa4cf) ||
@@ -68,8 +68,9 @@ static bool is_wide(uint32_t c)
            (c >= 0x20000 && c <= 0x3fffd);
 }
 
-/* Returns the length in bytes of the UTF-8 character at s; 1 if it is not UTF-8.  *columns becomes
- * its width in columns: 0 if it cannot be printed.  (Combining characters count as 1.) */
+/* Returns the length in bytes of the character at s; 1 if the bytes at s are not UTF-8.  Sets
+ * *columns to the character's width in columns, or to 0 if the character cannot be printed.
+ * Combining characters count as 1. */
 static size_t read_character(const char *s, size_t *columns)
 {
     const unsigned char first = (unsigned char)*s;
@@ -86,8 +87,8 @@ static size_t read_character(const char *s, size_t *columns)
 }
 
 /* Copies the name into `text`, which has CHARACTER_MAX * WIDTH_MAX + 1 bytes.  If the name is wider
- * than `most` columns, copies dots and its end.  A question mark replaces each character that
- * cannot be printed.  Returns the width in columns. */
+ * than `most` columns, copies dots and the end of the name.  A question mark replaces each
+ * character that cannot be printed.  Returns the width in columns. */
 static size_t fit_name(char *text, const char *name, size_t most)
 {
     size_t columns = 0, of_one;
@@ -201,9 +202,9 @@ static size_t compose(char line[LINE_MAX_BYTES], const struct progress *p, doubl
 
 /* --- The terminal --- */
 
-/* Opens standard error once more, for writing without waiting.  (O_NONBLOCK on descriptor 2 itself
- * would affect all processes that share it, such as others of the same shell.)  Returns descriptor
- * 2 if standard error is neither a terminal nor a pipe, or cannot be opened. */
+/* Opens standard error once more, for writing without waiting.  O_NONBLOCK on descriptor 2 itself
+ * would affect all processes that share the descriptor, such as others of the same shell.  Returns
+ * descriptor 2 if standard error is neither a terminal nor a pipe, or cannot be opened. */
 static int open_again(void)
 {
     struct stat st;
@@ -302,8 +303,8 @@ static uint64_t operands_total(const struct progress_run *run)
     struct stat st;
 
     for (int i = 0; i < run->name_count; i++) {
-        /* If this operand does not exist, a file with its name and a suffix may; its size is not
-         * known. */
+        /* If this operand does not exist, the run may work on a file that has this name and a
+         * suffix.  That file's size is not known here. */
         if (stat(run->names[i], &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
             (S_ISDIR(st.st_mode) && run->recursive))
             return 0;

@@ -3,12 +3,13 @@
  *
  * A run has one line.  For one file, the line shows the file's name; for several, how many of the
  * files found so far are done.  Code that prints something else on the terminal must remove the
- * line first (progress_erase or progress_pause), as messages.c does.  The next update draws it
- * again.
+ * line first (progress_erase or progress_pause), as messages.c does.  The next update draws the
+ * line again.
  *
  * A terminal may be stopped (Ctrl-S), or a pipe may be full.  Drawing the line never waits for
- * them: if the line cannot be written at once, or another thread is printing, it is not drawn.
- * Only removing the line before a message may wait, since the message would wait anyway.
+ * terminal or pipe: if the line cannot be written at once, or another thread is printing, the line
+ * is not drawn.  Only removing the line before a message may wait, since the message would wait
+ * anyway.
  */
 #ifndef GZLZSS_PROGRESS_H
 #define GZLZSS_PROGRESS_H
@@ -40,7 +41,7 @@ struct progress {
     uint64_t passed;
     uint64_t in, out; /* bytes read and written so far */
 
-    const char *name;    /* the name of the file, if one is worked on alone; or NULL */
+    const char *name;    /* the file's name if a file is worked on alone; otherwise NULL */
     uint64_t name_total; /* that file's bytes; 0: not known */
 };
 
@@ -81,8 +82,8 @@ void progress_file(struct progress *p, const char *name, uint64_t total);
 void progress_update(struct progress *p, struct progress_part *part, uint64_t in, uint64_t out,
                      const char *engine);
 
-/* Tells that a file of `size` bytes is done.  `in` and `out`: bytes read and written for it; 0 if
- * it failed.  Draws the line, a few times a second at most. */
+/* Tells that a file of `size` bytes is done.  `in` and `out`: bytes read and written for the file;
+ * 0 if the work on it failed.  Draws the line, a few times a second at most. */
 void progress_file_done(struct progress *p, const struct progress_part *part, uint64_t size,
                         uint64_t in, uint64_t out);
 

@@ -155,7 +155,7 @@ static void tell(void *ctx, const struct gz_finding *found)
     r->in = found->in_end > r->in ? found->in_end : r->in;
 }
 
-/* Prints the sums. */
+/* Prints how many bytes of the output are verified, not verified, and unknown or lost. */
 static void report(struct recovering *r, const struct gz_recovered *sums)
 {
     msg_note(&r->f->m,

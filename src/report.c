@@ -87,7 +87,7 @@ static void print(struct messages *m, const struct file *f, const char *report)
         return;
     }
     printf("%.*s,\"status\":%d}\n", length, report, status);
-    fflush(stdout); /* another program may wait for it */
+    fflush(stdout); /* another program may wait for the report */
 }
 
 void report_print(struct messages *m, struct file *f)

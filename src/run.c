@@ -50,7 +50,7 @@ bool run_is_minor(const struct run *r, const struct file *f)
     return S_ISREG(f->in_stat.st_mode) && f->in_stat.st_size <= most;
 }
 
-/* Makes malloc reserve less address space: by default, it reserves 64 MiB for each thread. */
+/* Makes malloc reserve less address space.  By default, malloc reserves 64 MiB for each thread. */
 static void save_addresses(void)
 {
 #ifdef __GLIBC__
@@ -59,8 +59,8 @@ static void save_addresses(void)
 }
 
 /* Decompressing a file takes 0.7 MB of memory.  By default, malloc returns this memory to the
- * system after each file, and gets it again, page by page, for the next.  For a small file, that
- * takes a quarter of the time. */
+ * system after each file, and gets it again, page by page, for the next file.  For a small file,
+ * this takes a quarter of the time. */
 void run_keep_memory(void)
 {
 #ifdef __GLIBC__
@@ -74,7 +74,8 @@ void run_keep_memory(void)
 #define DESCRIPTORS_WANTED 16384
 
 /* Raises the limit on descriptors to DESCRIPTORS_WANTED, or as far as allowed, and returns it.
- * (The limit is usually 1024, but only because programs that use select() need it so low.) */
+ * Systems usually set a limit of 1024 for the sake of programs that use select(), which this
+ * program does not use. */
 static long most_descriptors(void)
 {
     struct rlimit limit;
@@ -165,10 +166,10 @@ bool run_need_pipeline(struct run *r, uint64_t size)
 
     if (r->pipeline != NULL)
         return true;
-    /* The output for a single file of up to LZ_SEGMENT_MIN bytes is the same with any segment size.
-     * So use the smallest: mapping and freeing memory for larger ones takes 30 us.  (If the file
-     * grows before it is read, the output is still right, but up to a tenth larger.  Do not trust
-     * size 0: files in /proc have it, whatever they contain.) */
+    /* The output for a single file of up to LZ_SEGMENT_MIN bytes is the same with any segment
+     * size.  So use the smallest segments: mapping and freeing memory for larger ones takes 30 us.
+     * If the file grows before it is read, the output is still right, but up to a tenth larger.  A
+     * size of 0 tells nothing, since files in /proc have that size, whatever they contain. */
     if (options_name_one(r->o) && size > 0 && size <= LZ_SEGMENT_MIN &&
         r->o->action == ACTION_COMPRESS)
         r->config.segment_size = LZ_SEGMENT_MIN;

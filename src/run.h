@@ -40,10 +40,10 @@ bool run_is_minor(const struct run *r, const struct file *f);
  * pipeline is made.  False, with a message, if the memory is too little. */
 bool run_need_limits(struct run *r);
 
-/* Makes the pipeline if there is none yet.  False, with a message, if that fails.  But
- * decompression works without a pipeline, so for decompression, a failure gives true, and
- * r->pipeline stays NULL.  size: the bytes of the regular file for which the pipeline is needed; 0
- * if it is needed for something else. */
+/* Makes the pipeline if there is none yet.  size: the bytes of the regular file for which the
+ * pipeline is needed; 0 if it is needed for something else.  If making the pipeline fails for
+ * compression, prints a message and returns false.  Decompression works without a pipeline, so if
+ * making it fails for decompression, returns true, and r->pipeline stays NULL. */
 bool run_need_pipeline(struct run *r, uint64_t size);
 
 /* Adds a finished file's status to the run's, and its bytes to the progress; prints its report. */

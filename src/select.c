@@ -1,11 +1,11 @@
 /*
  * select.c - writes parts of a file's decompressed data: --range and --lines (select.h)
  *
- * An access reader (access/reader.h) decodes only what holds the range, if it finds an index,
- * BGZF's members or marks.  The reader itself decodes a short range.  For a long range, it only
- * checks the point before the range; all threads then decompress from that point.  If there are no
- * hints, or wrong ones, all threads decompress from the start, and what comes before the range is
- * thrown away.
+ * If an access reader (access/reader.h) finds an index, BGZF's members or marks, it decodes only
+ * the part of the input that holds the range.  These are its hints.  The reader itself decodes a
+ * short range.  For a long range, it only checks the point before the range; all threads then
+ * decompress from that point.  If there are no hints, or wrong ones, all threads decompress from
+ * the start, and the data before the range is thrown away.
  */
 #include "config.h"
 
@@ -25,7 +25,7 @@
 
 /* --- Selecting ------------------------------------------------------------------------------ */
 
-/* Takes data in order, and writes what is in a range. */
+/* A selection takes data in order, and writes the part of the data that is in a range. */
 struct selection {
     struct file *f;
     bool is_lines;
@@ -40,8 +40,8 @@ static bool is_done(const struct selection *s)
     return s->left == 0 || s->has_failed;
 }
 
-/* Returns the length of the first *count lines in bytes[0..len); `len` if fewer lines end there.
- * Subtracts the number of lines that end there from *count. */
+/* Returns how many of bytes[0..len) the first *count lines have; `len` if fewer lines end in these
+ * bytes.  Subtracts the number of lines that end in the returned bytes from *count. */
 static size_t lines_length(const uint8_t *bytes, size_t len, uint64_t *count)
 {
     size_t at = 0;
@@ -65,7 +65,8 @@ static size_t bytes_length(size_t len, uint64_t *count)
     return n;
 }
 
-/* Takes the next bytes.  False if an error occurred or the range is complete. */
+/* Gives the selection the next bytes of data, and writes those that are in the range.  False if an
+ * error occurred or the range is complete. */
 static bool take(struct selection *s, const uint8_t *bytes, size_t len)
 {
     const size_t before =
@@ -125,8 +126,8 @@ static bool go_to(struct ranges *w, off_t at)
     return false;
 }
 
-/* Decompresses by all threads, up to the end of the selection: from a point, with its window, or
- * from the start of the input if `p` is NULL. */
+/* Decompresses with all threads, up to the end of the selection.  If `p` is NULL, begins at the
+ * start of the input, otherwise at the point *p with its window. */
 static bool select_by_threads(struct ranges *w, struct selection *s, const struct access_point *p,
                               struct decompress_jump *jump)
 {
@@ -145,7 +146,7 @@ static bool select_by_threads(struct ranges *w, struct selection *s, const struc
     return decompress_judge_status(w->f, status, &info);
 }
 
-/* Decompresses from the start, up to the end of the selection. */
+/* Decompresses from the start of the input up to the end of the selection. */
 static bool select_all(struct ranges *w, struct selection *s)
 {
     if (w->hints == ACCESS_NOTHING || w->reader == NULL)
@@ -252,8 +253,8 @@ static bool are_hints_wrong(struct ranges *w)
     return true;
 }
 
-/* Reads up to `len` bytes, BUFFER_SIZE at most, and passes them to the selection.  *done becomes
- * their number. */
+/* Reads up to `len` bytes, but BUFFER_SIZE at most, and passes them to the selection.  Sets *done
+ * to the number of bytes read. */
 static enum outcome read_some(struct ranges *w, struct selection *s, uint64_t offset, size_t len,
                               size_t *done)
 {
@@ -299,8 +300,9 @@ static const char *const hints_names[] = {
     [ACCESS_MARKS] = "read by the marks between its segments",
 };
 
-/* One thread reads a range of at most this many bytes; without hints, only if the range also begins
- * within this distance from the start of the data.  Starting other threads would take longer. */
+/* If a range has at most this many bytes, one thread reads it, since starting other threads would
+ * take longer.  Without hints, the range must also begin within this distance from the start of the
+ * data. */
 #define NEAR ((uint64_t)4 << 20)
 
 /* Looks for hints, and returns whether the reader has any. */
@@ -340,7 +342,8 @@ static enum outcome select_tail(struct ranges *w, const struct range *r)
     return status == GZ_OK && !s.has_failed ? DONE : FAILED;
 }
 
-/* Writes many bytes from `from` on, by all threads, which begin at a point. */
+/* Writes a selection of many bytes, which starts at byte `from` of the data.  All threads
+ * decompress, beginning at a point before that byte. */
 static enum outcome select_from_point(struct ranges *w, struct selection *s, uint64_t from)
 {
     struct decompress_jump *jump;
@@ -349,7 +352,7 @@ static enum outcome select_from_point(struct ranges *w, struct selection *s, uin
     enum outcome outcome;
     size_t done;
 
-    /* Reading a byte checks the point. */
+    /* Reading one byte makes the reader check the point. */
     outcome = read_some(w, &nothing, from, 1, &done);
     if (outcome != DONE)
         return outcome;
@@ -367,7 +370,7 @@ static enum outcome select_from_point(struct ranges *w, struct selection *s, uin
     return outcome;
 }
 
-/* Writes bytes from `from` on. */
+/* Writes `length` bytes of the data, from byte `from` on. */
 static enum outcome select_bytes(struct ranges *w, uint64_t from, uint64_t length)
 {
     struct selection s = {.f = w->f, .left = length};
@@ -434,7 +437,8 @@ static enum outcome select_indexed_lines(struct ranges *w, uint64_t from, uint64
     tell(w, hints_names[ACCESS_INDEX]);
     s.skip = from - t.lines_from;
     outcome = select_from(w, &s, t.from);
-    /* Lines that were written cannot be taken back. */
+    /* Lines that were written cannot be taken back.  So if the index proves wrong only after that,
+     * the work has failed. */
     return outcome == NOT_KNOWN && s.seen > 0 ? FAILED : outcome;
 }
 

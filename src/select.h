@@ -6,7 +6,8 @@
 
 #include "src/files.h"
 
-/* Writes the ranges that the options give.  Otherwise as decompress_file (decompress.h). */
+/* Writes the ranges that the options give.  Apart from that, works as decompress_file does
+ * (decompress.h). */
 void select_file(struct file *f, struct pipeline *p);
 
 #endif

@@ -2,8 +2,8 @@
  * signatures.c - recognizes compressed data by its first bytes (signatures.h)
  *
  * The table has formats whose data hardly gets smaller, and whose first bytes are not likely to
- * start any other file.  Formats that may also hold uncompressed data (PDF, TIFF, tar) are not in
- * it.  To add a format, add a row, and a line to tests/filelist.bats.
+ * start any other file.  The table leaves out formats that may also hold uncompressed data (PDF,
+ * TIFF, tar).  To add a format, add a row, and a line to tests/filelist.bats.
  */
 #include "config.h"
 

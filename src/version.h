@@ -4,7 +4,7 @@
 #ifndef GZLZSS_VERSION_H
 #define GZLZSS_VERSION_H
 
-/* Prints what --version prints.  Starts no GPU: that could take a second. */
+/* Prints what --version prints.  Starts no GPU, since that could take a second. */
 void version_print(void);
 
 #endif

@@ -18,7 +18,7 @@
  * fewer directories opened again, but takes more descriptors. */
 #define LEVELS_OPEN_MAX 16
 
-/* A directory on the path from the first one to the deepest one. */
+/* A directory on the path from the first directory of the walk to the deepest one. */
 struct level {
     struct directory *directory; /* NULL while it is closed */
     bool by_path;                /* the directory's files are opened by whole paths; it is never
@@ -151,7 +151,7 @@ static bool add_level(struct walk *w, const struct level *l)
     w->levels[w->depth++] = *l;
     if (w->depth > keep + 1) {
         above = &w->levels[w->depth - 1 - keep];
-        /* Files under way may still use the directory; it stays open as long as they do. */
+        /* Files under way may still use the directory.  It stays open until they release it. */
         if (!above->by_path)
             close_level(above);
     }

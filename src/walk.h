@@ -48,7 +48,8 @@ enum walk_step {
 /* Goes to the next entry.  *d becomes the directory that contains it. */
 enum walk_step walk_next(struct walk *w, struct directory **d);
 
-/* Leaves the deepest directory, whether all its entries were visited or not.  There must be one. */
+/* Leaves the deepest directory, whether all its entries were visited or not.  There must be such a
+ * directory. */
 void walk_leave(struct walk *w);
 
 #endif
