@@ -52,7 +52,7 @@ static void print_row(const struct gz_info *info)
            (unsigned long long)info->member_bytes, out == 0 ? 0 : 100 * (out - in) / out);
 }
 
-/* Decompresses one file.  Returns whether to go on with the next one. */
+/* Decompresses one file.  Returns whether to go on with the next file. */
 static bool decode(const char *name, char mode, int *exit_status)
 {
     const bool discard = mode == 't' || mode == 'l';

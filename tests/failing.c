@@ -40,7 +40,7 @@ static long number(const char *name, long otherwise)
     return value != NULL ? atol(value) : otherwise;
 }
 
-/* Whether this allocation of `size` bytes must fail.  If so, sets errno. */
+/* True if this allocation of `size` bytes must fail.  Then sets errno. */
 static bool fails(size_t size)
 {
     const long first = number("FAIL_N", 0);

@@ -433,7 +433,7 @@ struct cudaPointerAttributes {
 };
 
 /* Memory that the device does not know.  (A real device does not know its host's heap.)  Tests set
- * it (tests/unit/device.h). */
+ * this variable (tests/unit/device.h). */
 extern "C" struct emulated_memory {
     const void *start;
     size_t size;

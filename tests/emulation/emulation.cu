@@ -1,10 +1,10 @@
 /*
  * emulation.cu - emulated blocks of threads (cuda_runtime.h)
  *
- * A block's threads are coroutines, for x86-64.  Each thread runs until it must meet others, and
- * then lets the next one run.  The threads of a warp go on when all of them have come.  Each warp
- * runs up to its next meeting, then the next warp does.  Every second turn, the threads run in
- * reverse order: this finds code that relies on an order without a barrier.
+ * A block's threads are coroutines, for x86-64.  Each thread runs until it must meet other threads,
+ * and then lets the next thread run.  The threads of a warp go on when all of them have come to the
+ * meeting.  Each warp runs up to its next meeting, then the next warp does.  Every second turn, the
+ * threads run in reverse order, which finds code that relies on an order without a barrier.
  */
 #include "cuda.h"
 #include "cuda_runtime.h"
@@ -117,9 +117,9 @@ static void fail(const char *what)
     abort();
 }
 
-/* Stops this thread.  If the warp's next lane can run, goes directly to it, otherwise to the
- * scheduler.  Going directly is faster: the next lane mostly waits at the same place in the code as
- * this one, so the processor can predict where the switch returns to. */
+/* Stops this thread.  If the warp's next lane can run, goes directly to that lane, otherwise to the
+ * scheduler.  Going directly is faster, because the next lane mostly waits at the same place in the
+ * code as this lane, so the processor can predict where the switch returns to. */
 static void stop(enum state state)
 {
     const uint32_t i = threadIdx.x, next = i + block.step;
@@ -295,14 +295,15 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
  * in it, until they are written to: filling hundreds of MiB for each engine would take most of a
  * test's time.  A sanitizer is told which bytes may be used. */
 
-/* The file's size. */
+/* The size of the file that make_filled makes. */
 #define FILLED_SIZE ((size_t)1 << 20)
 
 struct header {
     size_t mapped; /* bytes of all pages */
 };
 
-/* A file that has FILLER in it, or -1. */
+/* Makes a file of FILLED_SIZE bytes with the value FILLER.  Returns its descriptor, or -1 on an
+ * error. */
 static int make_filled()
 {
     const std::vector<uint8_t> filler(FILLED_SIZE, FILLER);

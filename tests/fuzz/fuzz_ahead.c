@@ -49,7 +49,8 @@ static uint8_t *padded(const uint8_t *data, size_t len, size_t pad)
 }
 
 /* Lets zlib decode one block, which starts where `z` is.  Returns the result that inf_symbols_block
- * should return, except for INF_MORE.  Sets *place and *n to the values that it should set. */
+ * should return, except for INF_MORE.  Sets *place and *n to the values that inf_symbols_block
+ * should set. */
 static enum inf_result by_zlib(z_stream *z, const uint8_t *in, uint64_t *place, size_t *n)
 {
     const int ret = inflate(z, Z_BLOCK);
@@ -87,8 +88,8 @@ static void try_symbols(const uint8_t *data, size_t len)
         result = inf_symbols_block(d, in, len, &place, out, &n, OUT_MAX + 300);
         if (right == INF_MORE || result == INF_MORE)
             break;
-        /* Near the input's end, an error and missing input may be taken for each other: zlib reads
-         * up to 49 bytes before it rejects a header whose code lengths have no code. */
+        /* Near the input's end, an error and missing input may be taken for each other, because
+         * zlib reads up to 49 bytes before it rejects a header whose code lengths have no code. */
         REQUIRE(result == right || (right == INF_BAD && result == INF_CUT) ||
                 (right == INF_CUT && result == INF_BAD && len - place / 8 <= 50));
         REQUIRE(place == right_place || right == INF_END);

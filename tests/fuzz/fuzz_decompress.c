@@ -86,8 +86,8 @@ static enum container container_of(enum fuzz_format format)
                                 : CONTAINER_GZIP;
 }
 
-/* Decompresses the input in one go, in memory.  If that succeeds, the result must be that of the
- * decompression from `s`. */
+/* Decompresses the input in one go, in memory.  If that succeeds, the result must equal the result
+ * of the decompression from `s`. */
 static void check_whole(enum container container, const struct source *s, enum gz_status status)
 {
     const size_t len = s->magic_len + s->len;

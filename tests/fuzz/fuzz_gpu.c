@@ -11,8 +11,8 @@
  * Batches and groups are small, so that a small file passes through many of them.
  *
  * Opening an engine takes long, so all inputs with the same setting share one engine, as the files
- * of a program do.  If an input fails only after other inputs, the cause may be data that those
- * have left in the engine's memory.
+ * of a program do.  If an input fails only after other inputs, the cause may be data that the other
+ * inputs have left in the engine's memory.
  */
 #include "config.h"
 
@@ -54,7 +54,7 @@ struct block {
 enum end {
     GOOD,
     BAD_MEMBER, /* a header or a trailer is bad, or cut off */
-    BAD_BLOCK,  /* the block behind the last good one is bad, or cut off */
+    BAD_BLOCK,  /* the block after the last good one is bad, or cut off */
     TOO_LONG    /* the output is longer than OUT_MAX */
 };
 
@@ -78,8 +78,8 @@ static void add_block(struct reference *r, const struct block *b)
     r->out_len = b->out_end;
 }
 
-/* Reads a member; if has_header is false, a raw stream.  If it is bad, sets r->end and returns
- * false. */
+/* Reads a member with zlib, or, if has_header is false, a raw stream.  If the member or stream is
+ * bad, sets r->end and returns false. */
 static bool read_member(struct reference *r, z_stream *z, bool has_header)
 {
     struct block b = {8 * (uint64_t)(z->next_in - r->in), 0, 0, false};
@@ -110,7 +110,7 @@ static bool read_member(struct reference *r, z_stream *z, bool has_header)
     }
 }
 
-/* Reads all members; if has_headers is false, one raw stream. */
+/* Reads all members in in[0..len) with zlib, or, if has_headers is false, one raw stream. */
 static void read_all(struct reference *r, const uint8_t *in, size_t len, bool has_headers)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)in, .avail_in = (uInt)len, .avail_out = OUT_MAX};
@@ -188,8 +188,8 @@ static void add_wrapped(struct bytes *to, enum wrapping wrapping, enum fuzz_gpu_
     }
 }
 
-/* Wraps the raw streams, which follow each other.  Sets ends[i] to the end of stream number i.
- * Returns the number of streams. */
+/* Wraps the raw streams in data[0..len), which follow one another.  Sets ends[i] to the end of
+ * stream number i.  Returns the number of streams. */
 static size_t add_streams(struct bytes *to, enum wrapping wrapping, enum fuzz_gpu_form form,
                           const uint8_t *data, size_t len, size_t ends[MEMBERS_MAX])
 {
@@ -391,7 +391,7 @@ static void try_new(const struct fuzz_gpu_choice *choice, unsigned setting,
 static const int window_bits[] = {
     [CONTAINER_GZIP] = 15 + 16, [CONTAINER_ZLIB] = 15, [CONTAINER_RAW] = -15};
 
-/* Decodes one of many inputs by zlib.  Sets r->used to `len`, or to 0 if the input is bad. */
+/* Decodes one of many inputs with zlib.  Sets r->used to `len`, or to 0 if the input is bad. */
 static void read_input(struct reference *r, const uint8_t *in, size_t len, enum container format)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)in, .avail_in = (uInt)len, .avail_out = OUT_MAX};
@@ -417,8 +417,8 @@ struct inputs {
     size_t room; /* for all outputs together */
 };
 
-/* Cuts a file, or wraps its streams.  Each part is an input up to four times, in the same
- * memory. */
+/* Cuts a file into inputs, or makes an input of each raw stream.  Each input is there up to four
+ * times, at the same place in memory. */
 static void make_inputs(struct inputs *m, const struct fuzz_gpu_choice *choice,
                         enum container format, const uint8_t *data, size_t len)
 {
@@ -528,7 +528,7 @@ static void try_many(const struct fuzz_gpu_choice *choice, const uint8_t *data, 
 
 /* --- In steps --------------------------------------------------------------------------------- */
 
-/* The CPU's part in steps: it takes the output.  The numbers say how far it has come. */
+/* The CPU takes the output of decompression in steps.  This says how far the CPU has come. */
 struct consumer {
     const struct reference *r;
     size_t block;        /* the number of the next block */
@@ -539,8 +539,8 @@ struct consumer {
 };
 
 /* The bits between a stored block's header and the next byte may repeat the header, so several
- * starts can be right; the GPU takes the last one.  Returns the last bit at which the header of the
- * stored block at `bit` can be read, or `bit` if there is no such block. */
+ * starts can be right, of which the GPU takes the last.  Returns the last bit at which the header
+ * of the stored block at `bit` can be read, or `bit` if there is no such block. */
 static uint64_t last_start(const struct reference *r, uint64_t bit)
 {
     const uint64_t last = (bit + 3 + 7) / 8 * 8 - 3;
@@ -551,7 +551,8 @@ static uint64_t last_start(const struct reference *r, uint64_t bit)
     return last;
 }
 
-/* Moves the consumer behind the blocks of a run.  False if zlib has stopped before their end. */
+/* Moves the consumer to the end of a run's blocks.  Returns false if zlib has stopped before that
+ * end. */
 static bool pass_blocks(struct consumer *c, const struct gpu_inflate_run *run)
 {
     const struct reference *r = c->r;
@@ -628,7 +629,7 @@ static void take_output(struct gpu_inflate *g, struct consumer *c, unsigned outp
 }
 
 /* Loads input buffer number i of an input that is decoded from byte `first` on.  Returns the
- * buffer's length; 0 if the input ends before it. */
+ * buffer's length, or 0 if the input ends before this buffer. */
 static size_t load(struct gpu_inflate *g, const struct reference *r, uint64_t first, uint64_t i)
 {
     const uint64_t start = first + i * gpu_inflate_batch_size(g);

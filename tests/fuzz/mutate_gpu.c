@@ -25,11 +25,12 @@ static const struct input_kind words = {"words", WORDS, 0}, tokens = {"tokens", 
 
 enum { INNER = 3 };
 
-/* How zlib makes a file.  With little memory, it makes short blocks: a small file then has many. */
+/* How zlib makes a file.  With little memory, zlib makes short blocks, so that a small file has
+ * many blocks. */
 static const struct recipe {
     const char *name;
     const struct input_kind *kind; /* NULL: the data is a .gz, made from recipes[INNER] */
-    size_t len;                    /* of the data; if that is a .gz, of the data in it */
+    size_t len;                    /* of the data; if the data is a .gz, of the .gz's own data */
     int level, strategy, memory;   /* as for deflateInit2 */
     int flush;                     /* zlib's flush after every flush_every bytes; 0: none */
     size_t flush_every;            /* bytes */
@@ -181,7 +182,7 @@ static void insert(struct bytes *b, size_t at, size_t n, uint64_t *random)
         memmove(b->data + at, b->data + from, n < b->len - from ? n : b->len - from);
 }
 
-/* Damages b in that way.  A splice takes the end of `other`. */
+/* Damages b in the way `kind`.  A splice takes the end of `other`. */
 static void damage_as(enum kind kind, struct bytes *b, const struct bytes *other, uint64_t *random)
 {
     const size_t at = place_in(b, random), from = place_in(other, random);
@@ -252,7 +253,7 @@ static void print_totals(const char *name, const struct totals *t)
            t->is_new, t->news, t->counted, t->made, t->inputs);
 }
 
-/* Whether the GPU has decompressed more than one file or input in n. */
+/* True if the GPU has decompressed more than one file or input in n. */
 static bool is_often_done(const struct totals *t, unsigned long n)
 {
     return t->done + t->is_new + t->made > (t->whole + t->news + t->inputs) / n;
@@ -266,8 +267,8 @@ static uint8_t random_calls(uint64_t *random)
     return calls[unit_below(random, sizeof(calls))];
 }
 
-/* Returns a choice for files of that size.  Long files do not get the smallest batches, because
- * their blocks do not fit. */
+/* Returns a choice for files of the given size.  Long files do not get the smallest batches,
+ * because their blocks do not fit. */
 static struct fuzz_gpu_choice random_choice(enum fuzz_gpu_form form, enum size size,
                                             uint64_t *random)
 {

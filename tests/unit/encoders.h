@@ -80,9 +80,9 @@ static inline void encode_lzw(struct bytes *z, const uint8_t *data, size_t len,
     const unsigned first = o->block ? 257 : 256;
     const unsigned top = 1u << o->max_bits;
     unsigned width = 9, in_group = 0, codes = 0;
-    unsigned their_free = first - 1; /* the next code in the decoder, which is one entry behind */
+    unsigned their_free = first - 1; /* the decoder's next code, one entry behind ours */
     unsigned our_free = first;
-    /* An entry's string: 1 + (prefix << 8 | byte); 0: free. */
+    /* An entry's key describes its string: 1 + (prefix << 8 | byte).  Key 0 marks a free entry. */
     uint32_t *keys = unit_need(calloc(SLOTS, sizeof *keys));
     uint32_t *values = unit_need(calloc(SLOTS, sizeof *values));
 
@@ -199,8 +199,8 @@ static inline void encode_pack(struct bytes *z, const uint8_t *data, size_t len,
     huffman_lengths(count, SYMBOLS, limit, lengths);
     for (unsigned i = 0; i < SYMBOLS; i++)
         longest = lengths[i] > longest ? lengths[i] : longest;
-    /* The end symbol is the rarest, so its code should be among the longest.  If it is not, swap it
-     * with a symbol whose code is. */
+    /* The end symbol is the rarest, so its code should be among the longest.  If the end symbol's
+     * code is shorter, swap codes with a symbol that has a longest code. */
     for (unsigned i = 0; i < END && lengths[END] != longest; i++)
         if (lengths[i] == longest) {
             lengths[i] = lengths[END];
@@ -243,7 +243,7 @@ enum {
 };
 
 /* A literal or a match of lzh.  A literal's code is the byte.  A match's code is 256 + length -
- * LZH_MIN, and `distance` is one less than its distance. */
+ * LZH_MIN, and `distance` is one less than the match's distance. */
 struct lzh_item {
     uint16_t code, distance;
 };
@@ -259,8 +259,8 @@ static inline void canonical_codes(const uint8_t *lengths, unsigned n, uint32_t 
                 code[i] = next++;
 }
 
-/* Returns the next symbol of the code in which code lengths are written.  Symbols 0 to 2 are runs
- * of *run zeros.  Other symbols are a length plus 2. */
+/* Returns the symbol that codes the next code lengths.  Symbols 0 to 2 code *run lengths of zero.
+ * Each other symbol codes one length: the symbol is the length plus 2. */
 static inline unsigned lzh_length_symbol(const uint8_t *lengths, unsigned n, unsigned *run)
 {
     *run = 1;
@@ -312,8 +312,8 @@ static inline unsigned bit_width(unsigned v)
     return n;
 }
 
-/* Returns the only symbol that occurs; 0 if none occurs, and -1 if several occur.  (The code of an
- * only symbol is written as the symbol's number, without lengths.) */
+/* If exactly one symbol occurs, returns that symbol, since the file then has the symbol's number in
+ * place of code lengths.  Returns 0 if no symbol occurs, and -1 if several occur. */
 static inline int lone_symbol(const uint32_t *count, unsigned n)
 {
     int lone = -2;
@@ -486,8 +486,8 @@ static inline void encode_zip(struct bytes *z, const uint8_t *data, size_t len, 
 /* --- Damage --------------------------------------------------------------------------------- */
 
 /* Damages the data at a random place after its first two bytes: truncates it, flips a bit, sets
- * some bytes, or writes noise from there on.  In half of all cases, the place is near the start,
- * where headers are. */
+ * some bytes, or replaces all bytes from that place on by noise.  In half of all cases, the place
+ * is near the start, where headers are. */
 static inline void damage(struct bytes *b, uint64_t *state)
 {
     const size_t near[] = {8, 16, 40, 80};

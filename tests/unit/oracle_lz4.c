@@ -42,8 +42,8 @@ static void compress(const uint8_t *in, size_t low, size_t start, size_t end, co
                in[from + length] == in[pos + length])
             length++;
         if (length < 4) {
-            /* The first position, and the one after a match, are tried by themselves; then the
-             * search with growing steps begins. */
+            /* At the start and after a match, one position is tried by itself.  The search with
+             * growing steps begins at the position after it. */
             pos += second ? step : 1;
             if (second)
                 step = tries++ >> skip;

@@ -8,7 +8,8 @@
 #include "base/bytes.h"
 #include "tests/unit/unit.h"
 
-/* The longest comparison, in bytes, and how many bytes after its end it may read. */
+/* MOST: the longest comparison, in bytes.  BEYOND: the number of bytes after a comparison's end
+ * that the comparison may read. */
 #define MOST 70
 #define BEYOND 15
 

@@ -377,7 +377,7 @@ static void test_pointers(void)
     check_device(on_device + 99, 2, true);
     driver.knows_no_pools = true;
     check_device(on_device + 99, 2, false);
-    /* Other parts of a reserved range may be another device's. */
+    /* Other parts of a reserved range may belong to another device. */
     be_ready();
     driver.allocation = RESERVED;
     check_device(on_device + 99, 2, false);
@@ -412,7 +412,8 @@ static void test_active(void)
     check_tidy();
 }
 
-/* How many questions a call has asked whether to go on, and the number of the first "no". */
+/* asked: how often a call has asked whether to go on.  stops_at: the number of the first question
+ * that is answered with "no". */
 static int asked, stops_at;
 
 static bool goes_on(void *ctx)
@@ -437,7 +438,7 @@ static enum gpu_wait wait_for(CUstream stream, int device, char error[GPU_ERROR_
     return result;
 }
 
-/* A stream that the program made, with any context current. */
+/* Tests a stream that the program made.  Any context may be current. */
 static void test_stream(void)
 {
     struct CUstream_st stream = {.context = &another};

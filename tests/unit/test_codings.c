@@ -58,12 +58,12 @@ static void test_glzss(void)
         char text[8192];
 
         CHECK_EQ(bits(both[i], "abcdefg"), 7 * 9 + 64);
-        /* At first, all entries are the chunk's first position. */
+        /* At first, all entries of the hash table are the chunk's first position. */
         CHECK_EQ(bits(both[i], "abcdabcdabcd"), 4 * 9 + 25 + 64);
         memset(text, 'a', sizeof(text));
         snprintf(matcher, sizeof(matcher), "%s,chunk=4096", both[i]);
-        /* Twice, a literal and a match of 4095 bytes, which counts as 16 matches of up to 259
-         * bytes. */
+        /* Each of the two chunks has a literal and a match of 4095 bytes, which counts as 16
+         * matches of up to 259 bytes. */
         CHECK_EQ(bits_of(matcher, text, sizeof(text)), 2 * (9 + 16 * 25 + 64));
     }
 }
@@ -76,9 +76,9 @@ static void test_lzss(void)
     CHECK_EQ(bits("lzss", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), 9 + 3 * 17);
 }
 
-/* A sequence takes a byte for the numbers of its literals (up to 14) and of its match's bytes (up
- * to 18).  Larger numbers take more bytes.  The distance takes two bytes.  Literals after the last
- * match have such a byte, too. */
+/* A sequence has one byte for two numbers: up to 14 literals, and a match of up to 18 bytes.
+ * Larger numbers take more bytes.  The distance takes two bytes.  Literals after the last match
+ * also take one byte for their number. */
 static void test_lz4(void)
 {
     char text[600];

@@ -90,8 +90,8 @@ static const struct way usual = {6, Z_DEFAULT_STRATEGY, 0, 0};
 
 /* --- Decompression ---------------------------------------------------------------------------- */
 
-/* Decompresses in[0..len) with `room`, at that distance from a multiple of 256, and compares the
- * output. */
+/* Decompresses in[0..len) to `room` bytes of memory, and compares the output with f->data.  The
+ * input's address in the device's memory is `shift` above a multiple of 256. */
 static enum gpu_inflate_result inflate_bytes(struct gpu_inflate *g, const uint8_t *in, size_t len,
                                              const struct file *f, size_t room, size_t shift)
 {
@@ -174,7 +174,7 @@ static void check_new(struct gpu_inflate *g, const struct file *f)
 }
 
 /* A batch for a whole file.  The usual batch is 128 MiB, and setting its memory to a value takes
- * most of the emulation's time; test_reaches_too_far has one. */
+ * most of the emulation's time.  Only test_reaches_too_far uses a batch of the usual size. */
 #define WHOLE ((size_t)2 << 20)
 
 /* Decompresses a file in one batch and one group, and in several of each. */
@@ -234,8 +234,8 @@ static void test_kinds(void)
     }
 }
 
-/* Decoders that start at different bits of codes of nearly one length do not get into step.  Some
- * units of such codes are counted by a warp, and some by many threads. */
+/* If all codes have nearly the same length, decoders that start at different bits do not get into
+ * step.  A warp counts some units of such codes, and many threads count other units. */
 static void test_codes_of_one_length(void)
 {
     static const struct way way = {6, Z_HUFFMAN_ONLY, 0, 0};
@@ -284,7 +284,7 @@ static void test_bgzf(void)
     drop_file(&f);
 }
 
-/* Whether zlib accepts the members in gz[0..len), and they give data[0..data_len). */
+/* True if zlib accepts the members in gz[0..len), and they give data[0..data_len). */
 static bool is_right(const uint8_t *gz, size_t len, const uint8_t *data, size_t data_len)
 {
     uint8_t *out = unit_need(malloc(data_len + 1));
@@ -333,7 +333,7 @@ static void test_damage(void)
     drop_file(&f);
 }
 
-/* Flushes of all kinds, behind which blocks of all kinds start. */
+/* Flushes of all kinds, after which blocks of all kinds start. */
 static void test_flushes(void)
 {
     static const int flushes[] = {Z_SYNC_FLUSH, Z_FULL_FLUSH, Z_BLOCK, Z_PARTIAL_FLUSH};
@@ -429,7 +429,8 @@ static void put_code(struct bits *b, uint32_t code, unsigned n)
         put_bits(b, code >> n & 1, 1);
 }
 
-/* A match reaches back before its member.  The bytes of the member before it happen to fit. */
+/* A match reaches back to before the start of its member.  The CRC would be right if the match
+ * copied bytes of the member before. */
 static void test_reaches_too_far(void)
 {
     struct gpu_inflate *g = open_device((struct gpu_inflate_options){.symbols = 1 << 20});
@@ -467,7 +468,8 @@ static size_t count_bits(const struct bits *b)
     return 8 * b->to->len + b->n;
 }
 
-/* A literal of the outer block, where bytes have 8 bits, but 255 and the end have 9. */
+/* Writes a literal of the outer block.  There, the byte 255 and the end of the block have codes of
+ * 9 bits, and all other bytes have codes of 8 bits. */
 static void put_literal(struct bits *b, struct file *f, uint8_t byte)
 {
     f->data[f->len++] = byte;
@@ -504,12 +506,12 @@ static void make_inner(struct bits *b)
     end_bits(b);
 }
 
-/* The most bytes of output of such a block. */
+/* The most bytes of output of an outer block. */
 #define OUTER_MAX (16 * KIB)
 
 /* Makes a member with one final block, in whose data another member seems to start.  The headers of
- * `before` further members come before it.  The device decodes the inner member, too, but none of
- * its output may get into the output of the block. */
+ * `before` further members come before the inner member.  The device decodes the inner member, too,
+ * but none of its output may get into the output of the block. */
 static void make_outer(struct file *f, unsigned before)
 {
     static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
@@ -563,8 +565,8 @@ static void make_outer(struct file *f, unsigned before)
     drop(&inner);
 }
 
-/* Decompresses the block as several inputs.  One of them is bad, so that the device searches for
- * blocks in all of them. */
+/* Decompresses copies of the member as several inputs.  One of the inputs is bad, so that the
+ * device searches for blocks in all of them. */
 static void check_as_inputs(struct gpu_inflate *g, const struct file *f)
 {
     enum { COUNT = 4, BAD = 2, HEADER = 10, TRAILER = 8 };
@@ -621,8 +623,8 @@ static void check_outer(const struct file *f)
     }
 }
 
-/* The device uses 8 maps in turn (GPU_MAPS).  So every eighth of the members that seem to start
- * shares a map with the block around them. */
+/* Members that seem to start use 8 maps in turn (GPU_MAPS in gpu/pieces.cuh).  So every eighth of
+ * them shares a map with the member around all of them. */
 static void test_member_in_a_block(void)
 {
     static const unsigned before[] = {0, 6, 7, 8, 15};

@@ -48,8 +48,8 @@ static unsigned get(struct reader *r, unsigned count)
     return value;
 }
 
-/* Reads a symbol of the canonical code with these lengths, bit by bit; 19 if the bits are no
- * code. */
+/* Reads a symbol of the canonical code with these lengths, bit by bit.  Returns 19 if the bits are
+ * no code. */
 static unsigned get_symbol(struct reader *r, const uint8_t *lengths)
 {
     unsigned code = 0, first = 0;
@@ -67,7 +67,7 @@ static unsigned get_symbol(struct reader *r, const uint8_t *lengths)
     return 19;
 }
 
-/* Reads a header; false if it breaks a rule. */
+/* Reads a header.  Returns false if the header breaks a rule. */
 static bool parse(struct reader *r, struct lengths *out)
 {
     static const uint8_t order[] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
@@ -145,9 +145,9 @@ static unsigned zlib_symbols(const uint8_t *lengths, unsigned n, uint32_t *frequ
     return extra;
 }
 
-/* Returns the size of zlib's header in bits.  The code is made by huff_lengths, which is optimal
- * (test_lengths.c checks that); zlib's own code is not always.  In zlib, a run does not go from one
- * alphabet into the other. */
+/* Returns the size of zlib's header in bits.  huff_lengths makes the code, since its codes are
+ * optimal, which test_lengths.c checks.  zlib's own codes are not always optimal.  In zlib, a run
+ * does not go from one alphabet into the other. */
 static unsigned zlib_header_bits(const struct lengths *l)
 {
     static const uint8_t order[] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,

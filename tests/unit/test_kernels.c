@@ -10,7 +10,7 @@
 
 #include "tests/unit/kernels.h"
 
-/* Whether a build with a sanitizer skips the level.  Another level runs the same kernels to another
+/* True if a build with a sanitizer skips the level.  Another level runs the same kernels to another
  * depth. */
 static bool is_like_another(int level)
 {
@@ -132,8 +132,8 @@ static void test_mixed_lengths(void)
     }
 }
 
-/* A block of one segment must not contain data of the next, even if all segments are whole chunks
- * and have similar data. */
+/* When the optimal finder joins units to blocks, no block may contain data of two segments, even if
+ * all segments are whole chunks and have similar data. */
 static void test_neighbours(void)
 {
     uint8_t *in = unit_need(malloc(160 * KIB));
@@ -184,7 +184,7 @@ static void test_room(void)
         CHECK(gpu_batch_add(b, 16 + i % 2, &index) == before + 16 + (i - 1) * 16 + i / 2 * 16);
     CHECK_EQ(index, 5);
     CHECK(!gpu_batch_fits(b, 1));
-    /* No data: in no segment, and in two empty ones. */
+    /* Tests batches without data: one without segments, and one with two empty segments. */
     gpu_batch_clear(b);
     CHECK(gpu_submit(g, b, error) && gpu_collect(g, b, error));
     for (unsigned i = 0; i < 2; i++) {
@@ -240,9 +240,9 @@ static void test_no_room(void)
 
 /* --- Segments in memory of their own --- */
 
-/* Segments that the engine reads in place, at any address, among others that are in the batch.  All
- * are matched, and no byte after a segment is read.  (On a real device, the segments are in host
- * memory, which a copy can read, too.) */
+/* Segments that the engine reads in place, at any address, among segments that the batch contains.
+ * The engine matches all of them, and reads no byte after a segment.  (On a real device, the
+ * segments are in host memory, which a copy can read, too.) */
 static void test_sources(void)
 {
     static const size_t lengths[] = {
@@ -281,7 +281,7 @@ static void test_sources(void)
                 match_segments(g, b, segments, COUNT, lz_level(level), MIXED_SEGMENT, &given_up),
                 0);
             CHECK_EQ(given_up, 0);
-            /* Now none is read in place: the batch must not remember the earlier addresses. */
+            /* Now read no segment in place.  The batch must not remember the earlier addresses. */
             for (unsigned i = 0; i < COUNT; i++)
                 segments[i].is_away = false;
         }

@@ -5,8 +5,9 @@
  * of 16 bits, takes many lengths at a time, and keeps costs from unit to unit.  The textbook method
  * below does none of that.  For every position, it notes the nearest earlier position with the same
  * hash.  It compares candidates from the first byte on, keeps each parse as a list of matches, and
- * adds up costs in 64 bits, one length at a time.  It shares only the hash functions, lz_pieces,
- * the logarithm and the estimates made with it.  Both must give exactly the same sequences.
+ * adds up costs in 64 bits, one length at a time.  The textbook method shares with the finder only
+ * the hash functions, lz_pieces, the logarithm, and the estimates that use the logarithm.  The
+ * finder and the textbook method must give exactly the same sequences.
  */
 #include "config.h"
 
@@ -162,7 +163,7 @@ struct chunk {
     size_t size;
     const struct list *lists; /* the lists of its positions */
     const uint8_t *list_counts;
-    unsigned unit; /* the number, in the group, of its first unit */
+    unsigned unit; /* the number of the chunk's first unit in the group */
 };
 
 /* A match in a parse of the chunk.  It may have any length. */
@@ -178,8 +179,8 @@ static uint32_t units[GROUP / UNIT][SYMBOLS], blocks[GROUP / UNIT][SYMBOLS];
 static unsigned block_of[GROUP / UNIT];
 static unsigned most_blocks; /* the largest number of blocks in a group so far */
 
-/* Adds a match to the parse.  If it is adjacent to the last one at the same distance, the two
- * become one. */
+/* Adds a match to the parse.  If the last match ends where this match starts, at the same distance,
+ * the two become one match. */
 TEXTBOOK void take(size_t pos, struct match match)
 {
     struct parsed *last = parse_count > 0 ? &parse[parse_count - 1] : NULL;
@@ -190,8 +191,8 @@ TEXTBOOK void take(size_t pos, struct match match)
         parse[parse_count++] = (struct parsed){pos, match.length, match.distance};
 }
 
-/* Counts the parse's symbols in the unit where they start.  All pieces of a match count where the
- * match starts. */
+/* Counts the parse's symbols in the unit where they start.  All pieces of a match count in the unit
+ * where the match starts. */
 TEXTBOOK void count_symbols(const struct chunk *c)
 {
     size_t pos = 0;
@@ -427,8 +428,9 @@ static const struct lz_level strange[] = {
 #define STRANGE (sizeof(strange) / sizeof(*strange))
 #define ROWS (levels + STRANGE)
 
-/* Rows with a greater depth are left out for data with long chains everywhere (CHEAP), or for much
- * of it (CHEAPER), since the textbook method is slow there. */
+/* The greatest `deep` for check_segment: CHEAP for data with long chains everywhere, CHEAPER for
+ * much of such data, and ALL for other data.  The textbook method is slow on data with long
+ * chains. */
 #define CHEAP 32
 #define CHEAPER 10
 #define ALL SIZE_MAX
@@ -523,7 +525,8 @@ static void logarithms(void)
         CHECK(lz_log2_256(x) <= lz_log2_256(x + 1));
 }
 
-/* lz_symbol_cost is the ideal length of a symbol's code, within the rounding of both logarithms. */
+/* lz_symbol_cost is the ideal length of a symbol's code, except that two logarithms in it are
+ * rounded. */
 static void symbols(void)
 {
     static const uint32_t totals[] = {1, 2, 3, 1000, 8192, 40000, 1u << 22};
@@ -617,7 +620,7 @@ static void shortest(void)
 }
 
 /* Segments of about one and two chunks, with matches that end with the chunk, or could go on after
- * it.  The data is zeros, except near the ends of chunks. */
+ * the chunk's end.  Except near the ends of chunks, the data is zeros. */
 static void around_chunks(void)
 {
     static uint8_t in[2 * LZ_CHUNK_SIZE + 4];
@@ -736,9 +739,9 @@ static void window_ends(void)
                 repeat_marker(sizes[s], firsts[f], distance);
 }
 
-/* Every other match has three bytes at a certain distance: the greatest at which the first parse
- * takes such a match, the greatest at which there is any, or just beyond these.  The matches
- * between them are near, and make the length 3 cheap. */
+/* Every other match has three bytes at the same distance.  That distance is about the greatest at
+ * which the first parse takes a match of three bytes, or about the greatest of any match.  Between
+ * these matches are near matches of three bytes, which make the length 3 cheap. */
 static void threes(void)
 {
     static const size_t distances[] = {4095, 4096, 4097, WINDOW - 1, WINDOW, WINDOW + 1};
@@ -781,8 +784,9 @@ static void repeated_windows(void)
     }
 }
 
-/* Repeats of up to a few times the greatest match length, so that 1, 2, 3 or more bytes are left
- * over.  Some cross from one unit to the next. */
+/* Repeats whose length is about one, two or three times the greatest match length, so that after
+ * the longest matches, 1, 2, 3 or more bytes may be left over.  Some cross from one unit to the
+ * next. */
 static void side_by_side(void)
 {
     static uint8_t in[12000];
@@ -804,8 +808,8 @@ static void side_by_side(void)
     }
 }
 
-/* Checks a match of `size` bytes.  Of the earlier positions with the same first `bytes` bytes, its
- * source is number `back`, counted from the nearest. */
+/* Checks a match of `size` bytes.  Of the earlier positions with the same first `bytes` bytes,
+ * number `back`, counted from the nearest, is the match's source. */
 static void check_depth(size_t bytes, size_t size, size_t back, uint64_t *state)
 {
     static uint8_t in[65536];

@@ -62,7 +62,7 @@ static void bad(const char *words, const char *message)
         printf("# %s: \"%s\", not \"%s\"\n", words, capture.text, message);
 }
 
-/* Whether the operands, with blanks between them, are `want`. */
+/* True if the operands, with blanks between them, are `want`. */
 static bool operands_are(const struct options *o, const char *want)
 {
     char all[512] = "";
@@ -772,8 +772,8 @@ static void peers(void)
     bad("zstd --help", "zstd: gzlzss does not stand in for this program, whose format is zstd\n");
 }
 
-/* Every option in another program's list is accepted with its argument, or refused.  It is refused
- * without its argument. */
+/* Every option in another program's list is accepted with its argument, or refused.  Without its
+ * argument, an option that needs one is refused. */
 static void every_option_of_peers(void)
 {
     static const char *const programs[] = {"gzip", "pigz", "igzip", "bgzip -d"};

@@ -2,8 +2,8 @@
  * test_paper_kernels.c - with the methods of papers/, the GPU engine finds what the CPU engine
  * finds
  *
- * Like test_kernels.c, this runs on an emulated device, which is slow, or, as
- * tests/gpu/test_paper_kernels, on a real one.  The tests go through the list of methods.
+ * Like test_kernels.c, tests/unit/test_paper_kernels runs on an emulated device, which is slow, and
+ * tests/gpu/test_paper_kernels on a real one.  The tests go through the list of methods.
  */
 #include "config.h"
 
@@ -155,7 +155,7 @@ static void test_far(void)
     for_each_method(compare_far);
 }
 
-/* Before each long match comes a part of it (fill_prefixes). */
+/* Right before each text that can be matched comes a beginning of that text (fill_prefixes). */
 static void compare_prefixes(const struct lz_level *level)
 {
     const size_t len = 36 * KIB;
@@ -171,7 +171,7 @@ static void test_prefixes(void)
     for_each_method(compare_prefixes);
 }
 
-/* Data with only matches at a distance that is a key's value. */
+/* Data in which all matches have a distance that is a key's value. */
 static void test_periods(void)
 {
     const size_t len = 34 * KIB;

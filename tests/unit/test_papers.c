@@ -172,7 +172,7 @@ static void test_names(void)
 
 static struct lz_sequence expected[LZ_CHUNK_MAX_SEQUENCES];
 
-/* Whether the chunk's sequences are those that the tags stand for. */
+/* True if the chunk's sequences are those that the tags stand for. */
 static bool are_tags(const struct lz_chunk *chunk, const uint16_t *tags, size_t len)
 {
     const size_t count = lz_tags_to_sequences(tags, len, expected);
@@ -195,7 +195,8 @@ static bool is_found(const struct lz_chunk *chunks, const uint16_t *tags, size_t
     return true;
 }
 
-/* Compares again, with a second matcher that matches parts of the segment. */
+/* Compares the sequences with the oracle's tags again, after a second matcher has matched parts of
+ * the segment. */
 static bool are_parts_found(struct lz_matcher *m, struct lz_matcher *helper,
                             const struct lz_level *level, const uint8_t *in, size_t len,
                             const uint16_t *tags)
@@ -209,9 +210,9 @@ static bool are_parts_found(struct lz_matcher *m, struct lz_matcher *helper,
     return is_found(lz_chunks(m), tags, len, 0);
 }
 
-/* Compares the method's result for the segment in[0..len) with its oracle's: with different bytes
- * after the segment, with a used matcher, matched in parts, and with the first chunk only as
- * history. */
+/* Compares the method's results for the segment in[0..len) with those of its oracle.  The results
+ * come from a new matcher and from a used one, with different bytes after the segment, as a whole
+ * and in parts, and with the first chunk only as history. */
 static void compare(size_t p, const struct lz_level *level, const uint8_t *in, size_t len)
 {
     struct lz_matcher *m = unit_need(lz_matcher_new(level, len + 1));
@@ -282,7 +283,7 @@ static void test_edges(void)
     free(in);
 }
 
-/* Data with only matches at a distance that is a key's value, or one byte more. */
+/* Data in which all matches have a distance that is a key's value, or one byte more. */
 static void test_periods(void)
 {
     const size_t len = 40 * KIB;
@@ -311,7 +312,7 @@ static void compare_all(const uint8_t *in, size_t len)
             compare(p, &level, in, len);
 }
 
-/* Before each long match comes a part of it (fill_prefixes). */
+/* Right before each text that can be matched comes a beginning of that text (fill_prefixes). */
 static void test_prefixes(void)
 {
     const size_t len = 36 * KIB;
@@ -339,7 +340,7 @@ static void test_far(void)
     free(in);
 }
 
-/* Compares the method that a text selects. */
+/* Compares the method that a text selects with its oracle. */
 static void compare_text(const char *text, const uint8_t *in, size_t len)
 {
     struct lz_level level = *lz_level(6);
@@ -371,7 +372,7 @@ static void test_together(void)
     compare_text("position-lists,hash=4,threshold=3,block=4096", in, len);
     compare_text("position-lists,hash=3,threshold=3,block=4096", in, len);
 
-    /* The steps grow with each miss.  With an acceleration, the first one is long, too. */
+    /* The steps grow with each miss.  With an acceleration, the first step is long, too. */
     fill_kind(in, len, &kinds[6], LONGEST_TOKEN, 1);
     compare_text("lz4,table=256,skip=0", in, len);
     compare_text("lz4,table=256,skip=0,acceleration=7", in, len);
@@ -454,9 +455,9 @@ static void test_counts(void)
         const char *matcher, *in;
         uint64_t counts[LZ_COUNTERS];
     } cases[] = {
-        /* With 16 buckets, DJB2 is the exclusive or of the bytes' low four bits.  So in a bucket,
-         * cxb finds bcx, bac finds abc, cxa finds acx, xab finds xba, and abc finds first bac, then
-         * abc. */
+        /* With 16 buckets, DJB2 is the exclusive or of the bytes' low four bits, so words of the
+         * same letters are in the same bucket.  There, cxb finds bcx, bac finds abc, cxa finds acx,
+         * xab finds xba, and abc finds first bac, then abc. */
         {"lzss,hash=djb2,buckets=16", "abcxbacxabc", {6, 5}},
         {"lzss,hash=djb2,buckets=16,ahead=0", "abcxbacxabc", {6, 5}},
         {"lzss,hash=djb2,buckets=16,chain=1", "abcxbacxabc", {5, 5}},
@@ -472,8 +473,8 @@ static void test_counts(void)
         {"lzss,ahead=2,buckets=32768", "bcdeabcxabcde", {3, 0}},
         {"lzss,ahead=8,buckets=32768", "bcdeabcxabcde", {3, 0}},
         {"lzss,ahead=8,buckets=32768,length=3", "bcdeabcxabcde", {1, 0}},
-        /* Ahead of abc, def probes one position.  When the walk comes to def, it is not searched
-         * again. */
+        /* Ahead of abc, def probes one position.  When the walk comes to def, the walk does not
+         * search there again. */
         {"lzss,ahead=8,buckets=32768", "abcxdefyabcdef", {2, 0}},
         {"lzss,ahead=3,buckets=32768", "abcxdefyabcdef", {2, 0}},
         {"lzss", "ab", {0, 0}},

@@ -85,7 +85,7 @@ static void test_files(void)
     f.expected = 1000;
     CHECK(policy_files_want_gpu(&f, 1000));
     /* By the measured numbers, 16 threads take 0.1 s for 100 MB: 0.0625 s for matching, the rest
-     * for encoding.  A GPU comes up in 0.28 s.  It is wanted if the matching that is then left
+     * for encoding.  A GPU comes up in 0.28 s.  The GPU is wanted if the matching that is then left
      * takes the threads another 0.28 s. */
     f.match = (struct policy_work){.bytes = 100 * MB, .seconds = 1};
     f.encode = (struct policy_work){.bytes = 200 * MB, .seconds = 1.2};
@@ -103,7 +103,8 @@ static void test_files(void)
     CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
     f.is_on_gpu = false;
     f.expected = 731000000;
-    /* If matching takes less than that, a GPU is not wanted, however long encoding takes. */
+    /* If the matching that is left takes less than 0.1 s, a GPU is not wanted, however long
+     * encoding takes. */
     f.match.seconds = 0.6;
     f.encode.seconds = 1200;
     CHECK(!policy_files_want_gpu(&f, UINT64_MAX));

@@ -43,7 +43,7 @@ static void *decompress_main(void *argument)
     return NULL;
 }
 
-/* Also make a new object here, since that looks up the system's limits. */
+/* Runs a stream until all input is used or an error occurs, and frees it. */
 static void run_stream(struct call *c, gzlzss_stream *s)
 {
     gzlzss_in in = {c->in, c->in_len, 0};
@@ -159,7 +159,7 @@ static void round_trip(size_t len, void *(*compress)(void *), void *(*decompress
     free(back);
 }
 
-/* Calls in which only the calling thread works, and calls in which others work, too. */
+/* Calls in which only the calling thread works, and calls in which other threads work, too. */
 static void memory(void)
 {
     round_trip(10000, compress_main, decompress_main);

@@ -1,7 +1,7 @@
 /*
  * test_symbols.c - decoding DEFLATE from the middle: to symbols (inflate/symbols.h) or, with a
- * known window, to bytes (inflate/raw.h).  Starts at each place where zlib's inflate() reports the
- * start of a block.
+ * known window, to bytes (inflate/raw.h).  Decoding starts at each place where zlib's inflate()
+ * reports the start of a block.
  *
  * FUZZ_SECONDS=N in the environment: runs N seconds for each kind of random stream, with new
  * streams on each run.
@@ -69,8 +69,8 @@ struct sample {
 static struct sample sample;
 static uint8_t sample_data[INF_WINDOW + OUT_MAX];
 
-/* Lets zlib read a stream, and sets `sample`.  With `window`, INF_WINDOW bytes of noise come before
- * the stream's output; otherwise nothing does.  False if the output is too large. */
+/* Lets zlib read a stream, and sets `sample`.  If `window` is true, INF_WINDOW bytes of noise come
+ * before the stream's output.  Returns false if the output is too large. */
 static bool learn(const uint8_t *raw, size_t len, bool window)
 {
     static z_stream z;
@@ -175,7 +175,7 @@ static void random_deflate(struct bytes *raw, size_t len, uint64_t *state)
     drop(&data);
 }
 
-/* Makes blocks of all types, good ones unless `spoil`. */
+/* Makes blocks of all types.  If `spoil` is false, all blocks are good. */
 static void random_blocks(struct bytes *raw, unsigned max, unsigned symbols, bool spoil,
                           bool window, uint64_t *state)
 {
@@ -190,7 +190,7 @@ static void random_blocks(struct bytes *raw, unsigned max, unsigned symbols, boo
 
 /* --- Input ---------------------------------------------------------------------------------- */
 
-/* Input in memory of exactly its size and the pad, which has random bytes. */
+/* A copy of an input, with a pad of random bytes after it, in memory of exactly that size. */
 struct input {
     uint8_t *bytes;
     size_t len;
@@ -227,7 +227,7 @@ static bool same_data(size_t k, const uint16_t *out, size_t n)
     return CHECK(memcmp(copy, data, n) == 0) && ok;
 }
 
-/* Whether all symbols are bytes, or markers for bytes at most `window` before the start. */
+/* True if all symbols are bytes, or markers for bytes at most `window` before the start. */
 static bool markers_exist(const uint16_t *out, size_t n, size_t window)
 {
     for (size_t i = 0; i < n; i++)
@@ -236,8 +236,8 @@ static bool markers_exist(const uint16_t *out, size_t n, size_t window)
     return true;
 }
 
-/* Decodes all blocks from block k on.  With `window`, noise comes before the stream's output;
- * otherwise nothing does.  For the data after the last good block, the verdict must be zlib's.  A
+/* Decodes all blocks from block k on.  If `window` is true, noise comes before the stream's
+ * output.  For the data after the last good block, the verdict must be the one that zlib gives.  A
  * block that ends in the last near_end bytes of the input may be reported as incomplete. */
 static bool decode_from(size_t k, const struct input *in, bool window, size_t near_end)
 {
@@ -282,7 +282,8 @@ static bool decode_from(size_t k, const struct input *in, bool window, size_t ne
     return ok;
 }
 
-/* Decodes a stream from some of its blocks on; from each block if there are few. */
+/* Decodes a stream from some of its blocks on.  If the stream has few blocks, decodes it from each
+ * of them on. */
 static bool decode_from_some(bool window, uint64_t *state)
 {
     const size_t step = 1 + sample.blocks / 8;
@@ -389,7 +390,8 @@ static bool damaged(uint64_t *state)
     return compare(&raw, true, state);
 }
 
-/* Noise.  Mostly it is not a block's header; otherwise it starts with a block with fixed codes. */
+/* Noise.  Its first bits are mostly not a block's header.  Otherwise, they start a block with fixed
+ * codes. */
 static bool noise(uint64_t *state)
 {
     struct bytes raw = {0};
@@ -470,7 +472,8 @@ static void blocks_up_to_the_end(void)
 
 /* --- Room ----------------------------------------------------------------------------------- */
 
-/* Decodes block k behind `old` symbols that are there already, with room for `room` more. */
+/* Decodes block k after `old` symbols that the output already has, with room for `room` further
+ * symbols. */
 static void with_room(size_t k, size_t old, size_t room)
 {
     const struct start *s = &sample.start[k];
@@ -580,7 +583,8 @@ static void put_match(struct bits *bits, unsigned length, unsigned distance)
     put_bits(bits, distance - distance_base(d), distance_bits(d));
 }
 
-/* All lengths, with the smallest distances, where a copy overlaps itself, and with large ones. */
+/* Matches of all lengths, with the smallest distances, at which a copy overlaps itself, and with
+ * large distances. */
 static void matches(void)
 {
     static const unsigned distances[] = {1,  2,  3,  4,  5,   6,   7,     8,     9,
@@ -612,7 +616,7 @@ static void matches(void)
     drop(&raw);
 }
 
-/* Matches of 48 bits, the longest possible, from each bit of a byte on. */
+/* Matches of 48 bits, which is the most possible, that start at each bit of a byte. */
 static void longest_codes(void)
 {
     struct codes c = {.litlen = {[END_OF_BLOCK] = 15, [284] = 15}};
@@ -955,8 +959,8 @@ static void bytes_from_short_blocks(void)
 {
     windows = 0;
     repeat(bytes_of_short_blocks, 15);
-    /* Many more than the streams that may end inside a block, so zlib was also used for whole
-     * blocks. */
+    /* zlib was given far more windows than there are streams that may end inside a block.  So zlib
+     * was also used for whole blocks. */
     CHECK(windows > 300);
 }
 

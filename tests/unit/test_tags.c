@@ -61,8 +61,8 @@ static void check_sequences(void)
     free(got);
 }
 
-/* Makes the expected sequences in the plainest way: measures a run of zeros, then a run of a
- * distance, and cuts it into pieces, such that 1 or 2 bytes are never left over. */
+/* Makes the expected sequences in the plainest way: measures a run of zeros, then a run of one
+ * distance, and cuts the second run into pieces such that 1 or 2 bytes are never left over. */
 static void expect_plainly(void)
 {
     size_t i = 0;
@@ -161,7 +161,7 @@ static void long_runs(void)
 }
 
 /* Every run length.  There must be as few pieces as possible; each must have a match's length, and
- * their sum must be that of the run. */
+ * the sum of their lengths must be the run's length. */
 static void every_run(void)
 {
     for (uint32_t run = LZ_MIN_MATCH; run <= LZ_CHUNK_SIZE; run++) {

@@ -1,9 +1,9 @@
 /*
- * test_waits.c - waiting for descriptors, when poll is interrupted or fails, and for a stream's
- * caller
+ * test_waits.c - the library waits for descriptors, even if poll is interrupted or fails, and for a
+ * stream's caller
  *
  * The sources that wait are compiled for this test with a replacement of poll, and with little
- * patience: a stream gives up decoded data if its caller is away for a few milliseconds.
+ * patience, so that a stream gives up decoded data if its caller is away for a few milliseconds.
  */
 #include "config.h"
 
@@ -115,7 +115,7 @@ static void test_library_fails(void)
     gzlzss_free(z);
 }
 
-/* If poll is interrupted, calls go on.  They can also be cancelled. */
+/* If poll is interrupted, calls go on.  Calls can also be cancelled while they wait. */
 static void test_library_goes_on(void)
 {
     gzlzss *z = object();
@@ -378,7 +378,7 @@ static void take(struct client *c, uint8_t *out, size_t len, size_t room)
 }
 
 /* Workers get ahead of a caller.  The caller takes a few bytes, so that all decoded runs are
- * accepted.  Then it stays away for long, and the stream gives the runs up again. */
+ * accepted.  Then the caller stays away for long, and the stream gives the runs up again. */
 static void test_line_is_taken_back(void)
 {
     static const int threads[] = {3, 8};
@@ -473,7 +473,7 @@ static void test_callers_are_away(void)
 
 int main(void)
 {
-    /* If a read waits although it must not, it would wait for ever; the alarm ends the test. */
+    /* A read that waits although it must not would wait for ever.  The alarm then ends the test. */
     alarm(120);
     RUN(test_library_fails);
     RUN(test_library_goes_on);
