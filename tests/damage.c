@@ -38,7 +38,7 @@ static const char *const damage_names[DAMAGES] = {"flips",   "zeros",  "noise", 
 /* A recovery's input and results. */
 struct recovery {
     struct bytes in, out;
-    uint64_t unreadable; /* reading a byte of the page that starts here fails; UINT64_MAX: none */
+    uint64_t unreadable; /* reading from the page that starts here fails; UINT64_MAX: no page */
     struct gz_finding *found;
     size_t count, room;
     struct gz_recovered sums;
@@ -180,8 +180,8 @@ struct score {
     uint64_t verified, right, wrong, unknown;
 };
 
-/* True if the original has the line within `around` bytes of *place.  Then sets *place to the
- * line's place. */
+/* Looks for the line in the original, within `around` bytes of *place.  If the line is there, sets
+ * *place to its place and returns true. */
 static bool find_line(const uint8_t *line, size_t *place, size_t around)
 {
     const size_t from = *place < around ? 0 : *place - around;

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 /* A block that zlib has accepted. */
 struct block {
     uint64_t start, end; /* bits of the input */
-    size_t out_end;      /* bytes of output up to its end */
+    size_t out_end;      /* bytes of output up to the block's end */
     bool is_final;
 };
 
@@ -60,7 +60,7 @@ enum end {
 
 struct reference {
     const uint8_t *in;
-    size_t in_len, used; /* bytes of input, and bytes of its good members */
+    size_t in_len, used; /* bytes of input, and bytes of the input's good members */
     uint8_t *out;
     size_t out_len; /* bytes of output of the good blocks */
     struct block *blocks;
@@ -316,7 +316,8 @@ static void try_count(const struct fuzz_gpu_choice *choice, unsigned setting,
         REQUIRE(done == GPU_INFLATE_DONE || (done == GPU_INFLATE_LEFT && error[0] != '\0'));
     if (done == GPU_INFLATE_DONE && r->end == GOOD)
         REQUIRE(*size == r->out_len);
-    /* If gpu_inflate has decompressed the file, the device must be able to count its output. */
+    /* If gpu_inflate has decompressed the file, the device must be able to count the file's
+     * output. */
     if (result->is_done && choice->stop == 0)
         REQUIRE(done == GPU_INFLATE_DONE);
     result->is_counted = done == GPU_INFLATE_DONE;
@@ -417,8 +418,8 @@ struct inputs {
     size_t room; /* for all outputs together */
 };
 
-/* Cuts a file into inputs, or makes an input of each raw stream.  Each input is there up to four
- * times, at the same place in memory. */
+/* Cuts a file into inputs, or makes an input of each raw stream.  Then repeats the list of inputs
+ * up to four times, with the inputs at the same places in memory. */
 static void make_inputs(struct inputs *m, const struct fuzz_gpu_choice *choice,
                         enum container format, const uint8_t *data, size_t len)
 {
@@ -528,7 +529,7 @@ static void try_many(const struct fuzz_gpu_choice *choice, const uint8_t *data, 
 
 /* --- In steps --------------------------------------------------------------------------------- */
 
-/* The CPU takes the output of decompression in steps.  This says how far the CPU has come. */
+/* How far the CPU has come, which takes the output of decompression in steps. */
 struct consumer {
     const struct reference *r;
     size_t block;        /* the number of the next block */
@@ -567,7 +568,7 @@ static bool pass_blocks(struct consumer *c, const struct gpu_inflate_run *run)
         if (!run->ends_member && (run->end == b->end || run->end == last_start(r, b->end)))
             return true;
     }
-    /* zlib accepts all blocks of a run, unless it has stopped before them. */
+    /* zlib accepts all blocks of a run, unless zlib has stopped before them. */
     REQUIRE(r->end == TOO_LONG);
     return false;
 }
@@ -645,7 +646,7 @@ static size_t load(struct gpu_inflate *g, const struct reference *r, uint64_t fi
     return len;
 }
 
-/* Decodes an input buffer, and takes the outputs.  Takes each output only after the next one was
+/* Decodes an input buffer, and takes the outputs.  Takes each output only after the next output was
  * made, as a slow consumer does. */
 static enum gpu_inflate_result decode_input(struct gpu_inflate *g, struct consumer *c,
                                             unsigned input, uint64_t start, size_t len,

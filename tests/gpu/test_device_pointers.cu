@@ -4,10 +4,10 @@
  *
  *   tests/gpu/test_device_pointers [quick] [CHECK...]
  *
- * `make check-gpu` runs it.  `quick`, for compute-sanitizer, uses fewer levels and small inputs,
- * and makes no deliberate errors.  CHECKs are names from the table at the end; if there are any,
- * only these checks run.  Like a user's program, this program has its own CUDA runtime, besides the
- * library's.  The program prints a line for each check: "ok - ..." or "not ok - ...".
+ * `make check-gpu` runs this program.  `quick`, for compute-sanitizer, uses fewer levels and small
+ * inputs, and makes no deliberate errors.  CHECKs are names from the table at the end; if there are
+ * any, only these checks run.  Like a user's program, this program has its own CUDA runtime,
+ * besides the library's.  The program prints a line for each check: "ok - ..." or "not ok - ...".
  */
 #include <algorithm>
 #include <cuda.h>
@@ -296,7 +296,7 @@ static void check_levels(void)
     }
 }
 
-/* Each engine with segments of the default size; one object for all calls. */
+/* Tests each engine with segments of the default size.  One object serves all calls. */
 static void check_backends(void)
 {
     static const gzlzss_backend backends[] = {GZLZSS_CPU, GZLZSS_AUTO, GZLZSS_GPU};
@@ -472,7 +472,7 @@ static void decompress_items(gzlzss *z, const struct sample *s, enum kind from, 
     free(packed);
 }
 
-/* Decompression from and to memory of every kind; also into a buffer that is too small. */
+/* Decompresses from and to memory of every kind, and also into a buffer that is too small. */
 static void decompress_by(gzlzss_backend backend)
 {
     gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT), *z = object(6, backend, SEGMENT);
@@ -918,7 +918,7 @@ struct caller {
     uint8_t *in;
     cudaStream_t stream;
     int rounds;
-    bool uses_cuda; /* it also calls CUDA itself */
+    bool uses_cuda; /* the thread also calls CUDA itself */
     pthread_t thread;
 };
 

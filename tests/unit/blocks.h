@@ -13,7 +13,7 @@ enum { LENGTH_CODES = 19, LITLEN_CODES = 288, DISTANCE_CODES = 32, END_OF_BLOCK 
 /* A dynamic block's header: its fields, and the symbols that give the code lengths, in order. */
 struct header {
     unsigned litlens, distances, listed;
-    /* Lengths of the code in which the code lengths are written. */
+    /* The lengths, in bits, of the code for code lengths. */
     uint8_t length_lengths[LENGTH_CODES];
     struct {
         uint8_t symbol, more; /* symbol: 0 to 18; more: the extra bits for 16 to 18 */
@@ -108,8 +108,8 @@ static inline bool has_no_length_code(const uint8_t *in, size_t len, uint64_t bi
 
 /* --- Codes at random ------------------------------------------------------------------------ */
 
-/* Makes a complete code for `symbols` of the n symbols, with lengths of up to `longest` bits.  A
- * single symbol gets one bit. */
+/* Makes a complete code for some of n symbols, with lengths of up to `longest` bits.  The number of
+ * symbols with a code is `symbols`.  A single symbol gets one bit. */
 static inline void random_code(uint8_t *lengths, unsigned n, unsigned symbols, unsigned longest,
                                uint64_t *state)
 {
@@ -290,8 +290,8 @@ static inline void random_header(struct header *h, const struct codes *c, bool s
 
 /* --- Blocks at random ----------------------------------------------------------------------- */
 
-/* RFC 1951, section 3.2.5: the number of a symbol's extra bits, and its smallest length or
- * distance. */
+/* As RFC 1951, section 3.2.5, says, these functions return the number of a symbol's extra bits, or
+ * the smallest length or distance that the symbol stands for. */
 static inline unsigned length_bits(unsigned symbol)
 {
     return symbol < 265 || symbol >= 285 ? 0 : (symbol - 261) / 4;

@@ -134,8 +134,8 @@ static inline void encode_lzw(struct bytes *z, const uint8_t *data, size_t len,
 
 /* --- Huffman codes -------------------------------------------------------------------------- */
 
-/* Sets the code lengths, at most `limit` bits, of n symbols that occur count[i] times; 0 for
- * symbols that do not occur.  A lone symbol gets a code of one bit. */
+/* Sets lengths[i], for n symbols, to the code length of a symbol that occurs count[i] times: at
+ * most `limit` bits, or 0 if the symbol does not occur.  A lone symbol gets a code of one bit. */
 static inline void huffman_lengths(const uint32_t *count, unsigned n, unsigned limit,
                                    uint8_t *lengths)
 {
@@ -281,8 +281,8 @@ static inline unsigned lzh_length_symbol(const uint8_t *lengths, unsigned n, uns
 }
 
 /* Writes the lengths of a small code.  First comes their number, in `bits` bits.  A length below 7
- * takes 3 bits; a length of 7 or more takes one more bit for each unit above 6.  With `special`, 2
- * bits after the third length give the number of zeros that follow. */
+ * takes 3 bits; a length of 7 or more takes one more bit for each unit above 6.  If `special` is
+ * true, 2 bits after the third length give the number of zeros that follow. */
 static inline void lzh_put_small(struct bits *out, const uint8_t *lengths, unsigned n,
                                  unsigned bits, bool special)
 {
@@ -451,7 +451,7 @@ static inline void add_deflate(struct bytes *b, const void *data, size_t len, in
 }
 
 /* Writes an entry of a zip file.  The directory at the end is left out, since gunzip ignores it.
- * With flag 8, the sizes and the CRC come after the data. */
+ * If `flags` contains 8, the sizes and the CRC come after the data. */
 static inline void encode_zip(struct bytes *z, const uint8_t *data, size_t len, unsigned method,
                               unsigned flags)
 {

@@ -65,8 +65,8 @@ struct input_kind {
 #define LONGEST_TOKEN 16
 
 /* Fills out[0..len) with tokens and single values between them.  A token is a string of 2 to
- * `longest` values (at most LONGEST_TOKEN); some tokens are more frequent than others.  Each
- * aligned 4096 bytes have exactly the `values` different values. */
+ * `longest` values (at most LONGEST_TOKEN); some tokens are more frequent than others.  Any 4096
+ * bytes that start at a multiple of 4096 have exactly `values` different values. */
 static inline void fill_tokens(uint8_t *out, size_t len, unsigned values, unsigned longest,
                                uint64_t *state)
 {

@@ -11,7 +11,7 @@
 
 static size_t seen[1 << 16];
 
-/* The hash of the four bytes at p, as a place in a table of `size` entries. */
+/* Returns the entry for the hash of the four bytes at p, in a table of `size` entries. */
 static size_t *place(const uint8_t *p, size_t size)
 {
     const uint32_t number =

@@ -268,7 +268,7 @@ static void distance_codes(void)
     CHECK_EQ(verdict_of(&c, 257, 7), INF_BLOCK_BAD);
 }
 
-/* The code in which the code lengths are written. */
+/* Tests the code for code lengths. */
 static void length_codes(void)
 {
     struct header h = {.litlens = 257, .distances = 1, .listed = LENGTH_CODES};
@@ -350,7 +350,7 @@ static void repeats(void)
     h.distances = 3;
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD); /* one code too many */
 
-    /* Repeats that end with the last code length, or go beyond it.  They start in the first
+    /* Try repeats that end with the last code length, or go beyond it.  They start in the first
      * alphabet or in the second. */
     for (unsigned symbol = 16; symbol <= 18; symbol++)
         for (unsigned before = 0; before < 30; before++)
@@ -418,7 +418,8 @@ static void longest(void)
 
 /* --- At random ------------------------------------------------------------------------------ */
 
-/* Good headers, spoiled ones and noise, with any number of bits loaded before. */
+/* Compares the verdicts on good headers, spoiled headers and noise.  Any number of bits is loaded
+ * before the call. */
 static void at_random(void)
 {
     const char *seconds = getenv("FUZZ_SECONDS");

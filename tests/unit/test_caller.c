@@ -42,7 +42,7 @@ static struct {
     /* How on_device was allocated. */
     enum { WHOLE, POOL, RESERVED } allocation;
     bool knows_no_pools;
-    /* Libraries not closed, contexts not released, events not destroyed. */
+    /* How many libraries are not closed, contexts not released, and events not destroyed. */
     int opened, retained[DEVICES], events;
     int most_retained;
 } driver;
@@ -536,7 +536,7 @@ static void test_thread(void)
         CHECK(context == (has_one != 0 ? &another : NULL));
         check_tidy();
     }
-    /* If CUDA is initialized between save and restore, nothing is left behind either. */
+    /* Even if CUDA is initialized between save and restore, no context stays behind. */
     be_ready();
     driver.is_ready = driver.is_there = false;
     gpu_save_thread(&t);

@@ -176,7 +176,7 @@ TEXTBOOK size_t match_chunk(const struct lz_level *level, const uint8_t *in, siz
     const unsigned distinct = sample_values(in + start, end - start);
 
     t.least = least_taken(distinct, level->depth);
-    t.threes = distinct >= 80; /* with max_distance3 0, every distance is too far */
+    t.threes = distinct >= 80; /* if max_distance3 is 0, every distance is too far */
     for (size_t pos = start; pos < end;) {
         struct match match = best_at(&t, pos, t.least, 0);
 
@@ -236,7 +236,7 @@ static const struct lz_level strange[] = {
 #define CHEAPER 9
 #define ALL SIZE_MAX
 
-/* The rows of the level table that use chains, then the strange ones. */
+/* The rows of the level table that use chains, then the rows of `strange`. */
 static const struct lz_level *table[LZ_LEVEL_MAX + 1];
 static size_t levels;
 
@@ -439,7 +439,7 @@ static void real_files(void)
     free(in);
 }
 
-/* Whether a match of `length` bytes at `distance` starts at `pos`. */
+/* True if a match of `length` bytes at `distance` starts at `pos`. */
 static bool found(const struct lz_chunk *chunks, size_t pos, size_t length, size_t distance)
 {
     const struct lz_chunk *chunk = &chunks[pos / LZ_CHUNK_SIZE];
@@ -654,7 +654,8 @@ static void ends_without_winning(void)
     }
 }
 
-/* Only the first 4096 bytes of a chunk decide how many different values it counts as having. */
+/* Only the first 4096 bytes of a chunk decide how many different values the chunk is assumed to
+ * have. */
 static void samples(void)
 {
     static uint8_t in[LZ_CHUNK_SIZE + 6000];
@@ -672,8 +673,8 @@ static void samples(void)
     }
 }
 
-/* Data of several kinds, in pieces of random length, so that matches in one kind end at any place
- * in another. */
+/* Data of several kinds, in pieces of random length, so that matches that start in data of one kind
+ * end at any place in data of another kind. */
 static void mixtures(void)
 {
     static uint8_t in[3 * LZ_CHUNK_SIZE];

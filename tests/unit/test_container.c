@@ -86,7 +86,7 @@ struct expected {
     uint64_t len, packed;
     bool is_zip64;  /* the sizes are in zip64's field */
     bool has_end64; /* zip64's end of the directory is there */
-    unsigned flags; /* the entry's */
+    unsigned flags; /* the entry's flags */
     size_t extra;   /* bytes of the entry's extra field */
 };
 

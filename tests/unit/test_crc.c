@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* RFC 1952, section 8, one bit at a time: slow, but so short that it is easy to check. */
+/* Computes a CRC one bit at a time, by RFC 1952, section 8.  This is slow, but so short that it is
+ * easy to check. */
 static uint32_t crc_by_bits(uint32_t crc, const uint8_t *p, size_t len)
 {
     crc = ~crc;

@@ -184,7 +184,7 @@ static struct {
     size_t batch;             /* bytes of input of a batch */
     bool counts;              /* gpu_inflate_new can count, whatever the fate */
     size_t counts_too_few;    /* gpu_inflate_new counts this many bytes too few */
-    void (*in_call)(void);    /* called in each call before it works; may be NULL */
+    void (*in_call)(void);    /* each call first calls this; may be NULL */
     atomic_long opens, calls; /* how often an engine was opened, and called */
     atomic_long open;         /* engines that are open */
 } zlib;
@@ -1564,8 +1564,8 @@ static void test_batch_copies(void)
     free_object(z);
 }
 
-/* The room is about 4 GiB or larger.  If the data is cut off, ISA-L decodes up to its end, and zlib
- * decodes the rest. */
+/* The room is about 4 GiB or larger.  If the data is cut off, ISA-L decodes most of it, and zlib
+ * decodes the last bytes before the cut. */
 static void test_large_room(void)
 {
     static const size_t rooms[] = {UINT32_MAX, (size_t)UINT32_MAX + 1, (size_t)UINT32_MAX + 300};
@@ -1741,7 +1741,8 @@ static void test_batch_ends(void)
     free_object(z);
 }
 
-/* Calls from several threads take turns, and a call that waits can be cancelled. */
+/* A gate that keeps a call in the engine.  With it, tests check that calls from several threads
+ * take turns, and that a call that waits can be cancelled. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;

@@ -341,8 +341,8 @@ static struct sizes block_sizes(const struct segment *s, size_t first, size_t en
 struct block {
     unsigned type;
     bool final;
-    uint64_t at, bits; /* where its code starts, and the code's size, in bits */
-    size_t start, end; /* where its data starts and ends */
+    uint64_t at, bits; /* where the block's code starts, and the code's size, in bits */
+    size_t start, end; /* where the block's data starts and ends */
 };
 
 struct blocks {
@@ -388,8 +388,8 @@ static bool decode(const uint8_t *data, size_t size, const uint8_t *want, size_t
         if (!b.final || last)
             b.type = bits_at(data, b.at + 1, 2);
         status = inflate(&z, Z_BLOCK);
-        /* zlib's data_type.  128: it stopped after a block.  64: that was the final block.  The
-         * lower bits: how many bits of the last byte it has not used. */
+        /* zlib's data_type.  128: zlib has stopped after a block.  64: that block was the final
+         * one.  The lower bits: how many bits of the last byte zlib has not used. */
         if (status == Z_OK && z.data_type & 128) {
             blocks->bits = 8 * (uint64_t)z.total_in - (z.data_type & 63);
             b.end = z.total_out;
@@ -450,7 +450,7 @@ static bool one_ends_at(const struct block *b, const struct block *end, size_t p
 
 /*
  * Checks that blocks end where they should, and are as small as they should be.  A part joins the
- * block before it if the estimate for both together is no larger than for two blocks.  The
+ * block before it if one block is, by the encoder's estimate, no larger than two blocks.  The
  * encoder's logarithms are off by up to 0.001.  If the decision depends on such a difference, both
  * decisions are right.
  */
@@ -985,8 +985,8 @@ static void sharing_is_about_exact(void)
     printf("# %u together, %u apart\n", together, apart);
 }
 
-/* A chunk that is best stored comes before a few bytes that are not.  If both shared a block, both
- * would be stored. */
+/* A chunk that is best stored comes before a few bytes that are not.  If these bytes were in the
+ * chunk's block, they would be stored, too. */
 static void short_tail(void)
 {
     static const struct style flat = {0, 256, 0, 0, 1};
@@ -1008,7 +1008,7 @@ static void short_tail(void)
 /* --- Blocks that end within chunks --- */
 
 /* Adds a sequence with distance 1 to chunk `c`, whose sequences end at `pos` so far.  The literals
- * must be in place.  Returns where the sequence ends. */
+ * must be in the segment's input already.  Returns where the sequence ends. */
 static size_t add_sequence(struct segment *s, size_t c, size_t pos, size_t literals, size_t length)
 {
     struct lz_sequence *out = s->sequences + c * LZ_CHUNK_MAX_SEQUENCES;
@@ -1050,7 +1050,8 @@ static void cuts(void)
         struct segment s;
         size_t pos, count;
 
-        /* A match that ends at `at`, and one that ends a bit later.  The rest is literals. */
+        /* A match that ends at `at`, and matches that end several hundred bytes later.  The rest is
+         * literals. */
         segment_new(&s, 2 * LZ_CHUNK_SIZE);
         fill_values(s.in, at, 0, 4, &state);
         fill_values(s.in + at, s.len - at, 128, 4, &state);
@@ -1223,8 +1224,8 @@ static void fill_hardly_smaller(struct segment *s, size_t pos, uint64_t *state)
     }
 }
 
-/* Makes as many blocks as possible.  Every other part is stored.  Each part between them saves a
- * few bits, so that it is not stored. */
+/* Makes as many blocks as possible.  Every other part is stored.  Between stored parts is a part
+ * that a compressed block makes a few bits smaller, so that it is not stored. */
 static void most_blocks(void)
 {
     const size_t pairs = 96;

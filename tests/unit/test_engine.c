@@ -3,7 +3,8 @@
  * equals what zlib gives
  *
  * The input is a .gz of several members, which zlib writes with flushes of all kinds, so there are
- * marks, empty blocks and large blocks.  zlib defines where each block starts and what it gives.
+ * marks, empty blocks and large blocks.  zlib defines where each block starts, and what data each
+ * block gives.
  */
 #include "config.h"
 

@@ -167,7 +167,8 @@ static void test_new_errors(void)
 
 /* --- Files ---------------------------------------------------------------------------------- */
 
-/* The path of file `name` in the test's directory, until the next call. */
+/* Returns the path of file `name` in the test's directory.  The path is valid until the next
+ * call. */
 static const char *path_of(const char *name)
 {
     static char path[200];
@@ -231,7 +232,7 @@ static void test_write(void)
         }
 }
 
-/* All modes that write; the header's name and time. */
+/* Tests all modes that write, and the header's name and time. */
 static void test_modes(void)
 {
     gzlzss_call call = GZLZSS_CALL_INIT;

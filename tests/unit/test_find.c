@@ -182,8 +182,8 @@ static uint64_t by_trying(const uint8_t *in, size_t len, uint64_t from, uint64_t
     return INF_NOWHERE;
 }
 
-/* Calls inf_find_dynamic() on a copy of the input.  The copy's memory has exactly 8 bytes more than
- * the input, which inf_find_dynamic() may read. */
+/* Calls inf_find_dynamic() on a copy of the input.  The copy's memory has room for the input and
+ * exactly the 8 further bytes that inf_find_dynamic() may read. */
 static uint64_t find(const uint8_t *in, size_t len, uint64_t from, uint64_t to)
 {
     static unsigned filling;
@@ -310,8 +310,8 @@ static struct planted plant(bool spoil, uint64_t *state)
     return p;
 }
 
-/* Searches that start and end at each bit near a header, and searches in input that is cut off
- * after each byte. */
+/* Tests searches that start and end at each bit near a header, and searches in input that is cut
+ * off after each byte. */
 static void around_a_header(void)
 {
     uint64_t state = 24;

@@ -93,8 +93,8 @@ static void decode(struct line *l, const uint8_t *bytes, size_t len)
     } while (l->inflater.avail_out == 0);
 }
 
-/* Runs the stream with `len` bytes more, through an output buffer of `room` bytes, until the stream
- * has done what the directive asks.  Returns the stream's last status. */
+/* Runs the stream with `len` further bytes of input, through an output buffer of `room` bytes,
+ * until the stream has done what the directive asks.  Returns the stream's last status. */
 static gzlzss_status run(struct line *l, size_t len, gzlzss_directive directive, size_t room)
 {
     uint8_t *buffer = unit_need(malloc(room));

@@ -177,7 +177,7 @@ static void check_new(struct gpu_inflate *g, const struct file *f)
  * most of the emulation's time.  Only test_reaches_too_far uses a batch of the usual size. */
 #define WHOLE ((size_t)2 << 20)
 
-/* Decompresses a file in one batch and one group, and in several of each. */
+/* Decompresses a file in one batch and one group, and in several batches and groups. */
 static void check_file(const struct file *f)
 {
     static const struct gpu_inflate_options some[] = {{.batch = WHOLE, .symbols = 4 << 20},
@@ -624,7 +624,7 @@ static void check_outer(const struct file *f)
 }
 
 /* Members that seem to start use 8 maps in turn (GPU_MAPS in gpu/pieces.cuh).  So every eighth of
- * them shares a map with the member around all of them. */
+ * them shares a map with the member that contains them. */
 static void test_member_in_a_block(void)
 {
     static const unsigned before[] = {0, 6, 7, 8, 15};

@@ -423,7 +423,7 @@ static void test_earlier_bytes(void)
     gpu_inflate_close(g);
 }
 
-/* No inputs, and empty ones; then a call that is stopped. */
+/* Tests calls without inputs and with empty inputs, and a call that is stopped. */
 static void test_none(void)
 {
     struct gpu_inflate *g = open_device(&some[1]);

@@ -674,7 +674,7 @@ static void test_parts(void)
     uint64_t redone;
 
     level = 9;
-    segment_size = 7 * SEGMENT; /* takes 5.6 ms at that level, and is at most AHEAD_SIZE */
+    segment_size = 7 * SEGMENT; /* takes 5.6 ms at this level, and is at most AHEAD_SIZE */
     expect();
     be_good(0);
     c = config(BACKEND_CPU, 4);
@@ -756,7 +756,7 @@ static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, u
         if (pipe(out) != 0)
             abort();
 #ifdef F_SETPIPE_SZ
-        /* Make the pipe small: with large pages, it might hold all of the output. */
+        /* Make the pipe small, because with large pages, the pipe might hold all of the output. */
         (void)fcntl(out[1], F_SETPIPE_SZ, 1 << 16);
 #endif
         spoiler.fd = out[0];
@@ -1137,7 +1137,7 @@ static void test_many_inputs(void)
                     free(written);
                     check_input(p, i % 2 == 0 ? FILL : NO_PIPE, &stats);
                 }
-                /* One GPU for every 500000 bytes, or all GPUs. */
+                /* Wait for one GPU for every 500000 bytes, or for all GPUs. */
                 wait_tried(backend == BACKEND_CPU ? 0 : threads == 1 ? 2 : 4);
                 free_pipeline(p);
                 gpu_min = 0;
@@ -1177,7 +1177,7 @@ static void test_no_memory(void)
 
 enum { JOBS = 24 };
 
-/* One of the jobs. */
+/* One of the jobs that run_jobs submits. */
 struct one {
     struct pipeline_job job;
     FILE *in, *out;

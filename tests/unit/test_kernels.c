@@ -114,7 +114,8 @@ static void test_mixed_lengths(void)
     static const size_t large[] = {1, MIXED_SEGMENT, 4096, 3, 64 * KIB + 1, 100, 64 * KIB, 2};
     static const size_t second[] = {100, 33, 4 * KIB, 3, 32 * KIB + 1, 1, 4095, 0, 2};
 
-    /* Two levels of each finder: one with large segments, one with small ones. */
+    /* Levels of all finders.  Levels 1, 6 and 12 get large segments, and levels 2 and 10 get small
+     * ones. */
     static const int some_levels[] = {1, 2, 6, 10, 12};
 
     for (size_t i = 0; i < sizeof(some_levels) / sizeof(some_levels[0]); i++) {
@@ -184,7 +185,7 @@ static void test_room(void)
         CHECK(gpu_batch_add(b, 16 + i % 2, &index) == before + 16 + (i - 1) * 16 + i / 2 * 16);
     CHECK_EQ(index, 5);
     CHECK(!gpu_batch_fits(b, 1));
-    /* Tests batches without data: one without segments, and one with two empty segments. */
+    /* Try batches without data: one without segments, and one with two empty segments. */
     gpu_batch_clear(b);
     CHECK(gpu_submit(g, b, error) && gpu_collect(g, b, error));
     for (unsigned i = 0; i < 2; i++) {

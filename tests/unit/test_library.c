@@ -796,7 +796,7 @@ static void test_stream_is_bounded(void)
 }
 
 /* Sets *mapped to the number of bytes that the process has mapped, and *resident to the number that
- * are in memory.  Returns false if the system does not tell. */
+ * are in memory.  Returns false if the system does not tell these numbers. */
 static bool memory_now(size_t *mapped, size_t *resident)
 {
     FILE *f = fopen("/proc/self/statm", "r");
@@ -1162,8 +1162,8 @@ static void run_until(gzlzss_stream *s, gzlzss_in *in, uint8_t *out, size_t *don
     CHECK_EQ(status, until < len ? GZLZSS_OK : GZLZSS_STREAM_END);
 }
 
-/* Waits up to 10 s until the process has at most `most` bytes in memory.  Returns true also if the
- * system does not tell. */
+/* Waits up to 10 s until the process has at most `most` bytes in memory.  Returns true if that
+ * happens, or if the system does not tell the number of bytes. */
 static bool memory_falls_to(size_t most)
 {
     size_t mapped, resident;
@@ -1611,8 +1611,8 @@ static void *give_room(void *ctx, size_t size)
     return ctx;
 }
 
-/* In the child, makes all possible calls with the parent's objects.  No call may wait, and calls
- * with a status must report that the object belongs to another process. */
+/* In the child, makes all possible calls with the parent's objects.  No call may wait, and each
+ * call that returns a status must report that the object belongs to another process. */
 static bool use_in_child(gzlzss *z, gzlzss_stream **streams, size_t count)
 {
     uint8_t bytes[100];

@@ -291,8 +291,8 @@ static void repeated_windows(void)
     free(in);
 }
 
-/* Data of several kinds, in pieces of random length, so that matches in one kind end at any place
- * in another. */
+/* Data of several kinds, in pieces of random length, so that matches that start in data of one kind
+ * end at any place in data of another kind. */
 static void mixtures(void)
 {
     uint8_t *in = unit_need(malloc(3 * LZ_CHUNK_SIZE));

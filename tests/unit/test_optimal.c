@@ -51,7 +51,7 @@ static struct list *lists;
 static uint8_t *list_counts;
 
 /* Fills `earlier`.  Positions with fewer than prefixes[k] bytes before the segment's end are not
- * candidates, and have none. */
+ * candidates, and have no candidates. */
 TEXTBOOK void note_earlier(const uint8_t *in, size_t len)
 {
     static int32_t newest[1 << LZ_CHAINS_HASH_BITS];
@@ -272,7 +272,7 @@ TEXTBOOK void first_parse(const struct chunk *c, const struct lz_level *level)
 }
 
 /* Sets *litlen to the logarithm of the number of literals and lengths, including the end of the
- * block, and *distance to that of the number of distances. */
+ * block, and *distance to the logarithm of the number of distances. */
 TEXTBOOK void log2_totals(const uint32_t *counts, uint32_t *litlen, uint32_t *distance)
 {
     uint32_t totals[2] = {1, 0};
@@ -435,7 +435,7 @@ static const struct lz_level strange[] = {
 #define CHEAPER 10
 #define ALL SIZE_MAX
 
-/* The rows of the level table that use this finder, then the strange ones. */
+/* The rows of the level table that use the optimal finder, then the rows of `strange`. */
 static const struct lz_level *table[LZ_LEVEL_MAX + 1];
 static size_t levels;
 
@@ -478,8 +478,8 @@ static void check_segment(const char *what, const uint8_t *in, size_t len, size_
 
 /* --- Numbers --- */
 
-/* Returns the logarithm to base 2 of x, at least 1, to about twelve digits.  It finds the fraction
- * bit by bit: it divides by 2^(1/2), 2^(1/4) and so on, whenever the quotient is at least 1. */
+/* Returns the logarithm to base 2 of x, at least 1, to about twelve digits.  Finds the fraction bit
+ * by bit: divides x by 2^(1/2), 2^(1/4) and so on, if the quotient is at least 1. */
 static double log2_of(double x)
 {
     double log2 = 0, root = 2, part = 1;
@@ -908,7 +908,8 @@ static void nices(void)
     }
 }
 
-/* Only the first 4096 bytes of a chunk decide how many different values it counts as having. */
+/* Only the first 4096 bytes of a chunk decide how many different values the chunk is assumed to
+ * have. */
 static void samples(void)
 {
     static uint8_t in[6000];
@@ -924,8 +925,8 @@ static void samples(void)
     }
 }
 
-/* Data of several kinds, in pieces of random length, so that matches in one kind end at any place
- * in another. */
+/* Data of several kinds, in pieces of random length, so that matches that start in data of one kind
+ * end at any place in data of another kind. */
 static void mixtures(void)
 {
     static uint8_t in[3 * LZ_CHUNK_SIZE];

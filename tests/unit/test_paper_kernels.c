@@ -136,8 +136,8 @@ static void test_edges(void)
     free(in);
 }
 
-/* Matches at DEFLATE's greatest distance, and one byte less or more, in segments with an even and
- * an odd number of chunks. */
+/* Matches at DEFLATE's greatest distance, and at distances that are one byte less or more, in
+ * segments with an even and an odd number of chunks. */
 static void compare_far(const struct lz_level *level)
 {
     const size_t len = 163 * KIB;

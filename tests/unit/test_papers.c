@@ -2,7 +2,7 @@
  * test_papers.c - each method of papers/ finds the matches that its oracle finds (oracles.h), and
  * --matcher selects the method
  *
- * The tests go through the list of methods, so they test a new one as soon as it has an oracle.
+ * The tests go through the list of methods, so they test a new method as soon as it has an oracle.
  * test_paper_kernels.c compares the GPU engine with the CPU engine.
  */
 #include "config.h"
@@ -24,7 +24,7 @@ static oracle *const oracles[] = {
 /* --- The text of --matcher --- */
 
 /* --matcher accepts everything that --matcher=help prints for each method, and exactly the ranges
- * that it prints. */
+ * that --matcher=help prints. */
 static void test_list(void)
 {
     for (size_t p = 0; paper_methods[p] != NULL; p++) {
@@ -302,7 +302,7 @@ static void test_periods(void)
     free(in);
 }
 
-/* Compares every variant of every method on this data. */
+/* Compares every variant of every method with its oracle, on this data. */
 static void compare_all(const uint8_t *in, size_t len)
 {
     struct lz_level level;
@@ -323,8 +323,9 @@ static void test_prefixes(void)
     free(in);
 }
 
-/* Matches at DEFLATE's greatest distance, and one byte less or more: in some places, and in all of
- * the data.  Under sanitizers, only one byte more. */
+/* Matches at DEFLATE's greatest distance, and at distances that are one byte less or more.  They
+ * are in some places, or fill all of the data.  Under sanitizers, only the distance that is one
+ * byte more is tested. */
 static void test_far(void)
 {
     const size_t len = 70 * KIB;
@@ -466,15 +467,15 @@ static void test_counts(void)
         /* Only abc finds another position in its bucket. */
         {"lzss,hash=murmur3,buckets=32768", "abcxbacxabc", {1, 0}},
         {"lzss,hash=djb2,buckets=32768", "abcxbacxabc", {1, 0}},
-        /* abc probes one position.  Ahead of it, bcd and cde probe one each.  A match of the
-         * greatest length is taken without looking ahead. */
+        /* abc probes one position.  The searches ahead of abc, for bcd and cde, probe one position
+         * each.  A match of the greatest length is taken without looking ahead. */
         {"lzss,ahead=0,buckets=32768", "bcdeabcxabcde", {1, 0}},
         {"lzss,ahead=1,buckets=32768", "bcdeabcxabcde", {2, 0}},
         {"lzss,ahead=2,buckets=32768", "bcdeabcxabcde", {3, 0}},
         {"lzss,ahead=8,buckets=32768", "bcdeabcxabcde", {3, 0}},
         {"lzss,ahead=8,buckets=32768,length=3", "bcdeabcxabcde", {1, 0}},
-        /* Ahead of abc, def probes one position.  When the walk comes to def, the walk does not
-         * search there again. */
+        /* The search ahead of abc, for def, probes one position.  When the walk comes to def, the
+         * walk does not search there again. */
         {"lzss,ahead=8,buckets=32768", "abcxdefyabcdef", {2, 0}},
         {"lzss,ahead=3,buckets=32768", "abcxdefyabcdef", {2, 0}},
         {"lzss", "ab", {0, 0}},

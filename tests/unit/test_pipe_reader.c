@@ -223,8 +223,8 @@ static int count_descriptors(void)
     return count;
 }
 
-/* If the pipe has many bytes, they go through a second pipe.  A few bytes do not.  No read waits
- * for more bytes than there are. */
+/* If the pipe has many bytes, they go through a second pipe.  If the pipe has few bytes, they do
+ * not.  No read waits for more bytes than there are. */
 static void test_much_and_little(void)
 {
     uint8_t *data = new_data(MOST), *got = unit_need(calloc(1, MOST));

@@ -325,8 +325,8 @@ static void every_end(void)
     show_seen();
 }
 
-/* An error, or the end of the input, after enough output to fill the buffers, in a block that began
- * long before. */
+/* Tests an error, or the end of the input, in a block that began long before, after enough output
+ * to fill the buffers. */
 static void late_ends(void)
 {
     uint64_t state = 6;
@@ -355,8 +355,8 @@ static void last_bits_after(unsigned before, bool with_distance, uint64_t *state
 {
     struct header h = {.litlens = 258, .distances = 1, .listed = LENGTH_CODES};
 
-    /* The code of 'a' has 1 bit, that of length 3 has 2 bits; 'b' and the end of the block have 3
-     * bits. */
+    /* The code of 'a' has 1 bit, and the code of length 3 has 2 bits.  The codes of 'b' and of the
+     * end of the block have 3 bits. */
     add_step(&h, 18, 97 - 11);
     add_step(&h, 1, 0);
     add_step(&h, 3, 0);
@@ -424,8 +424,8 @@ static void reading_fails_first(void)
 
 /* --- Decoding ahead ------------------------------------------------------------------------- */
 
-/* Takes the place of a decoder that runs ahead (struct gz_ahead).  It has never decoded anything,
- * and asks to be called again `distance` bits later. */
+/* The state of a decoder that runs ahead (struct gz_ahead), but that never has decoded data.  It
+ * asks to be called again `distance` bits later. */
 struct asked {
     uint64_t distance, from; /* do not call before bit `from` */
     unsigned times;          /* how often it was called */

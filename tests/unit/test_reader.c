@@ -201,7 +201,7 @@ static void test_errors(void)
     gzlzss_reader_free(r);
 }
 
-/* If this is true, the thread that cancels all calls again and again ends. */
+/* Tells the thread that cancels all calls again and again to end. */
 static _Atomic bool stops;
 
 static void *cancel_in_thread(void *ctx)

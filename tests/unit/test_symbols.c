@@ -31,7 +31,7 @@ enum {
 
 /* --- Which back end was used ------------------------------------------------------------------ */
 
-/* How often zlib was given a window, to go on inside a block or at the start of one. */
+/* How often zlib was given a window, to go on inside a block or at a block's start. */
 static unsigned long windows;
 
 #undef inflateSetDictionary
@@ -47,8 +47,8 @@ int test_set_dictionary(z_streamp z, const Bytef *dictionary, uInt len)
 /* --- Streams that zlib has read ------------------------------------------------------------- */
 
 struct start {
-    uint64_t place; /* the position of its first bit */
-    size_t made;    /* bytes of output before it */
+    uint64_t place; /* the position of the block's first bit */
+    size_t made;    /* bytes of output before the block */
 };
 
 enum verdict { IS_GOOD, IS_CUT, IS_BAD };
@@ -369,8 +369,8 @@ static bool of_blocks(uint64_t *state)
     return compare(&raw, false, state);
 }
 
-/* With a whole window before the stream, no distance is too large.  So zlib's verdict on all blocks
- * must also be the verdict where the window is not known. */
+/* With a whole window before the stream, no distance is too large.  So decoding without a known
+ * window must give zlib's verdict on all blocks. */
 static bool damaged(uint64_t *state)
 {
     struct bytes raw = {0};
@@ -463,7 +463,7 @@ static void truncation(void)
     cut_streams(TRAILER);
 }
 
-/* No input is needed after a block: a block is decoded even if its last bit is the input's last
+/* No input is needed after a block.  So a block is decoded even if its last bit is the input's last
  * bit. */
 static void blocks_up_to_the_end(void)
 {
@@ -740,7 +740,7 @@ static void resolving(void)
 
 /* --- Bytes ---------------------------------------------------------------------------------- */
 
-/* How a test gives a stream to inf_run, and how much room for output. */
+/* How a test gives a stream to inf_run, and how much room the output has. */
 struct way {
     size_t in_max, out_max; /* the most bytes of input, and of output, for a call; 0: no limit */
     bool exact;             /* there is room exactly up to the end of a block */
@@ -811,8 +811,8 @@ static bool run_from(struct inf_raw *raw, size_t k, const struct way *w)
         } else if (result == INF_CUT || (result == INF_MORE && !full)) {
             if (io.in_ends)
                 break;
-            /* A call that uses no input and makes no output must need more input: compat/deflate.c
-             * treats any other such call as an error of the back end. */
+            /* If a call uses no input and makes no output, it must be because it needs more input.
+             * compat/deflate.c treats other calls without progress as errors of the back end. */
             if (stuck)
                 ok = CHECK(result == INF_CUT || io.in_len == 0) && ok;
             if (result == INF_CUT)

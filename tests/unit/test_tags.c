@@ -186,7 +186,7 @@ static void every_run(void)
     }
 }
 
-/* A run that fills a whole chunk has 127 times 258 bytes and 2 more. */
+/* A run that fills a whole chunk has 127 times 258 bytes and 2 further bytes. */
 static void whole_chunk(void)
 {
     start();
@@ -254,7 +254,7 @@ static void adjacent_runs(void)
     }
 }
 
-/* A chunk with as many sequences as it can have: they fill the whole array. */
+/* A chunk with as many sequences as a chunk can have, which fill the whole array. */
 static void most_sequences(void)
 {
     start();

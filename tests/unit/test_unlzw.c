@@ -48,8 +48,8 @@ static void round_trips(void)
     }
 }
 
-/* An empty file, and all lengths near those where codes become wider, since the last group of codes
- * may be short. */
+/* Tests an empty file, and all lengths near those where codes become wider.  At these lengths, the
+ * last group of codes may be short. */
 static void short_files(void)
 {
     struct bytes data = {0};

@@ -101,7 +101,8 @@ static void test_library_fails(void)
 
         CHECK_EQ(fwrite("text", 1, 4, file), 4);
         rewind(file);
-        /* Two successful calls come first: one for the file's bytes, one for its end. */
+        /* Two successful calls of poll come first: one for the file's bytes, and one for the file's
+         * end. */
         atomic_store(&passes, 2);
         fail(ALWAYS, errors[i]);
         CHECK_EQ(gzlzss_compress_fd(z, ends[1], fileno(file), &call),
@@ -272,8 +273,8 @@ struct packed {
     size_t plain_len, len, room;
 };
 
-/* Adds a member with plain[from..to), and a flush after every `flush` bytes.  marks: the flushes
- * are gzlzss's marks. */
+/* Adds a member with plain[from..to), and a flush after every `flush` bytes.  If `marks` is true,
+ * the flushes are gzlzss's marks. */
 static void add_member(struct packed *p, size_t from, size_t to, size_t flush, bool marks)
 {
     z_stream z = {0};
@@ -377,8 +378,8 @@ static void take(struct client *c, uint8_t *out, size_t len, size_t room)
     }
 }
 
-/* Workers get ahead of a caller.  The caller takes a few bytes, so that all decoded runs are
- * accepted.  Then the caller stays away for long, and the stream gives the runs up again. */
+/* Workers get ahead of a caller.  When the caller takes a few bytes, the stream accepts all decoded
+ * runs.  Then the caller stays away for long, and the stream gives up these runs. */
 static void test_line_is_taken_back(void)
 {
     static const int threads[] = {3, 8};

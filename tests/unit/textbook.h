@@ -52,7 +52,7 @@ TEXTBOOK inline int magnitude(size_t n)
     return bits;
 }
 
-/* The hash of the `bytes` (3, 4, 7 or 12) bytes at p. */
+/* Returns the hash of the bytes at p, whose number is `bytes` (3, 4, 7 or 12). */
 TEXTBOOK inline uint32_t hash_at(const uint8_t *p, unsigned bytes)
 {
     uint32_t words[3] = {0, 0, 0};

@@ -33,7 +33,7 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNIT_SANITIZED true
 #elif defined(__has_feature)
-/* For clang, which does not define these macros. */
+/* clang does not define the macros above. */
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define UNIT_SANITIZED true
 #endif
@@ -110,7 +110,7 @@ static inline uint64_t unit_below(uint64_t *state, uint64_t n)
     return unit_rand(state) % n;
 }
 
-/* Returns the memory, or ends the program if it is NULL. */
+/* Returns `memory`, or ends the program if `memory` is NULL. */
 static inline void *unit_need(void *memory)
 {
     if (memory == NULL)
