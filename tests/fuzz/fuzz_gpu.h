@@ -60,7 +60,7 @@ struct fuzz_gpu_result {
     size_t step_length; /* bytes of output of the steps */
     bool is_counted;    /* gpu_inflate_count has counted its output */
     bool is_new;        /* gpu_inflate_new has decompressed it */
-    unsigned inputs;    /* inputs of gpu_inflate_many that zlib accepts, with room */
+    unsigned inputs;    /* gpu_inflate_many's inputs that zlib accepts and that have room */
     unsigned made;      /* the number of `inputs` that gpu_inflate_many has decompressed */
 };
 

@@ -256,7 +256,7 @@ static bool is_packed(const struct sample *s, const uint8_t *out, size_t len)
 
 /* --- The checks --- */
 
-/* Every level, with sizes around those of segments and chunks, at unaligned addresses. */
+/* Tests every level, with sizes around those of segments and chunks, at unaligned addresses. */
 static void check_levels(void)
 {
     static const size_t sizes[] = {
@@ -335,8 +335,8 @@ static void check_backends(void)
     gzlzss_free(cpu);
 }
 
-/* Input and output in memory of every kind, with and without --rsyncable.  Also tests an output
- * buffer that is too small, after whose end no byte may be written. */
+/* Tests input and output in memory of every kind, with and without --rsyncable.  Also tests an
+ * output buffer that is too small, after whose end no byte may be written. */
 static void check_kinds(void)
 {
     gzlzss_options o = GZLZSS_OPTIONS_INIT;
@@ -732,7 +732,7 @@ static void check_inflating_threads(void)
     verdict("six threads decompress with one object; half of them have no context");
 }
 
-/* Input and output in a CUDA context that the program has made itself. */
+/* Tests input and output in a CUDA context that the program has made itself. */
 static void check_own_context(void)
 {
     gzlzss *cpu = object(6, GZLZSS_CPU, 0), *z = object(6, GZLZSS_AUTO, 0);

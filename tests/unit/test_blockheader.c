@@ -389,7 +389,7 @@ static void repeats(void)
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_GOOD);
 }
 
-/* The longest possible header. */
+/* Tests the longest possible header. */
 static void longest(void)
 {
     struct codes c = {0};

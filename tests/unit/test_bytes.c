@@ -31,8 +31,8 @@ static void loads_and_stores(void)
     }
 }
 
-/* Comparisons at all addresses, with the first difference in any bit of any byte.  Bytes after the
- * end do not count. */
+/* Tests comparisons at all addresses, with the first difference in any bit of any byte.  Bytes
+ * after the end do not count. */
 static void lengths(void)
 {
     uint64_t random = 1;

@@ -333,9 +333,9 @@ static void shortest(void)
 }
 
 /*
- * Segments of about one and two chunks, with matches that end with the chunk, or could go on after
- * the chunk's end.  Except near the ends of chunks, the data is zeros, which take the textbook
- * method little time.
+ * Tests segments of about one and two chunks, with matches that end with the chunk, or could go on
+ * after the chunk's end.  Except near the ends of chunks, the data is zeros, which take the
+ * textbook method little time.
  */
 static void around_chunks(void)
 {
@@ -357,7 +357,7 @@ static void around_chunks(void)
     }
 }
 
-/* Data with matches everywhere, in several chunks. */
+/* Tests data with matches everywhere, in several chunks. */
 static void several_chunks(void)
 {
     static uint8_t in[2 * LZ_CHUNK_SIZE + 1000];
@@ -372,8 +372,8 @@ static void several_chunks(void)
     }
 }
 
-/* Segments with positions above 65535.  Several positions have the same low 16 bits.  The longest
- * segments have many such positions. */
+/* Tests segments with positions above 65535.  Several positions have the same low 16 bits.  The
+ * longest segments have many such positions. */
 static void whole_segments(void)
 {
     uint8_t *in = unit_need(malloc(MAX_LEN));
@@ -389,7 +389,8 @@ static void whole_segments(void)
     free(in);
 }
 
-/* Segments just short enough for the small table (links_make_small), and one byte too long. */
+/* Tests segments just short enough for the small table (links_make_small), and one byte too
+ * long. */
 static void small_tables(void)
 {
     static const char *const files[] = {"tests/data/source.txt", "tests/data/prose.txt",
@@ -412,7 +413,7 @@ static void small_tables(void)
     }
 }
 
-/* Files that exist wherever this test is built: its executable and gzlzss's sources, in one
+/* Tests files that exist wherever this test is built: its executable and gzlzss's sources, in one
  * segment. */
 static void real_files(void)
 {
@@ -530,7 +531,7 @@ static void stale_positions(void)
     }
 }
 
-/* Random data that repeats at exactly the window's size, or just beyond it. */
+/* Tests random data that repeats at exactly the window's size, or just beyond it. */
 static void repeated_windows(void)
 {
     static uint8_t in[4 * LZ_CHUNK_SIZE];
@@ -600,7 +601,7 @@ static void depths(void)
     }
 }
 
-/* A match of about `nice` bytes, and a longer one farther back. */
+/* Tests a match of about `nice` bytes, and a longer one farther back. */
 static void nices(void)
 {
     static uint8_t in[2000];
@@ -673,8 +674,8 @@ static void samples(void)
     }
 }
 
-/* Data of several kinds, in pieces of random length, so that matches that start in data of one kind
- * end at any place in data of another kind. */
+/* Tests data of several kinds, in pieces of random length, so that matches that start in data of
+ * one kind end at any place in data of another kind. */
 static void mixtures(void)
 {
     static uint8_t in[3 * LZ_CHUNK_SIZE];

@@ -737,7 +737,7 @@ static void test_descriptors(void)
     }
 }
 
-/* Each result of waiting for the stream, and memory that the driver does not know. */
+/* Tests each result of waiting for the stream, and memory that the driver does not know. */
 static void test_waiting(void)
 {
     static const gzlzss_status expected[] = {[GPU_WAIT_DONE] = GZLZSS_OK,
@@ -1081,7 +1081,7 @@ static void test_verdicts(void)
     free_object(z);
 }
 
-/* Several members, and one of another format. */
+/* Tests several members, and one of another format. */
 static void test_formats(void)
 {
     static const uint8_t lzw[] = {0x1f, 0x9d, 0x90, 0x61, 0xc4, 0x0c};
@@ -1173,7 +1173,7 @@ static int progress(void *ctx, uint64_t in, uint64_t out)
     return ++t->calls == t->stop_at;
 }
 
-/* `progress` is called for all batches, with numbers that never fall.  It can end the call. */
+/* `progress` is called for all batches, with numbers that never fall, and can end the call. */
 static void test_progress(void)
 {
     gzlzss *z = object(2, false);
@@ -1465,7 +1465,7 @@ static bool is_item_right(const struct batch *b, size_t i)
                                 : s->len == 0 || memcmp(item->out, s->bytes, s->len) == 0;
 }
 
-/* All formats, from everywhere to everywhere, by a GPU and by the CPU. */
+/* Tests items in all formats, with inputs and outputs in all places, by a GPU and by the CPU. */
 static void test_batches(void)
 {
     for (int way = 0; way < 3 * 4 * 4 * 4; way++) {
@@ -1595,8 +1595,8 @@ static void test_large_room(void)
     free_object(z);
 }
 
-/* Damaged items.  In gzip's format, the result must be the one that gzlzss_decompress gives.  In
- * other formats, the result must be the one that zlib gives. */
+/* Tests damaged items.  In gzip's format, the result must be the one that gzlzss_decompress gives.
+ * In other formats, the result must be the one that zlib gives. */
 static void test_item_verdicts(void)
 {
     gzlzss *z = object(2, false);

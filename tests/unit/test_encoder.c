@@ -634,7 +634,8 @@ static void random_chunks(void)
     printf("# %u stored, %u fixed, %u dynamic\n", types[STORED], types[FIXED], types[DYNAMIC]);
 }
 
-/* Chunks of different styles; some styles are repeated, so that joining the chunks pays. */
+/* Tests chunks of different styles.  Some styles are repeated, so that joining chunks makes them
+ * smaller. */
 static void random_segments(void)
 {
     uint64_t state = 3;
@@ -656,7 +657,7 @@ static void random_segments(void)
     }
 }
 
-/* Every length, with the smallest and the largest distance of every distance symbol. */
+/* Tests every length, with the smallest and the largest distance of every distance symbol. */
 static void every_symbol(void)
 {
     uint64_t state = 4;
@@ -1104,8 +1105,8 @@ static void cuts(void)
     }
 }
 
-/* A block that starts within a chunk, covers two whole chunks, one of which has only literals, and
- * ends within the last chunk. */
+/* Tests a block that starts within a chunk, covers two whole chunks, one of which has only
+ * literals, and ends within the last chunk. */
 static void spanning(void)
 {
     uint64_t state = 15;
@@ -1130,7 +1131,7 @@ static void spanning(void)
     segment_free(&s);
 }
 
-/* Chunks whose style changes at any place, in segments of any size; some chunks have no
+/* Tests chunks whose style changes at any place, in segments of any size.  Some chunks have no
  * sequences. */
 static void cuts_are_exact(void)
 {
@@ -1352,8 +1353,8 @@ static void numbers_out_of_range(void)
     CHECK(accepts_zeros(4, 0, 1, 3, 1));
 }
 
-/* For every length: a match with one wrong bit in one byte, and a match that is right only up to
- * its last byte. */
+/* Tests, for every length, a match with one wrong bit in one byte, and a match that is right only
+ * up to its last byte. */
 static void bytes_that_differ(void)
 {
     uint64_t state = 10;

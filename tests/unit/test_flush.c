@@ -155,7 +155,7 @@ static void push_at_random(struct line *l, uint64_t *state, int count, size_t mo
     }
 }
 
-/* 10,000 pushes and flushes in all, and some more for rarer options. */
+/* Tests 10,000 pushes and flushes in all, and some more for rarer options. */
 static void test_random(void)
 {
     static const struct {
@@ -258,7 +258,7 @@ static void test_many_streams(void)
     gzlzss_free(z);
 }
 
-/* Flushes where there is nothing to flush. */
+/* Tests flushes where there is nothing to flush. */
 static void test_nothing_new(void)
 {
     static const uint8_t block[5] = {0, 0, 0, 0xff, 0xff};
@@ -306,7 +306,8 @@ static void test_nothing_new(void)
         }
 }
 
-/* Flushes where there is nothing to flush, with a paper's method: each piece is a segment. */
+/* Tests flushes where there is nothing to flush, with a paper's method, for which each piece is a
+ * segment. */
 static void test_nothing_new_by_paper(void)
 {
     gzlzss_options o = options(6, 1);
@@ -427,7 +428,7 @@ static void test_windows(void)
             }
 }
 
-/* Flushes at, just before and just after the end of a segment and of a piece. */
+/* Tests flushes at, just before and just after the end of a segment and of a piece. */
 static void test_edges(void)
 {
     static const size_t sizes[] = {32 << 10, 64 << 10, 128 << 10, 256 << 10};

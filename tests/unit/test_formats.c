@@ -202,7 +202,7 @@ static void test_streams(void)
     }
 }
 
-/* A stream that is flushed in each way, with and without bytes before the flush. */
+/* Tests a stream that is flushed in each way, with and without bytes before the flush. */
 static void test_flushes(void)
 {
     static const gzlzss_directive directives[] = {GZLZSS_CONTINUE,   GZLZSS_FLUSH,
@@ -375,7 +375,7 @@ static void test_options(void)
     }
 }
 
-/* The error that each format gives for wrong input. */
+/* Tests the error that each format gives for wrong input. */
 static void test_wrong(void)
 {
     const uint8_t with_dictionary[] = {0x78, 0xbb, 0, 0, 0, 1, 3, 0, 0, 0, 0, 1};
@@ -442,7 +442,7 @@ static void test_batch(void)
     free(back);
 }
 
-/* Text-like data: words of a small vocabulary. */
+/* Makes data that is like text: words of a small vocabulary. */
 static void make_data(void)
 {
     uint64_t seed = 1;

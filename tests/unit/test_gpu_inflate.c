@@ -333,7 +333,7 @@ static void test_damage(void)
     drop_file(&f);
 }
 
-/* Flushes of all kinds, after which blocks of all kinds start. */
+/* Tests flushes of all kinds, after which blocks of all kinds start. */
 static void test_flushes(void)
 {
     static const int flushes[] = {Z_SYNC_FLUSH, Z_FULL_FLUSH, Z_BLOCK, Z_PARTIAL_FLUSH};
@@ -638,7 +638,7 @@ static void test_member_in_a_block(void)
     }
 }
 
-/* A device that fails at each call, and one that makes a wrong byte. */
+/* Tests a device that fails at each call, and one that makes a wrong byte. */
 static void test_failures(void)
 {
     struct file f = {0};

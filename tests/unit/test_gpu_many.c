@@ -187,7 +187,7 @@ static struct gpu_inflate *open_device(const struct gpu_inflate_options *options
 
 /* --- Tests ------------------------------------------------------------------------------------ */
 
-/* Inputs of all sizes, kinds and levels, in all formats, from everywhere. */
+/* Tests inputs of all sizes, kinds and levels, in all formats and in all places. */
 static void test_sizes(void)
 {
     static const struct input_kind *const kinds[] = {&words, &noise, &many, &zeros};
@@ -212,7 +212,7 @@ static void test_sizes(void)
     }
 }
 
-/* Inputs of many blocks among small ones, and one that is longer than a batch. */
+/* Tests inputs of many blocks among small ones, and one that is longer than a batch. */
 static void test_long_inputs(void)
 {
     for (size_t k = 0; k < sizeof(some) / sizeof(*some); k++) {
@@ -291,8 +291,8 @@ static void make_markers(struct input *i, size_t len, enum container format)
     i->is_left = format != CONTAINER_RAW;
 }
 
-/* An input that looks as if it had more blocks than a batch has room for.  The inputs beside it are
- * decompressed nevertheless. */
+/* Tests an input that looks as if it had more blocks than a batch has room for.  The inputs beside
+ * it are decompressed nevertheless. */
 static void test_markers(void)
 {
     enum { COUNT = 9 };
@@ -315,7 +315,8 @@ static void test_markers(void)
     gpu_inflate_close(g);
 }
 
-/* More inputs than a batch can have.  Most are empty: a fixed block without codes. */
+/* Tests more inputs than a batch can have.  Most inputs are empty: they have a fixed block without
+ * codes. */
 static void test_tiny_inputs(void)
 {
     enum { COUNT = 1300 };
@@ -453,7 +454,7 @@ static void test_none(void)
     gpu_inflate_close(g);
 }
 
-/* A device that fails at each call, and one that makes a wrong byte. */
+/* Tests a device that fails at each call, and one that makes a wrong byte. */
 static void test_failures(void)
 {
     enum gpu_inflate_result result = GPU_INFLATE_FAILED;

@@ -1100,7 +1100,7 @@ static void test_least_size(void)
     gpu_min = 0;
 }
 
-/* Small inputs and large ones in turn, while one GPU after another comes up. */
+/* Tests small inputs and large ones in turn, while one GPU after another comes up. */
 static void test_many_inputs(void)
 {
     static const size_t sizes[] = {0,           1,           SEGMENT - 1, SEGMENT,
@@ -1301,9 +1301,9 @@ static void run_jobs(struct pipeline *p, enum trouble trouble, uint8_t *const al
     }
 }
 
-/* Many jobs of all sizes at a time.  Each output must be the same as when the input is compressed
- * alone, whichever threads and engines work on it.  A job that fails or is cancelled harms no other
- * job. */
+/* Tests many jobs of all sizes at a time.  Each output must be the same as when the input is
+ * compressed alone, whichever threads and engines work on it.  A job that fails or is cancelled
+ * harms no other job. */
 static void test_many_jobs(void)
 {
     static const int threads[] = {1, 2, 4, 13};

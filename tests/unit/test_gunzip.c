@@ -72,7 +72,7 @@ static void three_members(struct bytes *gz, struct bytes *data)
 
 /* --- Tests ---------------------------------------------------------------------------------- */
 
-/* Inputs, and GNU gzip 1.12's response to each. */
+/* Tests inputs, and compares with GNU gzip 1.12's response to each input. */
 static void as_gnu_gzip(void)
 {
 #define CASE(bytes, out_len, members, status)             \
@@ -142,7 +142,7 @@ static void as_gnu_gzip(void)
     }
 }
 
-/* Sizes around those of the buffers, with all levels, strategies and block types. */
+/* Tests sizes around those of the buffers, with all levels, strategies and block types. */
 static void round_trips(void)
 {
     static const size_t sizes[] = {0,      1,      2,      255,    32767,  32768,
@@ -185,8 +185,8 @@ static void round_trips(void)
     drop(&data);
 }
 
-/* Many members of all sizes, one after another.  A back end that reads ahead must give back exactly
- * the bytes that it did not use, with reads of every size. */
+/* Tests many members of all sizes, one after another.  A back end that reads ahead must give back
+ * exactly the bytes that it did not use, with reads of every size. */
 static void many_members(void)
 {
     struct bytes gz = {0}, data = {0};
@@ -214,8 +214,8 @@ static void many_members(void)
     drop(&gz);
 }
 
-/* Members whose data ends exactly at the output buffer's end, or a few bytes before or after it,
- * then a small member.  The decoder finds the end of the first member in input that was read
+/* Tests members whose data ends exactly at the output buffer's end, or a few bytes before or after
+ * it, then a small member.  The decoder finds the end of the first member in input that was read
  * before, and makes no output while it does so. */
 static void members_end_with_buffer(void)
 {
@@ -288,7 +288,7 @@ static void every_trailer_bit(void)
     drop(&gz);
 }
 
-/* All 32 combinations of the flags FTEXT, FHCRC, FEXTRA, FNAME, FCOMMENT. */
+/* Tests all 32 combinations of the flags FTEXT, FHCRC, FEXTRA, FNAME, FCOMMENT. */
 static void header_fields(void)
 {
     for (unsigned flags = 0; flags < 32; flags++) {
@@ -350,8 +350,8 @@ static void header_fields(void)
     }
 }
 
-/* Fields that are longer than the buffer, or end where the buffer ends.  They are unchanged, or
- * have one changed bit. */
+/* Tests fields that are longer than the buffer, or end where the buffer ends.  They are unchanged,
+ * or have one changed bit. */
 static void long_header_fields(void)
 {
     static const size_t sizes[] = {1,      2,      100000, 262123, 262131, 262132, 262133,

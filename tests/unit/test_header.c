@@ -219,7 +219,7 @@ static void check_header(const struct lengths *l)
     free(out);
 }
 
-/* The shortest possible codes, and the smallest number of lengths in each alphabet. */
+/* Tests the shortest possible codes, and the smallest number of lengths in each alphabet. */
 static void fewest(void)
 {
     struct lengths l = {0};
@@ -235,8 +235,8 @@ static void fewest(void)
     check_header(&l);
 }
 
-/* The most lengths, all equal, or all zero except the last.  So runs are as long as possible, and
- * go from one alphabet into the other. */
+/* Tests the most lengths, all equal, or all zero except the last.  So runs are as long as possible,
+ * and go from one alphabet into the other. */
 static void longest_runs(void)
 {
     struct lengths l;
@@ -255,8 +255,8 @@ static void longest_runs(void)
     }
 }
 
-/* A run of each possible number of zeros or of one length, among other lengths or at an end.  This
- * tests all ways to divide a run into repeats of 3 to 6, 3 to 10 and 11 to 138. */
+/* Tests a run of each possible number of zeros or of one length, among other lengths or at an end.
+ * This tests all ways to divide a run into repeats of 3 to 6, 3 to 10 and 11 to 138. */
 static void every_run(void)
 {
     for (unsigned run = 1; run <= DEFLATE_LITLEN_SYMBOLS; run++) {
@@ -302,7 +302,7 @@ static void runs_across(void)
     }
 }
 
-/* Lengths that real blocks have: the best codes for random histograms. */
+/* Tests lengths that real blocks have: the best codes for random histograms. */
 static void random_codes(void)
 {
     uint64_t state = 1;
@@ -332,7 +332,8 @@ static void random_codes(void)
     }
 }
 
-/* Lengths that no code would have: runs of any number of equal lengths, with few or many values. */
+/* Tests lengths that no code would have: runs of any number of equal lengths, with few or many
+ * values. */
 static void random_lengths(void)
 {
     uint64_t state = 2;

@@ -17,7 +17,8 @@ static bool is_like_another(int level)
     return UNIT_SANITIZED && level != 1 && level != 2 && level != 6 && level != 9 && level != 12;
 }
 
-/* Two segments: a whole one, of several chunks, and a short one, whose last chunk is short, too. */
+/* Tests two segments: a whole one, of several chunks, and a short one, whose last chunk is short,
+ * too. */
 static void test_levels(void)
 {
     for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++)
@@ -26,7 +27,7 @@ static void test_levels(void)
                          64 * KIB);
 }
 
-/* A segment with positions that need more than 16 bits. */
+/* Tests a segment with positions that need more than 16 bits. */
 static void test_long_segment(void)
 {
     for (int level = 1; level <= 2; level++)
@@ -70,8 +71,8 @@ static void test_short_inputs(void)
             compare_kind(lengths[i], &zeros, lz_level(some_levels[l]), 32 * KIB);
 }
 
-/* Matches that go on after a chunk's end, and matches at the greatest distance and just beyond
- * it. */
+/* Tests matches that go on after a chunk's end, and matches at the greatest distance and just
+ * beyond it. */
 static void test_edges(void)
 {
     static const struct {
@@ -153,7 +154,7 @@ static void test_neighbours(void)
     free(in);
 }
 
-/* The capacity of a batch: in bytes, and in chunks. */
+/* Tests the capacity of a batch: in bytes, and in chunks. */
 static void test_room(void)
 {
     struct gpu_batch *b;
@@ -198,7 +199,7 @@ static void test_room(void)
     gpu_close(g);
 }
 
-/* A batch that is used a second time, with less data. */
+/* Tests a batch that is used a second time, with less data. */
 static void test_second_use(void)
 {
     const size_t len = 70 * KIB;
@@ -241,9 +242,9 @@ static void test_no_room(void)
 
 /* --- Segments in memory of their own --- */
 
-/* Segments that the engine reads in place, at any address, among segments that the batch contains.
- * The engine matches all of them, and reads no byte after a segment.  (On a real device, the
- * segments are in host memory, which a copy can read, too.) */
+/* Tests segments that the engine reads in place, at any address, among segments that the batch
+ * contains.  The engine matches all of them, and reads no byte after a segment.  (On a real device,
+ * the segments are in host memory, which a copy can read, too.) */
 static void test_sources(void)
 {
     static const size_t lengths[] = {
@@ -318,7 +319,7 @@ static bool always(void *ctx)
     return true;
 }
 
-/* Pointers to host memory, with or without a driver. */
+/* Tests pointers to host memory, with or without a driver. */
 static void test_host_memory(void)
 {
     char error[GPU_ERROR_SIZE] = "";

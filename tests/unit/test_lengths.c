@@ -287,8 +287,8 @@ static void fibonacci(void)
     }
 }
 
-/* A full alphabet, in part with the steepest possible frequencies, so that the limit also affects
- * the other symbols. */
+/* Tests a full alphabet, in part with the steepest possible frequencies, so that the limit also
+ * affects the other symbols. */
 static void steep_and_flat(void)
 {
     for (unsigned steep = 0; steep <= 30; steep++) {
@@ -324,7 +324,7 @@ static void full_alphabets(void)
     }
 }
 
-/* The largest possible sum of frequencies, with equal ones and with powers of two.  The coin
+/* Tests the largest possible sum of frequencies, with equal ones and with powers of two.  The coin
  * collector's packages then weigh more than 2^32, and nothing may overflow. */
 static void largest_sums(void)
 {
@@ -347,8 +347,8 @@ static void largest_sums(void)
     }
 }
 
-/* A few symbols, for which every tree is tried; often with equal frequencies, and with all possible
- * limits. */
+/* Tests histograms of a few symbols, for which the second oracle tries every tree.  Frequencies are
+ * often equal, and all possible limits occur. */
 static void small_histograms(void)
 {
     uint64_t state = 3;
@@ -367,7 +367,7 @@ static void small_histograms(void)
     }
 }
 
-/* DEFLATE's alphabets, with counts as in real blocks, and with steeper ones. */
+/* Tests DEFLATE's alphabets, with counts as in real blocks, and with steeper ones. */
 static void random_histograms(void)
 {
     static const struct {
@@ -391,7 +391,7 @@ static void random_histograms(void)
     }
 }
 
-/* The example of RFC 1951, section 3.2.2: symbols A to H. */
+/* Tests the example of RFC 1951, section 3.2.2: symbols A to H. */
 static void rfc_example(void)
 {
     static const uint8_t lengths[] = {3, 3, 3, 3, 3, 2, 4, 4};

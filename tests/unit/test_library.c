@@ -728,7 +728,7 @@ static void test_streams(void)
             }
 }
 
-/* A stream that is freed early, at any point; and damaged or truncated input. */
+/* Tests streams that are freed early, at any point, and damaged or truncated input. */
 static void test_stream_ends_early(void)
 {
     gzlzss *z = object(6, 3);

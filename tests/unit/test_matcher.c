@@ -145,8 +145,8 @@ static void shortest(void)
     }
 }
 
-/* Segments of about one and two chunks, with matches that end with the chunk, or could go on after
- * the chunk's end. */
+/* Tests segments of about one and two chunks, with matches that end with the chunk, or could go on
+ * after the chunk's end. */
 static void around_chunks(void)
 {
     static uint8_t in[2 * LZ_CHUNK_SIZE + 4];
@@ -159,8 +159,8 @@ static void around_chunks(void)
     }
 }
 
-/* Whole segments, and one byte more or less, with positions above 65535, whose low 16 bits occur
- * several times. */
+/* Tests whole segments, and one byte more or less, with positions above 65535, whose low 16 bits
+ * occur several times. */
 static void around_segments(void)
 {
     uint8_t *in = unit_need(malloc(MAX_LEN));
@@ -178,8 +178,8 @@ static void around_segments(void)
     free(in);
 }
 
-/* Files that exist wherever this test is built: at least its executable, and gzlzss's sources, in
- * one segment. */
+/* Tests files that exist wherever this test is built: at least its executable, and gzlzss's
+ * sources, in one segment. */
 static void real_files(void)
 {
     static const char *const binaries[] = {"/proc/self/exe", "/bin/sh"};
@@ -268,7 +268,7 @@ static void stale_positions(void)
     }
 }
 
-/* Random data that repeats at exactly the window's size, or just beyond it. */
+/* Tests random data that repeats at exactly the window's size, or just beyond it. */
 static void repeated_windows(void)
 {
     uint8_t *in = unit_need(malloc(5 * LZ_WINDOW_SIZE));
@@ -291,8 +291,8 @@ static void repeated_windows(void)
     free(in);
 }
 
-/* Data of several kinds, in pieces of random length, so that matches that start in data of one kind
- * end at any place in data of another kind. */
+/* Tests data of several kinds, in pieces of random length, so that matches that start in data of
+ * one kind end at any place in data of another kind. */
 static void mixtures(void)
 {
     uint8_t *in = unit_need(malloc(3 * LZ_CHUNK_SIZE));

@@ -17,7 +17,7 @@ static bool is(const char *got, const char *want)
     return false;
 }
 
-/* Which suffix a name has. */
+/* Tests which suffix a name has. */
 static void suffixes(void)
 {
     static const struct {
@@ -99,7 +99,7 @@ static void decompressed(void)
     }
 }
 
-/* The suffixes that are tried with a name: the user's first. */
+/* Tests the suffixes that are tried with a name, of which the user's suffix is the first. */
 static void guesses(void)
 {
     static const char *const known[] = {".gz", ".z", "-z", ".Z"};

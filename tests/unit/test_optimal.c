@@ -619,8 +619,8 @@ static void shortest(void)
     }
 }
 
-/* Segments of about one and two chunks, with matches that end with the chunk, or could go on after
- * the chunk's end.  Except near the ends of chunks, the data is zeros. */
+/* Tests segments of about one and two chunks, with matches that end with the chunk, or could go on
+ * after the chunk's end.  Except near the ends of chunks, the data is zeros. */
 static void around_chunks(void)
 {
     static uint8_t in[2 * LZ_CHUNK_SIZE + 4];
@@ -641,7 +641,7 @@ static void around_chunks(void)
     }
 }
 
-/* Data with matches everywhere, in several chunks and units. */
+/* Tests data with matches everywhere, in several chunks and units. */
 static void several_chunks(void)
 {
     static uint8_t in[LZ_CHUNK_SIZE + UNIT + 1000];
@@ -655,7 +655,7 @@ static void several_chunks(void)
     }
 }
 
-/* Units with different kinds of data; for some of them, joining pays. */
+/* Tests units with different kinds of data.  Joining makes some of these units smaller. */
 static void many_units(void)
 {
     static uint8_t in[9 * LZ_CHUNK_SIZE];
@@ -676,7 +676,7 @@ static void many_units(void)
     printf("# %u blocks\n", most_blocks);
 }
 
-/* Files that exist wherever this test is built: tests/data, the test's executable, gzlzss's
+/* Tests files that exist wherever this test is built: tests/data, the test's executable, gzlzss's
  * sources. */
 static void real_files(void)
 {
@@ -770,8 +770,8 @@ static void stale_positions(void)
                 repeat_marker(size, 50000, turns * 65536 + nearby[n]);
 }
 
-/* Random data that repeats at exactly the window's size, or just beyond it.  Adjacent matches at
- * the same distance fill whole chunks, cross units, and end with chunks. */
+/* Tests random data that repeats at exactly the window's size, or just beyond it.  Adjacent matches
+ * at the same distance fill whole chunks, cross units, and end with chunks. */
 static void repeated_windows(void)
 {
     static uint8_t in[3 * LZ_CHUNK_SIZE + 1000];
@@ -784,9 +784,9 @@ static void repeated_windows(void)
     }
 }
 
-/* Repeats whose length is about one, two or three times the greatest match length, so that after
- * the longest matches, 1, 2, 3 or more bytes may be left over.  Some cross from one unit to the
- * next. */
+/* Tests repeats whose length is about one, two or three times the greatest match length, so that
+ * after the longest matches, 1, 2, 3 or more bytes may be left over.  Some cross from one unit to
+ * the next. */
 static void side_by_side(void)
 {
     static uint8_t in[12000];
@@ -860,8 +860,8 @@ static void depths(void)
     }
 }
 
-/* More candidates than a list can hold, each longer than the one before.  From round to round,
- * fewer of the lengths are in the list, at last only the first. */
+/* Tests more candidates than a list can hold, each longer than the one before.  From round to
+ * round, fewer of the lengths are in the list, at last only the first. */
 static void full_lists(void)
 {
     static uint8_t in[3000];
@@ -885,7 +885,7 @@ static void full_lists(void)
     }
 }
 
-/* A match of about `nice` bytes, and a longer one farther back. */
+/* Tests a match of about `nice` bytes, and a longer one farther back. */
 static void nices(void)
 {
     static uint8_t in[2000];
@@ -925,8 +925,8 @@ static void samples(void)
     }
 }
 
-/* Data of several kinds, in pieces of random length, so that matches that start in data of one kind
- * end at any place in data of another kind. */
+/* Tests data of several kinds, in pieces of random length, so that matches that start in data of
+ * one kind end at any place in data of another kind. */
 static void mixtures(void)
 {
     static uint8_t in[3 * LZ_CHUNK_SIZE];
@@ -955,7 +955,7 @@ static void mixtures(void)
     }
 }
 
-/* More data than one group.  No block goes from one group into the next, but matches do. */
+/* Tests more data than one group.  No block goes from one group into the next, but matches do. */
 static void two_groups(void)
 {
     uint8_t *in = unit_need(calloc(MAX_LEN, 1));

@@ -93,8 +93,8 @@ static void defaults(void)
     CHECK_EQ(o->name_count, 0);
 }
 
-/* Which of several actions is chosen, in any order of the options, and whether names and times are
- * then used. */
+/* Tests which of several actions is chosen, in any order of the options, and whether names and
+ * times are then used. */
 static void actions(void)
 {
     static const struct {
@@ -133,7 +133,7 @@ static void actions(void)
     }
 }
 
-/* --range and --lines, and what they imply. */
+/* Tests --range and --lines, and what these options imply. */
 static void ranges(void)
 {
     static const struct {
@@ -187,7 +187,7 @@ static void ranges(void)
     CHECK_EQ(good("p --lines=1:2 -z f")->range_count, 1);
 }
 
-/* The meaning of the name by which the program is called. */
+/* Tests the meaning of the name by which the program is called. */
 static void program_names(void)
 {
     static const struct {
@@ -404,7 +404,7 @@ static void verbosity(void)
     good("p -aq");
 }
 
-/* Where outputs go, and which inputs stay. */
+/* Tests where outputs go, and which inputs stay. */
 static void outputs(void)
 {
     const struct options *o = good("p -o out f");

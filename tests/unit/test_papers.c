@@ -134,7 +134,7 @@ static void test_keys_and_values(void)
     }
 }
 
-/* Every method by its name, alone and with a key; and wrong texts, which leave the level's row
+/* Tests every method's name, alone and with a key, and wrong texts, which leave the level's row
  * unchanged. */
 static void test_names(void)
 {
@@ -250,7 +250,7 @@ static const struct input_kind kinds[] = {
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-/* Every kind of data, with every variant. */
+/* Tests every kind of data, with every variant. */
 static void test_kinds(void)
 {
     const size_t len = 34 * KIB + 5;
@@ -266,7 +266,7 @@ static void test_kinds(void)
     free(in);
 }
 
-/* Matches with the greatest length and distance, and with one byte more or less. */
+/* Tests matches with the greatest length and distance, and with one byte more or less. */
 static void test_edges(void)
 {
     const size_t len = 70 * KIB;
@@ -283,7 +283,7 @@ static void test_edges(void)
     free(in);
 }
 
-/* Data in which all matches have a distance that is a key's value, or one byte more. */
+/* Tests data in which all matches have a distance that is a key's value, or one byte more. */
 static void test_periods(void)
 {
     const size_t len = 40 * KIB;
@@ -323,9 +323,9 @@ static void test_prefixes(void)
     free(in);
 }
 
-/* Matches at DEFLATE's greatest distance, and at distances that are one byte less or more.  They
- * are in some places, or fill all of the data.  Under sanitizers, only the distance that is one
- * byte more is tested. */
+/* Tests matches at DEFLATE's greatest distance, and at distances that are one byte less or more.
+ * They are in some places, or fill all of the data.  Under sanitizers, only the distance that is
+ * one byte more is tested. */
 static void test_far(void)
 {
     const size_t len = 70 * KIB;
@@ -356,7 +356,7 @@ static void compare_text(const char *text, const uint8_t *in, size_t len)
             compare(p, &level, in, len);
 }
 
-/* Combinations of keys that affect each other. */
+/* Tests combinations of keys that affect each other. */
 static void test_together(void)
 {
     const size_t len = 40 * KIB + 3;
@@ -398,7 +398,7 @@ static void test_sizes(void)
     free(in);
 }
 
-/* Short segments of a few symbols of one, two or four bytes, which have many parses of equal
+/* Tests short segments of a few symbols of one, two or four bytes, which have many parses of equal
  * size. */
 static void test_few_symbols(void)
 {

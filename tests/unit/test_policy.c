@@ -159,7 +159,7 @@ static void test_gpus(void)
     CHECK_EQ(policy_gpus(0, 0, 16), 16);
 }
 
-/* Whether cores match: without a GPU, and while one comes up. */
+/* Tests whether cores match without a GPU, and while a GPU comes up. */
 static void test_matching_without(void)
 {
     struct policy_facts f = facts();
@@ -201,7 +201,7 @@ static void test_matching_without(void)
     CHECK(!policy_cpu_may_match(&f));
 }
 
-/* Whether cores match while GPUs do. */
+/* Tests whether cores match while GPUs match. */
 static void test_matching_beside(void)
 {
     struct policy_facts f = facts();

@@ -183,7 +183,8 @@ static void repeat(bool (*one)(uint64_t *state), unsigned long times)
 
 /* --- Kinds of streams ----------------------------------------------------------------------- */
 
-/* Blocks of all types: at most `max` blocks, with at most `max_symbols` symbols each. */
+/* Tests a stream of blocks of all types: at most `max` blocks, with at most `max_symbols` symbols
+ * each. */
 static bool made_of_blocks(uint64_t *state, unsigned max, unsigned max_symbols)
 {
     struct bytes raw = {0};
@@ -204,20 +205,20 @@ static bool small_stream(uint64_t *state)
     return made_of_blocks(state, 4, 30);
 }
 
-/* A stream of some hundred kilobytes, longer than the window, with blocks that end at any place in
- * the buffers. */
+/* Tests a stream of some hundred kilobytes, longer than the window, with blocks that end at any
+ * place in the buffers. */
 static bool large_stream(uint64_t *state)
 {
     return made_of_blocks(state, 60, one_in(state, 2) ? 400 : 4000);
 }
 
-/* Many blocks of a few bytes, which may refer to all bytes before them. */
+/* Tests many blocks of a few bytes, which may refer to all bytes before them. */
 static bool short_blocks(uint64_t *state)
 {
     return made_of_blocks(state, 4000, 1 + below(state, 40));
 }
 
-/* A stream from zlib, with all levels and strategies, and some flushes. */
+/* Tests a stream that zlib makes, with a random level and strategy, and some flushes. */
 static bool by_deflate(uint64_t *state)
 {
     struct bytes raw = {0}, data = {0};
@@ -261,8 +262,8 @@ static bool by_deflate(uint64_t *state)
     return ok;
 }
 
-/* Noise.  Its first bits are mostly not a block's header.  Otherwise, they start a block with fixed
- * codes. */
+/* Tests noise.  The noise mostly starts with bits that are no block's header, and otherwise with a
+ * block with fixed codes. */
 static bool noise(uint64_t *state)
 {
     uint8_t data[300];

@@ -115,7 +115,7 @@ static void shortened(void)
     close(fd);
 }
 
-/* Outputs in which no holes may be made. */
+/* Tests outputs in which no holes may be made. */
 static void impossible(void)
 {
     const int fd = new_file();

@@ -79,7 +79,7 @@ static void messages(void)
          "len 4294967294, siz 4294967295\n\ngzip: F: invalid compressed data--length mismatch\n");
 }
 
-/* The warnings that only -v prints. */
+/* Tests the warnings that only -v prints. */
 static void verbose(void)
 {
     struct gz_complaint list[GZ_COMPLAINTS_MAX];

@@ -390,8 +390,8 @@ static bool damaged(uint64_t *state)
     return compare(&raw, true, state);
 }
 
-/* Noise.  Its first bits are mostly not a block's header.  Otherwise, they start a block with fixed
- * codes. */
+/* Tests noise.  The noise mostly starts with bits that are no block's header, and otherwise with a
+ * block with fixed codes. */
 static bool noise(uint64_t *state)
 {
     struct bytes raw = {0};
@@ -583,8 +583,8 @@ static void put_match(struct bits *bits, unsigned length, unsigned distance)
     put_bits(bits, distance - distance_base(d), distance_bits(d));
 }
 
-/* Matches of all lengths, with the smallest distances, at which a copy overlaps itself, and with
- * large distances. */
+/* Tests matches of all lengths, with the smallest distances, at which a copy overlaps itself, and
+ * with large distances. */
 static void matches(void)
 {
     static const unsigned distances[] = {1,  2,  3,  4,  5,   6,   7,     8,     9,
@@ -616,7 +616,7 @@ static void matches(void)
     drop(&raw);
 }
 
-/* Matches of 48 bits, which is the most possible, that start at each bit of a byte. */
+/* Tests matches of 48 bits, which is the most possible, that start at each bit of a byte. */
 static void longest_codes(void)
 {
     struct codes c = {.litlen = {[END_OF_BLOCK] = 15, [284] = 15}};
@@ -652,7 +652,7 @@ static void longest_codes(void)
     drop(&raw);
 }
 
-/* The fixed codes that have no meaning. */
+/* Tests the fixed codes that have no meaning. */
 static void codes_without_meaning(void)
 {
     for (unsigned symbol = 286; symbol < 288; symbol++)
@@ -901,8 +901,8 @@ static bool bytes_of_blocks(uint64_t *state)
     return run_from_some(&raw, state);
 }
 
-/* Many short blocks, of one type or of all types, so that zlib decodes them; sometimes a longer
- * block is between them. */
+/* Tests many short blocks, of one type or of all types, so that zlib decodes them.  Sometimes, a
+ * longer block is between them. */
 static bool bytes_of_short_blocks(uint64_t *state)
 {
     struct bytes raw = {0};

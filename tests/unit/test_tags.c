@@ -125,7 +125,8 @@ static void literals(void)
     check_sequences();
 }
 
-/* Runs of about the greatest match length and its multiples, with pieces written out by hand. */
+/* Tests runs of about the greatest match length and its multiples, with pieces written out by
+ * hand. */
 static void long_runs(void)
 {
     static const struct {
@@ -160,8 +161,8 @@ static void long_runs(void)
     }
 }
 
-/* Every run length.  There must be as few pieces as possible; each must have a match's length, and
- * the sum of their lengths must be the run's length. */
+/* Tests every run length.  There must be as few pieces as possible; each must have a match's
+ * length, and the sum of their lengths must be the run's length. */
 static void every_run(void)
 {
     for (uint32_t run = LZ_MIN_MATCH; run <= LZ_CHUNK_SIZE; run++) {
@@ -208,7 +209,8 @@ static void whole_chunk(void)
     check_sequences();
 }
 
-/* The smallest and the largest distances; 32768 does not fit in a signed 16-bit number. */
+/* Tests the smallest and the largest distances.  The largest, 32768, does not fit in a signed
+ * 16-bit number. */
 static void distances(void)
 {
     static const uint16_t at[] = {1, 2, 255, 256, 257, 32767, 32768};
@@ -254,7 +256,7 @@ static void adjacent_runs(void)
     }
 }
 
-/* A chunk with as many sequences as a chunk can have, which fill the whole array. */
+/* Tests a chunk with as many sequences as a chunk can have, which fill the whole array. */
 static void most_sequences(void)
 {
     start();

@@ -20,7 +20,7 @@ static void round_trips(void)
         }
 }
 
-/* Matches at the greatest distance that the window allows. */
+/* Tests matches at the greatest distance that the window allows. */
 static void whole_window(void)
 {
     struct bytes data = {0};

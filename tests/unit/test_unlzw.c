@@ -63,8 +63,8 @@ static void short_files(void)
     drop(&data);
 }
 
-/* The longest strings that the table allows.  They are longer than the length field of a table's
- * entry can hold, and longer than one write. */
+/* Tests the longest strings that the table allows.  They are longer than the length field of a
+ * table's entry can hold, and longer than one write. */
 static void long_strings(void)
 {
     struct bytes data = {0}, file = {0};
@@ -80,7 +80,7 @@ static void long_strings(void)
     drop(&data);
 }
 
-/* Odd files, with GNU gzip's result and the output that it wrote. */
+/* Tests odd files, with GNU gzip's result and the output that it wrote. */
 static void as_gnu_gzip(void)
 {
     static const struct {

@@ -243,7 +243,7 @@ static void *write_main(void *argument)
     return NULL;
 }
 
-/* A descriptor with O_NONBLOCK, which does not wait by itself. */
+/* Tests a descriptor with O_NONBLOCK, which does not wait by itself. */
 static void test_io(void)
 {
     for (int i = 0; i < TRANSIENT; i++) {

@@ -84,7 +84,7 @@ static void check_stream(const struct bytes *raw, size_t made, uint64_t *state)
     free(copy);
 }
 
-/* Streams of random blocks, good ones and others. */
+/* Tests streams of random blocks, good ones and others. */
 static void random_blocks(void)
 {
     uint64_t state = 11;
@@ -106,7 +106,7 @@ static void random_blocks(void)
     }
 }
 
-/* Streams by zlib's deflate, from texts with matches of every distance and length. */
+/* Tests streams by zlib's deflate, from texts with matches of every distance and length. */
 static void by_deflate(void)
 {
     static uint8_t in[300000], out[310000];
