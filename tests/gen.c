@@ -550,8 +550,8 @@ static void put_source(struct gen *g)
     }
 }
 
-/* binary: data like object files, tables and dumps.  It has sections of records; all records of a
- * section have the same layout of counters, small numbers with many zero bytes, addresses and
+/* binary: data like object files, tables and dumps.  The data has sections of records.  All records
+ * of a section have the same layout of counters, small numbers with many zero bytes, addresses and
  * strings. */
 static void put_binary(struct gen *g)
 {
@@ -638,8 +638,8 @@ static void put_sparse(struct gen *g)
     put(g, island, n);
 }
 
-/* match32k: random bytes.  They repeat only at distance 32768, the greatest for a match, or at
- * 32769, which is too far. */
+/* match32k: random bytes that repeat only at distance 32768, the greatest for a match, or at 32769,
+ * which is too far. */
 static void put_match32k(struct gen *g)
 {
     uint32_t dice = below(g, 8);

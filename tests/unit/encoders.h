@@ -2,8 +2,9 @@
  * encoders.h - small encoders for the formats other than gzip's that gunzip reads, to test the
  * decoders
  *
- * They are written from descriptions of the formats and share nothing with the decoders in compat/.
- * They should use everything that a format can express; they need not compress well.
+ * The encoders are written from descriptions of the formats and share nothing with the decoders in
+ * compat/.  An encoder should use everything that its format can express, but need not compress
+ * well.
  */
 #ifndef GZLZSS_ENCODERS_H
 #define GZLZSS_ENCODERS_H

@@ -124,7 +124,7 @@ static inline struct gpu_engine *open_engine(const struct lz_level *level, size_
 }
 
 /* Matches in[0..len) at the level, in segments of `segment_size` bytes, by the GPU engine (in one
- * batch) and by the CPU engine.  False if the results differ. */
+ * batch) and by the CPU engine.  Returns false if the results differ. */
 static inline bool compare(const uint8_t *in, size_t len, const struct lz_level *level,
                            size_t segment_size)
 {

@@ -299,8 +299,8 @@ static void length_codes(void)
     h.listed = 4; /* only the lengths for 16, 17, 18 and 0 */
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
 
-    /* A single code of one bit is incomplete.  Distances may have such a code; code lengths may
-     * not. */
+    /* A single code of one bit is incomplete.  Distances may have an incomplete code, but code
+     * lengths may not. */
     memset(h.length_lengths, 0, sizeof h.length_lengths);
     h.length_lengths[1] = 1;
     h.listed = LENGTH_CODES;
@@ -350,8 +350,8 @@ static void repeats(void)
     h.distances = 3;
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD); /* one code too many */
 
-    /* Try repeats that end with the last code length, or go beyond it.  They start in the first
-     * alphabet or in the second. */
+    /* Try repeats that end with the last code length, or go beyond it.  The repeats start among the
+     * lengths of the first alphabet or of the second. */
     for (unsigned symbol = 16; symbol <= 18; symbol++)
         for (unsigned before = 0; before < 30; before++)
             for (unsigned more = 0; more < (symbol == 16   ? 4u

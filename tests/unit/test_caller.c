@@ -1,7 +1,7 @@
 /*
  * test_caller.c - how gpu/caller.cu asks a driver about a program's pointers, streams and contexts
  *
- * The driver here is a fake that follows CUDA's documentation.  It checks that each call comes in
+ * The driver here is a fake that follows CUDA's documentation, and checks that each call comes in
  * the right context.  The tests check that the thread has the same context after a call as before.
  * tests/gpu/test_device_pointers.cu tests the real driver.
  */
@@ -474,7 +474,7 @@ static void test_stream(void)
     }
 }
 
-/* If a context is current, the default streams are that context's.  Otherwise, they are those of
+/* If a context is current, the default streams belong to that context.  Otherwise, they belong to
  * the device that has the memory. */
 static void test_default_streams(void)
 {
@@ -501,7 +501,7 @@ static void test_default_streams(void)
     CHECK_EQ(wait_for(CU_STREAM_PER_THREAD, 2, error), GPU_WAIT_DONE);
     CHECK_EQ(asked, 2);
     CHECK_EQ(wait_for(NULL, DEVICES, error), GPU_WAIT_FAILED);
-    /* A device without a context has no streams.  It must not get a context. */
+    /* A device without a context has no streams.  The call must not give the device a context. */
     be_ready();
     CHECK_EQ(wait_for(NULL, 0, error), GPU_WAIT_DONE);
     CHECK_EQ(asked, 0);

@@ -3,11 +3,11 @@
  *
  * The CPU engine's chains finder keeps 16-bit positions in tables that it rebases from chunk to
  * chunk, follows links between them, and skips candidates that cannot be better than the best so
- * far.  The textbook method below does none of that.  It sorts all positions of the segment by
- * hash, so that each position has a list of the earlier positions with the same hash.  It compares
- * the position with each of these from the first byte on, and then chooses.  The textbook method
- * shares only the level table and the hash functions with the finder.  The textbook method and the
- * finder must give exactly the same sequences.
+ * far.  The textbook method below does none of that.  Instead, it sorts all positions of the
+ * segment by hash, so that each position has a list of the earlier positions with the same hash.
+ * The textbook method compares the position with each position in the list, from the first byte on,
+ * and then chooses.  The textbook method shares only the level table and the hash functions with
+ * the finder.  The textbook method and the finder must give exactly the same sequences.
  */
 #include "config.h"
 

@@ -1,10 +1,10 @@
 /*
  * test_cuda.c - the library's functions for a GPU's memory, without a GPU
  *
- * This file replaces gpu/.  Host memory takes the place of a GPU's memory.  Its bytes are masked,
- * so that code which reads them without a copy gets wrong bytes.  The engine for decompression is
- * zlib, which removes the mask.  Opening an engine for compression fails; test_gpus.c tests
- * compression.  tests/gpu/test_device_pointers.cu tests real memory.
+ * This file replaces gpu/.  Host memory, whose bytes are masked, takes the place of a GPU's
+ * memory.  So code that reads these bytes without a copy gets wrong bytes.  The engine for
+ * decompression is zlib, which removes the mask.  Opening an engine for compression fails;
+ * test_gpus.c tests compression.  tests/gpu/test_device_pointers.cu tests real memory.
  */
 #include "config.h"
 

@@ -2,9 +2,9 @@
  * test_gpus.c - the pipeline with emulated GPUs, on a machine without any
  *
  * gpu/gpu.h says what the GPU engine does and how it may fail.  This file has another engine with
- * that interface, which lets the CPU engine find the matches.  It can have several devices, and can
- * be slow, short of memory, wrong, or broken.  The pipeline shares work as with real GPUs, and the
- * output must always be the same.  tests/gpu/check.sh tests real GPUs.
+ * that interface, which lets the CPU engine find the matches.  The other engine can have several
+ * devices, and can be slow, short of memory, wrong, or broken.  The pipeline shares work as with
+ * real GPUs, and the output must always be the same.  tests/gpu/check.sh tests real GPUs.
  */
 #include "config.h"
 
@@ -664,8 +664,9 @@ static void expect(void)
     free_pipeline(p);
 }
 
-/* Each segment takes so long that several threads match it.  Threads do so without a GPU, and after
- * all GPUs have failed.  With two GPUs that come late and are wrong, the output is the same. */
+/* Each segment takes so long that several threads match it.  Several threads match a segment
+ * without a GPU, and after all GPUs have failed.  With two GPUs that come late and are wrong, the
+ * output is the same. */
 static void test_parts(void)
 {
     struct pipeline_config c;
@@ -1392,8 +1393,8 @@ static void check_pushed(struct pipeline *p, size_t most, uint64_t *by_gpu)
     fclose(out);
 }
 
-/* GPUs take pushed segments like those of a pipe.  Tests a GPU that comes up late, one that fails,
- * and no GPU. */
+/* GPUs take pushed segments as they take segments from a pipe.  Tests a GPU that comes up late, one
+ * that fails, and no GPU. */
 static void test_pushed(void)
 {
     for (int fault = 0; fault < 4; fault++) {

@@ -216,7 +216,7 @@ static void many_members(void)
 
 /* Tests members whose data ends exactly at the output buffer's end, or a few bytes before or after
  * it, then a small member.  The decoder finds the end of the first member in input that was read
- * before, and makes no output while it does so. */
+ * before, and makes no output at that point. */
 static void members_end_with_buffer(void)
 {
     struct bytes data = {0};
@@ -350,8 +350,8 @@ static void header_fields(void)
     }
 }
 
-/* Tests fields that are longer than the buffer, or end where the buffer ends.  They are unchanged,
- * or have one changed bit. */
+/* Tests fields that are longer than the buffer, or end where the buffer ends.  The fields are
+ * unchanged, or have one changed bit. */
 static void long_header_fields(void)
 {
     static const size_t sizes[] = {1,      2,      100000, 262123, 262131, 262132, 262133,
@@ -406,7 +406,7 @@ static void long_header_fields(void)
     }
 }
 
-/* The file's time stamp is that of the first member. */
+/* The first member's time stamp counts as the file's. */
 static void first_time_stamp(void)
 {
     struct job job = {0};

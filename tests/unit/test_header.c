@@ -1,9 +1,9 @@
 /*
  * test_header.c - the header of a dynamic block contains the right code lengths, and is short
  *
- * A small parser, written from RFC 1951, section 3.2.7, reads each header.  It must find the same
- * lengths, and the header must have the announced size.  The size is compared with that of zlib's
- * header, which uses the longest possible repeat at every step.
+ * A small parser, written from RFC 1951, section 3.2.7, reads each header.  The parser must find
+ * the same lengths, and the header must have the announced size.  The size is compared with the
+ * size of zlib's header, which uses the longest possible repeat at every step.
  */
 #include "config.h"
 
@@ -256,7 +256,7 @@ static void longest_runs(void)
 }
 
 /* Tests a run of each possible number of zeros or of one length, among other lengths or at an end.
- * This tests all ways to divide a run into repeats of 3 to 6, 3 to 10 and 11 to 138. */
+ * So all ways are tested to divide a run into repeats of 3 to 6, 3 to 10 and 11 to 138. */
 static void every_run(void)
 {
     for (unsigned run = 1; run <= DEFLATE_LITLEN_SYMBOLS; run++) {

@@ -255,7 +255,8 @@ static void test_sources(void)
     /* The level does not affect how segments are read, so each round uses another level. */
     for (unsigned round = 0; round < 3; round++) {
         const int level = some_levels[round];
-        /* All segments are read in place, or only some.  They lie one after another, or apart. */
+        /* All segments are read in place, or only some.  Segments lie one after another, or
+         * apart. */
         const bool are_together = round == 0, is_every = round < 2;
         const size_t shift = round * 3 + 1;
         struct segment segments[COUNT];

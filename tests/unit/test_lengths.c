@@ -97,9 +97,9 @@ static void plain_lengths(const uint64_t *weights, unsigned n, unsigned limit, u
             lengths[k] = (uint8_t)(lengths[k] + list[i].uses[k]);
 }
 
-/* Returns the least cost, by trying every tree.  There are `open` nodes at `depth`, and n weights
- * are left.  Any number of these nodes can be leaves, which get the heaviest weights; each other
- * node has two children. */
+/* Returns the least cost, by trying every tree.  The tree has `open` nodes at `depth` so far, and n
+ * weights are left.  Any number of these nodes can be leaves, which get the heaviest weights.  Each
+ * other node has two children. */
 static uint64_t every_tree(const uint64_t *weights, unsigned n, unsigned depth, unsigned open,
                            unsigned limit)
 {

@@ -210,8 +210,8 @@ static void odd_files(void)
     CHECK(read_tree().threads == 1);
 }
 
-/* Sets a limit in bytes.  False if it has no effect, as under qemu-user, an emulator of
- * processors. */
+/* Sets a limit in bytes.  Returns false if the limit has no effect, as under qemu-user, an emulator
+ * of processors. */
 static bool set_limit(int resource, rlim_t bytes)
 {
     struct rlimit limit;

@@ -2,12 +2,13 @@
  * test_matcher.c - level 1 finds the matches that lzss/tagging.h defines, and the matches of every
  * level repeat earlier bytes
  *
- * The CPU engine's tagging finder uses one table of 16-bit positions for a whole segment.  It reads
- * all candidates of a chunk, and some of their bytes, from the table before it compares any of them
- * in place, and writes sequences without a tag array.  The textbook method below does none of
- * that.  It walks as the paper does, eight bytes at a time.  It makes a new table for each chunk,
- * with complete positions, and fills a tag array, which lz_tags_to_sequences converts.  The finder
- * and the textbook method must give exactly the same sequences.
+ * The CPU engine's tagging finder uses one table of 16-bit positions for a whole segment.  The
+ * finder reads all candidates of a chunk, and some of their bytes, from the table before it
+ * compares any of them in place, and writes sequences without a tag array.  The textbook method
+ * below does none of that.  Instead, it walks as the paper does, eight bytes at a time.  The
+ * textbook method makes a new table for each chunk, with complete positions, and fills a tag array,
+ * which lz_tags_to_sequences converts.  The finder and the textbook method must give exactly the
+ * same sequences.
  */
 #include "config.h"
 

@@ -4,10 +4,10 @@
  * The CPU engine's optimal finder packs lists, costs and steps into a few bits each, follows links
  * of 16 bits, takes many lengths at a time, and keeps costs from unit to unit.  The textbook method
  * below does none of that.  For every position, it notes the nearest earlier position with the same
- * hash.  It compares candidates from the first byte on, keeps each parse as a list of matches, and
- * adds up costs in 64 bits, one length at a time.  The textbook method shares with the finder only
- * the hash functions, lz_pieces, the logarithm, and the estimates that use the logarithm.  The
- * finder and the textbook method must give exactly the same sequences.
+ * hash.  The textbook method compares candidates from the first byte on, keeps each parse as a list
+ * of matches, and adds up costs in 64 bits, one length at a time.  The textbook method shares with
+ * the finder only the hash functions, lz_pieces, the logarithm, and the estimates that use the
+ * logarithm.  The finder and the textbook method must give exactly the same sequences.
  */
 #include "config.h"
 
@@ -140,7 +140,7 @@ TEXTBOOK unsigned make_list(const struct lz_level *level, const uint8_t *in, siz
     return s.count;
 }
 
-/* Makes the lists of the chunk in[start..end).  They are stored from index `first` on. */
+/* Makes the lists of the chunk in[start..end), and stores them from index `first` on. */
 TEXTBOOK void make_lists(const struct lz_level *level, const uint8_t *in, size_t start, size_t end,
                          size_t first)
 {
@@ -166,7 +166,7 @@ struct chunk {
     unsigned unit; /* the number of the chunk's first unit in the group */
 };
 
-/* A match in a parse of the chunk.  It may have any length. */
+/* A match, of any length, in a parse of the chunk. */
 struct parsed {
     size_t pos, length, distance;
 };

@@ -300,8 +300,7 @@ static void segment_sizes(void)
                          "Try `gzip --help' for more information.\n");
 }
 
-/* The number of threads is that of the cores in the affinity mask, unless a number other than 0 is
- * given. */
+/* If no number of threads is given, or 0, the number of cores in the affinity mask counts. */
 static void threads(void)
 {
     cpu_set_t set, one;

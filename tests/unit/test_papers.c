@@ -324,8 +324,8 @@ static void test_prefixes(void)
 }
 
 /* Tests matches at DEFLATE's greatest distance, and at distances that are one byte less or more.
- * They are in some places, or fill all of the data.  Under sanitizers, only the distance that is
- * one byte more is tested. */
+ * The matches are in some places, or fill all of the data.  Under sanitizers, only the distance
+ * that is one byte more is tested. */
 static void test_far(void)
 {
     const size_t len = 70 * KIB;

@@ -173,8 +173,8 @@ static void test_stream(void)
     free(data);
 }
 
-/* Another writer, which puts its own pages into the pipe by vmsplice().  It has two buffers of the
- * pipe's size.  When all of one buffer is in the pipe, the pipe has no byte of the other buffer,
+/* Another writer, which has two buffers of the pipe's size, and puts their pages into the pipe by
+ * vmsplice().  When all of one buffer is in the pipe, the pipe has no byte of the other buffer,
  * which may then be overwritten. */
 static void *give_pages(void *argument)
 {

@@ -43,7 +43,7 @@ static void *decompress_main(void *argument)
     return NULL;
 }
 
-/* Runs a stream until all input is used or an error occurs, and frees it. */
+/* Runs a stream until its end or an error, and frees the stream. */
 static void run_stream(struct call *c, gzlzss_stream *s)
 {
     gzlzss_in in = {c->in, c->in_len, 0};
@@ -105,6 +105,7 @@ static void *files_main(void *argument)
     return NULL;
 }
 
+/* Makes a new object on the small stack, too, since gzlzss_new looks up the system's limits. */
 static void *new_main(void *argument)
 {
     struct call *c = argument;

@@ -161,8 +161,8 @@ static void long_runs(void)
     }
 }
 
-/* Tests every run length.  There must be as few pieces as possible; each must have a match's
- * length, and the sum of their lengths must be the run's length. */
+/* Tests every run length.  A run must have as few pieces as possible.  Each piece must have a
+ * match's length, and the sum of the pieces' lengths must be the run's length. */
 static void every_run(void)
 {
     for (uint32_t run = LZ_MIN_MATCH; run <= LZ_CHUNK_SIZE; run++) {

@@ -63,8 +63,8 @@ static void short_files(void)
     drop(&data);
 }
 
-/* Tests the longest strings that the table allows.  They are longer than the length field of a
- * table's entry can hold, and longer than one write. */
+/* Tests the longest strings that the table allows.  These strings are longer than the length field
+ * of a table's entry can hold, and longer than one write. */
 static void long_strings(void)
 {
     struct bytes data = {0}, file = {0};
