@@ -78,8 +78,8 @@ static void add_block(struct reference *r, const struct block *b)
     r->out_len = b->out_end;
 }
 
-/* Reads a member with zlib, or, if has_header is false, a raw stream.  If the member or stream is
- * bad, sets r->end and returns false. */
+/* Reads a member with zlib.  If has_header is false, reads a raw stream instead.  If the member or
+ * stream is bad, sets r->end and returns false. */
 static bool read_member(struct reference *r, z_stream *z, bool has_header)
 {
     struct block b = {8 * (uint64_t)(z->next_in - r->in), 0, 0, false};
@@ -110,7 +110,8 @@ static bool read_member(struct reference *r, z_stream *z, bool has_header)
     }
 }
 
-/* Reads all members in in[0..len) with zlib, or, if has_headers is false, one raw stream. */
+/* Reads all members of in[0..len) with zlib.  If has_headers is false, reads one raw stream
+ * instead. */
 static void read_all(struct reference *r, const uint8_t *in, size_t len, bool has_headers)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)in, .avail_in = (uInt)len, .avail_out = OUT_MAX};
@@ -529,7 +530,7 @@ static void try_many(const struct fuzz_gpu_choice *choice, const uint8_t *data, 
 
 /* --- In steps --------------------------------------------------------------------------------- */
 
-/* How far the CPU has come, which takes the output of decompression in steps. */
+/* The progress of the CPU, which takes the output when a file is decompressed in steps. */
 struct consumer {
     const struct reference *r;
     size_t block;        /* the number of the next block */

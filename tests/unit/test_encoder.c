@@ -360,8 +360,9 @@ static unsigned bits_at(const uint8_t *data, uint64_t at, unsigned count)
     return value;
 }
 
-/* Inflates data[0..size) and notes its blocks.  Returns whether the output is want[0..len), the
- * last byte was used, and the last block is final exactly if `last`. */
+/* Inflates data[0..size) and notes its blocks.  Returns true if the output is want[0..len), the
+ * last byte was used, and the last block is final if `last` is true and not final if `last` is
+ * false. */
 static bool decode(const uint8_t *data, size_t size, const uint8_t *want, size_t len, bool last,
                    struct blocks *blocks)
 {

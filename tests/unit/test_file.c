@@ -146,7 +146,7 @@ static void test_new_errors(void)
 
     CHECK_EQ(gzlzss_compress_new(z, &made, &packed_len, NULL, NULL, input, 500000, NULL),
              GZLZSS_OK);
-    /* Other bytes come after the member.  Their end does not look like a trailer. */
+    /* Other bytes come after the member, and the last of these bytes do not look like a trailer. */
     packed = unit_need(realloc(made, packed_len + 100));
     memset(packed + packed_len, 0xff, 100);
     CHECK_EQ(gzlzss_decompress_new(z, &out, &len, resize, &m, packed, packed_len + 100, &call),

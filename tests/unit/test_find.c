@@ -45,7 +45,7 @@ static bool starts_at(const uint8_t *in, size_t size, size_t at)
            (at + sizeof gzip_bytes <= size && memcmp(in + at, gzip_bytes, sizeof gzip_bytes) == 0);
 }
 
-/* Checks the result of inf_find_hint for in[from..to).  The input goes on up to `size`. */
+/* Checks the result of inf_find_hint for in[from..to).  The whole input has `size` bytes. */
 static bool check_hint(const uint8_t *in, size_t size, size_t from, size_t to)
 {
     const size_t hint = inf_find_hint(in, from, to);

@@ -1,7 +1,8 @@
 /*
  * test_flush.c - compressing streams that are flushed (GZLZSS_FLUSH and GZLZSS_FULL_FLUSH)
  *
- * After each flush, zlib must be able to decode all input so far from the output so far.
+ * After each flush, zlib must be able to decode the output up to there to the whole input up to
+ * there.
  */
 #include "config.h"
 

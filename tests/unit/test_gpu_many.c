@@ -26,7 +26,7 @@ struct input {
     size_t packed_len, len;
     size_t room;     /* for the output */
     bool is_left;    /* the GPU must leave the input to the CPU */
-    bool may_be_any; /* the damage may not matter; zlib's result decides */
+    bool may_be_any; /* the damage may not matter, so zlib's result decides */
 };
 
 static const struct input_kind words = {"words", WORDS, 0}, noise = {"noise", RANDOM, 0},

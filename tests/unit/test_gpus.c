@@ -382,7 +382,7 @@ static struct pipeline_config config(enum backend backend, int threads)
     return c;
 }
 
-/* Returns a file with the input's first `size` bytes; its offset is at the start. */
+/* Returns a file with the input's first `size` bytes.  The file's offset is at the start. */
 static FILE *file_with(size_t size)
 {
     FILE *file = unit_need(tmpfile());
@@ -1221,7 +1221,7 @@ static void end_one(struct pipeline_job *job)
 /* True if only GPUs may match, and no GPU fails. */
 static bool is_gpu_alone;
 
-/* Checks that the job's output is the same as when its input is compressed alone. */
+/* Checks that the job's output equals the output of a job alone with the same input. */
 static void check_one(const struct one *o, const uint8_t *alone, size_t alone_size)
 {
     uint8_t *written = unit_need(malloc(alone_size + 1));

@@ -334,8 +334,8 @@ static void header_fields(void)
             /* With a header CRC, a change to the time stamp, or to the bytes after it, must be
              * noticed. */
             for (size_t i = 4; i < header; i++) {
-                /* Do not change the extra field's length, or a final zero, since that would move
-                 * the later fields. */
+                /* Do not change the extra field's length or the zero at a field's end, since such a
+                 * change would move the later fields. */
                 if (i >= GZ_HEADER_SIZE && i < header - 2 &&
                     (gz.data[i] == 0 || ((flags & 4) != 0 && i < GZ_HEADER_SIZE + 2)))
                     continue;

@@ -93,7 +93,7 @@ static void test_edges(void)
 }
 
 /* With less shared memory for a block, searches read the links from global memory.  With still
- * less, they also read the bytes from there. */
+ * less, searches also read the data's bytes from global memory. */
 static void test_less_shared_memory(void)
 {
     static const size_t sizes[] = {100000, 1000};

@@ -28,8 +28,9 @@ static void *wait_forever(void *argument)
     return NULL;
 }
 
-/* Starts a child process with several threads and some memory, which writes to `fd` as its standard
- * output and calls leave(7).  Returns the child's exit status.  Sets *pid to its process number. */
+/* Starts a child process with several threads and some memory.  The child writes to its standard
+ * output, which is `fd`, and calls leave(7).  Returns the child's exit status.  Sets *pid to its
+ * process number. */
 static int status_of_child(int fd, pid_t *pid)
 {
     int status = -1;

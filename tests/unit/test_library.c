@@ -532,7 +532,8 @@ static void test_behind_members(void)
 
 /* --- Levels of calls ------------------------------------------------------------------------ */
 
-/* Compresses input[0..len) by a stream that is flushed twice.  Returns the bytes of output. */
+/* Compresses input[0..len) by a stream that is flushed twice.  Returns the number of bytes of
+ * output. */
 static size_t by_flushed_stream(gzlzss *z, gzlzss_call *call, size_t len, uint8_t *out, size_t room)
 {
     gzlzss_out o = {out, room, 0};
@@ -838,8 +839,8 @@ static void test_idle_streams(void)
             CHECK_EQ(in.used, 3);
         }
         CHECK(memory_now(&mapped_then, &resident_then));
-        /* The system may map more at a time than these streams need; a sanitizer keeps more
-         * memory. */
+        /* The system may map more memory at a time than these streams need, and a sanitizer keeps
+         * more memory. */
         CHECK(mapped_then < mapped + ((size_t)100 << 20) + (size_t)STREAMS * (32 << 10));
         CHECK(resident_then < resident + (size_t)STREAMS * (32 << 10) || UNIT_SANITIZED);
         for (int i = 0; i < STREAMS; i++)

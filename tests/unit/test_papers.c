@@ -362,8 +362,8 @@ static void test_together(void)
     const size_t len = 40 * KIB + 3;
     uint8_t *in = unit_need(malloc(len));
 
-    /* Three bytes are left in a packet.  Together with the first byte of the next packet, they
-     * occurred before, but must not match. */
+    /* The last three bytes of a packet and the first byte of the next packet occurred together
+     * before.  They must not match, since a match must not cross the packet's end. */
     fill_kind(in, len, &kinds[4], LONGEST_TOKEN, 1);
     for (size_t i = 0; i + 4 <= len; i += 4096) {
         memcpy(in + i, "abca", 4);
@@ -456,9 +456,9 @@ static void test_counts(void)
         const char *matcher, *in;
         uint64_t counts[LZ_COUNTERS];
     } cases[] = {
-        /* With 16 buckets, DJB2 is the exclusive or of the bytes' low four bits, so words of the
-         * same letters are in the same bucket.  There, cxb finds bcx, bac finds abc, cxa finds acx,
-         * xab finds xba, and abc finds first bac, then abc. */
+        /* With 16 buckets, DJB2 is the exclusive or of the bytes' low four bits, so all orders of
+         * the same three letters are in one bucket.  There, each of cxb, bac, cxa and xab probes
+         * one earlier position, and the last abc probes two. */
         {"lzss,hash=djb2,buckets=16", "abcxbacxabc", {6, 5}},
         {"lzss,hash=djb2,buckets=16,ahead=0", "abcxbacxabc", {6, 5}},
         {"lzss,hash=djb2,buckets=16,chain=1", "abcxbacxabc", {5, 5}},

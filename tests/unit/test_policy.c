@@ -223,8 +223,7 @@ static void test_matching_beside(void)
     CHECK(policy_cpu_may_match(&f));
     f.write.seconds = 2.5;
     CHECK(!policy_cpu_may_match(&f));
-    /* The GPUs match everything that is left in less time than a core takes for a segment, which is
-     * 42 ms. */
+    /* A core takes 42 ms for a segment.  In less time, the GPUs match everything that is left. */
     f.write.seconds = 2.3;
     f.left = 42 * MB;
     CHECK(policy_cpu_may_match(&f));

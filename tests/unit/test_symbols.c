@@ -190,7 +190,7 @@ static void random_blocks(struct bytes *raw, unsigned max, unsigned symbols, boo
 
 /* --- Input ---------------------------------------------------------------------------------- */
 
-/* A copy of an input, with a pad of random bytes after it, in memory of exactly that size. */
+/* A copy of an input, and a pad of random bytes after the copy.  The memory ends with the pad. */
 struct input {
     uint8_t *bytes;
     size_t len;
