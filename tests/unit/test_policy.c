@@ -223,7 +223,8 @@ static void test_matching_beside(void)
     CHECK(policy_cpu_may_match(&f));
     f.write.seconds = 2.5;
     CHECK(!policy_cpu_may_match(&f));
-    /* A core takes 42 ms for a segment.  In less time, the GPUs match everything that is left. */
+    /* A core takes 42 ms for a segment.  If the GPUs match everything that is left in less time,
+     * cores do not match. */
     f.write.seconds = 2.3;
     f.left = 42 * MB;
     CHECK(policy_cpu_may_match(&f));
