@@ -15,10 +15,10 @@
  *   - the outputs differ in verified bytes;
  *   - the reported stretches do not add up to the output, or the sums are wrong.
  *
- * For each kind of damage, it prints how much of the original was written.  Of these bytes, it
- * prints how many are verified, right (but not verified), wrong, and unknown or lost.  A byte is
- * right if the original has it at this place.  Lost data may move the bytes after it, so a byte is
- * also right in a line of 16 bytes that the original has near this place.
+ * For each kind of damage, the program prints how much of the original was written.  Of these
+ * bytes, the program prints how many are verified, right (but not verified), wrong, and unknown or
+ * lost.  A byte is right if the original has it at this place.  Lost data may move the bytes after
+ * it, so a byte is also right in a line of 16 bytes that the original has near this place.
  */
 #include "config.h"
 
@@ -38,7 +38,7 @@ static const char *const damage_names[DAMAGES] = {"flips",   "zeros",  "noise", 
 /* A recovery's input and results. */
 struct recovery {
     struct bytes in, out;
-    uint64_t unreadable; /* reading a byte of the page that starts here fails; UINT64_MAX: none */
+    uint64_t unreadable; /* reading from the page that starts here fails; UINT64_MAX: no page */
     struct gz_finding *found;
     size_t count, room;
     struct gz_recovered sums;
@@ -111,7 +111,7 @@ static void recover(struct recovery *r, uint8_t fill)
 /* --- Checking ------------------------------------------------------------------------------- */
 
 /* Finds the first member, from members[*at] on, that has these bytes, and sets *at to the number of
- * the member after it.  False if there is none. */
+ * the member after it.  Returns false if no member has these bytes. */
 static bool find_member(const uint8_t *bytes, uint64_t len, size_t *at)
 {
     for (size_t i = *at; i < member_count; i++) {
@@ -171,8 +171,8 @@ static const char *judge(const struct recovery *r)
 
 /* --- Counting ------------------------------------------------------------------------------- */
 
-/* A line is searched within NEAR bytes of the place where it should be.  Every FAR_EVERY-th line
- * that is not there is searched within FAR bytes. */
+/* The program searches for a line within NEAR bytes of the place where it should be.  If a line is
+ * not there, the program searches within FAR bytes, but only for every FAR_EVERY-th such line. */
 enum { LINE = 16, NEAR = 1 << 11, FAR = 1 << 20, FAR_EVERY = 64 };
 
 /* How many bytes of the output there are of each kind. */
@@ -180,7 +180,8 @@ struct score {
     uint64_t verified, right, wrong, unknown;
 };
 
-/* Whether the original has the line within `around` bytes of *place.  If so, sets *place to it. */
+/* Looks for the line in the original, within `around` bytes of *place.  If the line is there, sets
+ * *place to its place and returns true. */
 static bool find_line(const uint8_t *line, size_t *place, size_t around)
 {
     const size_t from = *place < around ? 0 : *place - around;

@@ -5,7 +5,7 @@
  *     decode -f FILE...    as gzip -dcf     decode -l FILE...    as gzip -lv, without the time
  *
  * Messages, the exit status, and which FILEs are left out after an error are the same as gzip's,
- * byte for byte; tests/formats.bats compares them.  With -t and -l, -v affects only the rows of the
+ * byte for byte, as tests/formats.bats checks.  With -t and -l, -v affects only the rows of the
  * list, unlike in gzip.
  */
 #include "config.h"
@@ -52,7 +52,7 @@ static void print_row(const struct gz_info *info)
            (unsigned long long)info->member_bytes, out == 0 ? 0 : 100 * (out - in) / out);
 }
 
-/* Decompresses one file.  Returns whether to go on with the next one. */
+/* Decompresses one file.  Returns whether to go on with the next file. */
 static bool decode(const char *name, char mode, int *exit_status)
 {
     const bool discard = mode == 't' || mode == 'l';

@@ -19,7 +19,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: default_signals COMMAND [ARGUMENT...]\n");
         return 2;
     }
-    /* This fails, without harm, for SIGKILL, SIGSTOP and numbers that are not signals. */
+    /* For SIGKILL, SIGSTOP and numbers that are not signals, the call fails without harm. */
     for (int s = 1; s <= SIGRTMAX; s++)
         signal(s, SIG_DFL);
     sigemptyset(&none);

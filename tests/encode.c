@@ -11,7 +11,7 @@
  *
  *     encode cut PREFIX <FILE             a copy of each shorter length: PREFIX0, PREFIX1, ...
  *
- * `damage` and `cut` write files; all others write to standard output.
+ * `encode damage` and `encode cut` write files.  All other calls write to standard output.
  */
 #include "config.h"
 

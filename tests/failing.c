@@ -1,13 +1,14 @@
 /*
  * failing.c - a library for LD_PRELOAD that makes allocations fail, as if memory were short
  *
- * It counts the allocations of at least FAIL_MIN bytes (default 4096), in all threads together:
- * calls of malloc and similar functions, and mappings, including thread stacks.  Allocation number
- * FAIL_N and all later ones fail; with FAIL_ONE set, only number FAIL_N fails.  With FAIL_COUNT
- * set, the library prints the number of allocations when the program ends.
+ * The library counts the allocations of at least FAIL_MIN bytes (default 4096) of all threads
+ * together.  Allocations are calls of malloc and similar functions, and mappings, including thread
+ * stacks.  Allocation number FAIL_N and all later allocations fail.  If FAIL_ONE is set, only
+ * number FAIL_N fails.  If FAIL_COUNT is set, the library prints the number of allocations when the
+ * program ends.
  *
- * It calls glibc's malloc by names that exist only in glibc.  With another C library, it does
- * nothing.
+ * The library calls glibc's malloc by names that exist only in glibc.  With another C library, it
+ * does nothing.
  */
 #include "config.h"
 
@@ -40,7 +41,7 @@ static long number(const char *name, long otherwise)
     return value != NULL ? atol(value) : otherwise;
 }
 
-/* Whether this allocation of `size` bytes must fail.  If so, sets errno. */
+/* If this allocation of `size` bytes must fail, sets errno and returns true. */
 static bool fails(size_t size)
 {
     const long first = number("FAIL_N", 0);

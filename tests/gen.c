@@ -6,8 +6,8 @@
  * uses only integers, and writes numbers of several bytes low byte first.  Never change the bytes
  * of a kind; add a new kind.
  *
- * Each kind is a function that writes a small unit (a word, a line, a record).  It is called until
- * there are enough bytes; the last unit is cut off.  `gen kinds` lists the kinds.
+ * Each kind is a function that writes a small unit (a word, a line, a record).  The function is
+ * called until there are enough bytes, and the last unit is cut off.  `gen kinds` lists the kinds.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -550,8 +550,8 @@ static void put_source(struct gen *g)
     }
 }
 
-/* binary: data like object files, tables and dumps.  It has sections of records; all records of a
- * section have the same layout of counters, small numbers with many zero bytes, addresses and
+/* binary: data like object files, tables and dumps.  The data has sections of records.  All records
+ * of a section have the same layout of counters, small numbers with many zero bytes, addresses and
  * strings. */
 static void put_binary(struct gen *g)
 {
@@ -603,9 +603,9 @@ static void put_binary(struct gen *g)
  * finders find nothing long.  A shift register of sixteen bits, with the feedback of a primitive
  * polynomial, goes through all 65535 values other than 0.  Each symbol is the register's next b
  * bits, where b is a power of two, so prime to 65535.  Then 16/b consecutive symbols are a value of
- * the register, and do not occur again for 65535 bytes.  There are four stretches, again and again:
- * with 16 symbols (no four bytes repeat), 4 symbols (no eight bytes), 256 symbols (no two bytes)
- * and 2 symbols (no sixteen bytes).
+ * the register, and do not occur again for 65535 bytes.  Stretches with four numbers of symbols
+ * take turns.  With 16 symbols, no four bytes repeat; with 4 symbols, no eight bytes; with 256
+ * symbols, no two bytes; and with 2 symbols, no sixteen bytes.
  */
 static void put_debruijn(struct gen *g)
 {
@@ -638,8 +638,8 @@ static void put_sparse(struct gen *g)
     put(g, island, n);
 }
 
-/* match32k: random bytes.  They repeat only at distance 32768, the greatest for a match, or at
- * 32769, which is too far. */
+/* match32k: random bytes that repeat only at distance 32768, the greatest for a match, or at 32769,
+ * which is too far. */
 static void put_match32k(struct gen *g)
 {
     uint32_t dice = below(g, 8);

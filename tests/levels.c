@@ -1,7 +1,7 @@
 /*
  * levels.c - prints the level table, for tests: a line "LEVEL FINDER" for each level, from 0 on
  *
- * Functions in tests/helpers.bash use it.
+ * Functions in tests/helpers.bash use this program.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /*
  * cuda.h - the part of CUDA's driver that gpu/caller.cu uses, for tests without a driver
  *
- * The emulated device has no driver: looking for one fails, so all memory counts as the host's.
- * tests/unit/test_caller.c has its own fake driver.
+ * The emulated device has no driver.  Looking for a driver fails, so all memory counts as the
+ * host's.  tests/unit/test_caller.c has its own fake driver.
  */
 #ifndef GZLZSS_EMULATED_CUDA_H
 #define GZLZSS_EMULATED_CUDA_H

@@ -2,15 +2,15 @@
  * cuda_runtime.h - the part of CUDA that gpu/ uses, on the CPU, for tests without a GPU
  *
  * The sources in gpu/, compiled as C++ with this header in place of CUDA's, form a GPU engine on an
- * emulated device.  Kernels run one block after another.  A block's threads are coroutines.  They
- * switch where threads wait for each other ("meet"): at a barrier, or where a warp's lanes exchange
- * values (emulation.cu).  If some threads never come to such a place, the program stops.  Queued
- * work is done at once, so streams and events do nothing.  Device memory is the process's, in which
- * a sanitizer finds wrong accesses.
+ * emulated device.  Kernels run one block after another.  A block's threads are coroutines.  The
+ * coroutines switch where threads wait for each other, which is called "to meet" here: at a
+ * barrier, or where a warp's lanes exchange values (emulation.cu).  If some threads never come to
+ * such a place, the program stops.  Queued work is done at once, so streams and events do nothing.
+ * Device memory is memory of the process, so a sanitizer finds wrong accesses.
  *
- * These are not emulated, and so not tested: blocks and batches that run side by side; most races
- * between threads that do not meet; uninitialized static shared memory; the code for devices before
- * compute capability 8.0; and speed.
+ * The emulation does not show, and so cannot test: blocks and batches that run side by side; most
+ * races between threads that do not meet; uninitialized static shared memory; the code for devices
+ * before compute capability 8.0; and speed.
  */
 #ifndef GZLZSS_EMULATED_CUDA_RUNTIME_H
 #define GZLZSS_EMULATED_CUDA_RUNTIME_H
@@ -34,8 +34,8 @@
 #define __launch_bounds__(...)
 /* One block runs at a time, on one thread, so thread_local variables can serve as shared memory.
  * (`static` would not do, since it cannot follow `extern`.)  The TLS model avoids an error in gcc
- * 12: if the address is a constant for the compiler, its null-pointer sanitizer tests flags that
- * were never set. */
+ * 12.  If the compiler knew the memory's address as a constant, gcc's null-pointer sanitizer would
+ * test flags that were never set. */
 #define __shared__ thread_local __attribute__((tls_model("global-dynamic")))
 
 struct emulated_index {
@@ -278,7 +278,7 @@ struct cudaDeviceProp {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
 
-/* Allocates memory, filled with other bytes than zeros.  cudaFree frees it. */
+/* Allocates memory, and fills it with bytes that are not zero.  cudaFree frees it. */
 cudaError_t emulated_malloc(void **p, size_t size);
 
 template <typename T> static inline cudaError_t cudaMalloc(T **p, size_t size)
@@ -434,7 +434,7 @@ struct cudaPointerAttributes {
 };
 
 /* Memory that the device does not know.  (A real device does not know its host's heap.)  Tests set
- * it (tests/unit/device.h). */
+ * this variable (tests/unit/device.h). */
 extern "C" struct emulated_memory {
     const void *start;
     size_t size;

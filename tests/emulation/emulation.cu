@@ -1,10 +1,11 @@
 /*
  * emulation.cu - emulated blocks of threads (cuda_runtime.h)
  *
- * A block's threads are coroutines, for x86-64.  Each thread runs until it must meet others, and
- * then lets the next one run.  The threads of a warp go on when all of them have come.  Each warp
- * runs up to its next meeting, then the next warp does.  Every second turn, the threads run in
- * reverse order: this finds code that relies on an order without a barrier.
+ * A block's threads are coroutines, for x86-64.  Each thread runs until it must meet other threads,
+ * and then lets the next thread run.  The threads of a warp go on when all of them have come to the
+ * meeting.  Each warp runs up to its next meeting, and then lets the next warp run.  Every second
+ * turn, the threads run in reverse order, which finds code that relies on an order without a
+ * barrier.
  */
 #include "cuda.h"
 #include "cuda_runtime.h"
@@ -78,7 +79,8 @@ static void begin_at(struct place *place, char *stack, void (*function)(void))
 {
     void **top = (void **)(stack + STACK_SIZE);
 
-    /* Align the stack as after a call: the return address is 8 bytes from a multiple of 16. */
+    /* Align the stack as a call does, which leaves the return address 8 bytes from a multiple of
+     * 16. */
     top[-2] = (void *)function;
     place->stack = top - 8;
 }
@@ -95,10 +97,11 @@ static struct {
     struct place scheduler, threads[THREADS_MAX];
     char *stacks;
     enum state states[THREADS_MAX];
-    enum emulated_meeting meetings[THREADS_MAX]; /* for threads at a meeting: its kind */
+    enum emulated_meeting meetings[THREADS_MAX]; /* for a thread at a meeting: the meeting's kind */
     uint32_t step; /* what to add to a lane's number to get the next lane: 1 or -1 */
-    /* Values that lanes pass to others, alternately in the first and the second row.  When a lane
-     * writes to a row, all lanes have read the row's old values, since they have met in between. */
+    /* Values that lanes pass to other lanes, alternately in the first and the second row.  When a
+     * lane writes to a row, all lanes have read the row's old values, since the lanes have met in
+     * between. */
     uint64_t values[2][THREADS_MAX];
     int turns[THREADS_MAX];
     void (*thread)(void *);
@@ -117,9 +120,9 @@ static void fail(const char *what)
     abort();
 }
 
-/* Stops this thread.  If the warp's next lane can run, goes directly to it, otherwise to the
- * scheduler.  Going directly is faster: the next lane mostly waits at the same place in the code as
- * this one, so the processor can predict where the switch returns to. */
+/* Stops this thread.  If the warp's next lane can run, goes directly to that lane, otherwise to the
+ * scheduler.  Going directly is faster, because the next lane mostly waits at the same place in the
+ * code as this lane, so the processor can predict where the switch returns to. */
 static void stop(enum state state)
 {
     const uint32_t i = threadIdx.x, next = i + block.step;
@@ -295,14 +298,15 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
  * in it, until they are written to: filling hundreds of MiB for each engine would take most of a
  * test's time.  A sanitizer is told which bytes may be used. */
 
-/* The file's size. */
+/* The size of the file that make_filled makes. */
 #define FILLED_SIZE ((size_t)1 << 20)
 
 struct header {
     size_t mapped; /* bytes of all pages */
 };
 
-/* A file that has FILLER in it, or -1. */
+/* Makes a file of FILLED_SIZE bytes with the value FILLER.  Returns its descriptor, or -1 on an
+ * error. */
 static int make_filled()
 {
     const std::vector<uint8_t> filler(FILLED_SIZE, FILLER);

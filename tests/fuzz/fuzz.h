@@ -19,7 +19,8 @@ enum fuzz_format {
     FUZZ_FORMATS
 };
 
-/* The bytes of the format's magic number, which come before each input; "" if it has none. */
+/* The bytes of the format's magic number, which come before each input; "" if the format has
+ * none. */
 const char *fuzz_magic(enum fuzz_format format);
 
 /* Decompresses the magic number and the input in three ways, and aborts if the results differ. */

@@ -2,9 +2,9 @@
  * fuzz_ahead.c - decoding from the middle of any data gives the same result as with zlib
  *
  * A libFuzzer target (`make fuzz`).  The input's first byte selects a test for the other bytes.
- * Either blocks are decoded to symbols (inflate/symbols.h), and compared with the output of zlib
- * with a window.  Or places where a block or a member may start are found (inflate/find.h), and
- * compared with a plain test of each place.
+ * One test decodes blocks to symbols (inflate/symbols.h), and compares them with the output of zlib
+ * with a window.  The other finds places where a block or a member may start (inflate/find.h), and
+ * compares them with a plain test of each place.
  */
 #include "config.h"
 
@@ -48,8 +48,9 @@ static uint8_t *padded(const uint8_t *data, size_t len, size_t pad)
     return copy;
 }
 
-/* Lets zlib decode one block, which starts where `z` is.  Returns the result that inf_symbols_block
- * should return, except for INF_MORE.  Sets *place and *n to the values that it should set. */
+/* Lets zlib decode the block that starts at the next bit of z's input.  Returns the result that
+ * inf_symbols_block should return, except for INF_MORE.  Sets *place and *n to the values that
+ * inf_symbols_block should set. */
 static enum inf_result by_zlib(z_stream *z, const uint8_t *in, uint64_t *place, size_t *n)
 {
     const int ret = inflate(z, Z_BLOCK);
@@ -87,8 +88,8 @@ static void try_symbols(const uint8_t *data, size_t len)
         result = inf_symbols_block(d, in, len, &place, out, &n, OUT_MAX + 300);
         if (right == INF_MORE || result == INF_MORE)
             break;
-        /* Near the input's end, an error and missing input may be taken for each other: zlib reads
-         * up to 49 bytes before it rejects a header whose code lengths have no code. */
+        /* Near the input's end, an error and missing input may be taken for each other, because
+         * zlib reads up to 49 bytes before it rejects a header whose code lengths have no code. */
         REQUIRE(result == right || (right == INF_BAD && result == INF_CUT) ||
                 (right == INF_CUT && result == INF_BAD && len - place / 8 <= 50));
         REQUIRE(place == right_place || right == INF_END);

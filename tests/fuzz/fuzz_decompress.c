@@ -1,6 +1,6 @@
 /*
- * fuzz_decompress.c - every input is decompressed or refused, with the same result for large and
- * for small reads, and in one go in memory
+ * fuzz_decompress.c - every input is decompressed or refused, with the same result for large reads,
+ * for small reads, and for the whole input in memory
  *
  * The format's magic number is put before the input, so that the decoder runs on every input.  A
  * sanitizer checks the use of memory.  This program checks that one read and many small reads give
@@ -86,8 +86,8 @@ static enum container container_of(enum fuzz_format format)
                                 : CONTAINER_GZIP;
 }
 
-/* Decompresses the input in one go, in memory.  If that succeeds, the result must be that of the
- * decompression from `s`. */
+/* Decompresses the whole input in memory, without reads.  If that succeeds, the result must equal
+ * the result of the decompression from `s`. */
 static void check_whole(enum container container, const struct source *s, enum gz_status status)
 {
     const size_t len = s->magic_len + s->len;

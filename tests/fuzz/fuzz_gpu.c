@@ -11,8 +11,8 @@
  * Batches and groups are small, so that a small file passes through many of them.
  *
  * Opening an engine takes long, so all inputs with the same setting share one engine, as the files
- * of a program do.  If an input fails only after other inputs, the cause may be data that those
- * have left in the engine's memory.
+ * of a program do.  If an input fails only after other inputs, the cause may be data that the other
+ * inputs have left in the engine's memory.
  */
 #include "config.h"
 
@@ -47,20 +47,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 /* A block that zlib has accepted. */
 struct block {
     uint64_t start, end; /* bits of the input */
-    size_t out_end;      /* bytes of output up to its end */
+    size_t out_end;      /* bytes of output up to the block's end */
     bool is_final;
 };
 
 enum end {
     GOOD,
     BAD_MEMBER, /* a header or a trailer is bad, or cut off */
-    BAD_BLOCK,  /* the block behind the last good one is bad, or cut off */
+    BAD_BLOCK,  /* the block after the last good one is bad, or cut off */
     TOO_LONG    /* the output is longer than OUT_MAX */
 };
 
 struct reference {
     const uint8_t *in;
-    size_t in_len, used; /* bytes of input, and bytes of its good members */
+    size_t in_len, used; /* bytes of input, and bytes of the input's good members */
     uint8_t *out;
     size_t out_len; /* bytes of output of the good blocks */
     struct block *blocks;
@@ -78,8 +78,8 @@ static void add_block(struct reference *r, const struct block *b)
     r->out_len = b->out_end;
 }
 
-/* Reads a member; if has_header is false, a raw stream.  If it is bad, sets r->end and returns
- * false. */
+/* Reads a member with zlib.  If has_header is false, reads a raw stream instead.  If the member or
+ * stream is bad, sets r->end and returns false. */
 static bool read_member(struct reference *r, z_stream *z, bool has_header)
 {
     struct block b = {8 * (uint64_t)(z->next_in - r->in), 0, 0, false};
@@ -110,7 +110,8 @@ static bool read_member(struct reference *r, z_stream *z, bool has_header)
     }
 }
 
-/* Reads all members; if has_headers is false, one raw stream. */
+/* Reads all members of in[0..len) with zlib.  If has_headers is false, reads one raw stream
+ * instead. */
 static void read_all(struct reference *r, const uint8_t *in, size_t len, bool has_headers)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)in, .avail_in = (uInt)len, .avail_out = OUT_MAX};
@@ -188,8 +189,8 @@ static void add_wrapped(struct bytes *to, enum wrapping wrapping, enum fuzz_gpu_
     }
 }
 
-/* Wraps the raw streams, which follow each other.  Sets ends[i] to the end of stream number i.
- * Returns the number of streams. */
+/* Wraps the raw streams in data[0..len), which follow one another.  Sets ends[i] to the end of
+ * stream number i.  Returns the number of streams. */
 static size_t add_streams(struct bytes *to, enum wrapping wrapping, enum fuzz_gpu_form form,
                           const uint8_t *data, size_t len, size_t ends[MEMBERS_MAX])
 {
@@ -316,7 +317,8 @@ static void try_count(const struct fuzz_gpu_choice *choice, unsigned setting,
         REQUIRE(done == GPU_INFLATE_DONE || (done == GPU_INFLATE_LEFT && error[0] != '\0'));
     if (done == GPU_INFLATE_DONE && r->end == GOOD)
         REQUIRE(*size == r->out_len);
-    /* If gpu_inflate has decompressed the file, the device must be able to count its output. */
+    /* If gpu_inflate has decompressed the file, the device must be able to count the file's
+     * output. */
     if (result->is_done && choice->stop == 0)
         REQUIRE(done == GPU_INFLATE_DONE);
     result->is_counted = done == GPU_INFLATE_DONE;
@@ -391,7 +393,7 @@ static void try_new(const struct fuzz_gpu_choice *choice, unsigned setting,
 static const int window_bits[] = {
     [CONTAINER_GZIP] = 15 + 16, [CONTAINER_ZLIB] = 15, [CONTAINER_RAW] = -15};
 
-/* Decodes one of many inputs by zlib.  Sets r->used to `len`, or to 0 if the input is bad. */
+/* Decodes one of many inputs with zlib.  Sets r->used to `len`, or to 0 if the input is bad. */
 static void read_input(struct reference *r, const uint8_t *in, size_t len, enum container format)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)in, .avail_in = (uInt)len, .avail_out = OUT_MAX};
@@ -417,8 +419,8 @@ struct inputs {
     size_t room; /* for all outputs together */
 };
 
-/* Cuts a file, or wraps its streams.  Each part is an input up to four times, in the same
- * memory. */
+/* Cuts a file into inputs, or makes an input of each raw stream.  Then repeats the list of inputs
+ * up to four times, with the inputs at the same places in memory. */
 static void make_inputs(struct inputs *m, const struct fuzz_gpu_choice *choice,
                         enum container format, const uint8_t *data, size_t len)
 {
@@ -528,7 +530,7 @@ static void try_many(const struct fuzz_gpu_choice *choice, const uint8_t *data, 
 
 /* --- In steps --------------------------------------------------------------------------------- */
 
-/* The CPU's part in steps: it takes the output.  The numbers say how far it has come. */
+/* The progress of the CPU, which takes the output when a file is decompressed in steps. */
 struct consumer {
     const struct reference *r;
     size_t block;        /* the number of the next block */
@@ -539,8 +541,8 @@ struct consumer {
 };
 
 /* The bits between a stored block's header and the next byte may repeat the header, so several
- * starts can be right; the GPU takes the last one.  Returns the last bit at which the header of the
- * stored block at `bit` can be read, or `bit` if there is no such block. */
+ * starts can be right, of which the GPU takes the last.  Returns the last bit at which the header
+ * of the stored block at `bit` can be read, or `bit` if there is no such block. */
 static uint64_t last_start(const struct reference *r, uint64_t bit)
 {
     const uint64_t last = (bit + 3 + 7) / 8 * 8 - 3;
@@ -551,7 +553,8 @@ static uint64_t last_start(const struct reference *r, uint64_t bit)
     return last;
 }
 
-/* Moves the consumer behind the blocks of a run.  False if zlib has stopped before their end. */
+/* Moves the consumer to the end of a run's blocks.  Returns false if zlib has stopped before that
+ * end. */
 static bool pass_blocks(struct consumer *c, const struct gpu_inflate_run *run)
 {
     const struct reference *r = c->r;
@@ -566,7 +569,7 @@ static bool pass_blocks(struct consumer *c, const struct gpu_inflate_run *run)
         if (!run->ends_member && (run->end == b->end || run->end == last_start(r, b->end)))
             return true;
     }
-    /* zlib accepts all blocks of a run, unless it has stopped before them. */
+    /* zlib accepts all blocks of a run, unless zlib has stopped before them. */
     REQUIRE(r->end == TOO_LONG);
     return false;
 }
@@ -628,7 +631,7 @@ static void take_output(struct gpu_inflate *g, struct consumer *c, unsigned outp
 }
 
 /* Loads input buffer number i of an input that is decoded from byte `first` on.  Returns the
- * buffer's length; 0 if the input ends before it. */
+ * buffer's length, or 0 if the input ends before this buffer. */
 static size_t load(struct gpu_inflate *g, const struct reference *r, uint64_t first, uint64_t i)
 {
     const uint64_t start = first + i * gpu_inflate_batch_size(g);
@@ -644,7 +647,7 @@ static size_t load(struct gpu_inflate *g, const struct reference *r, uint64_t fi
     return len;
 }
 
-/* Decodes an input buffer, and takes the outputs.  Takes each output only after the next one was
+/* Decodes an input buffer, and takes the outputs.  Takes each output only after the next output was
  * made, as a slow consumer does. */
 static enum gpu_inflate_result decode_input(struct gpu_inflate *g, struct consumer *c,
                                             unsigned input, uint64_t start, size_t len,

@@ -1,5 +1,6 @@
 /*
- * fuzz_gpu.h - decompresses one file on the emulated device, and compares with zlib (fuzz_gpu.c)
+ * fuzz_gpu.h - decompresses one file on the emulated device, and compares the output with zlib's
+ * (fuzz_gpu.c)
  */
 #ifndef GZLZSS_FUZZ_GPU_H
 #define GZLZSS_FUZZ_GPU_H
@@ -38,7 +39,7 @@ enum {
 struct fuzz_gpu_choice {
     uint8_t form;    /* enum fuzz_gpu_form */
     uint8_t calls;   /* the functions to call; 0: all */
-    uint8_t setting; /* the number of an engine; one with larger batches if the file has too many */
+    uint8_t setting; /* an engine's number; if the file has too many batches, a lower one is used */
     uint8_t room;    /* the room at `out` (fuzz_gpu.c): more than the output, just enough, one byte
                       * less, or very much */
     uint8_t stop;    /* 0: decompress all in one call; n: stop after n batches */
@@ -51,7 +52,7 @@ struct fuzz_gpu_choice {
 
 /* The results for a file. */
 struct fuzz_gpu_result {
-    bool is_good;       /* zlib accepts it */
+    bool is_good;       /* zlib accepts the file */
     bool is_done;       /* gpu_inflate has decompressed it */
     bool is_stepped;    /* the steps have decompressed it, up to its end */
     unsigned batches;   /* batches that gpu_inflate has decoded */
@@ -59,11 +60,12 @@ struct fuzz_gpu_result {
     size_t step_length; /* bytes of output of the steps */
     bool is_counted;    /* gpu_inflate_count has counted its output */
     bool is_new;        /* gpu_inflate_new has decompressed it */
-    unsigned inputs;    /* inputs of gpu_inflate_many that zlib accepts, with room */
+    unsigned inputs;    /* gpu_inflate_many's inputs that zlib accepts and that have room */
     unsigned made;      /* the number of `inputs` that gpu_inflate_many has decompressed */
 };
 
-/* Decompresses the data by these calls.  Aborts if a result is not zlib's. */
+/* Decompresses the data by the functions that *choice names.  Aborts if a result differs from
+ * zlib's. */
 void fuzz_gpu_one(const struct fuzz_gpu_choice *choice, const uint8_t *data, size_t len,
                   struct fuzz_gpu_result *result);
 

@@ -1,8 +1,8 @@
 /*
  * fuzz_recover.c - recovering any input ends, and accounts for each byte of the output
  *
- * A libFuzzer target (`make fuzz`).  The input is recovered with two fill bytes.  Both outputs must
- * differ in exactly the bytes that were reported as unknown or lost.
+ * A libFuzzer target (`make fuzz`).  The input is recovered with two fill bytes.  The two outputs
+ * must differ in exactly the bytes that were reported as unknown or lost.
  */
 #include "config.h"
 

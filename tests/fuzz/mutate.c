@@ -2,7 +2,7 @@
  * mutate.c - damages files of each format for fuzz_decompress.c, without clang
  *
  * The tests' encoders make the files from small data; mutate damages them again and again.  By
- * default, it makes the same damaged files each time, for a few seconds.
+ * default, mutate makes the same damaged files on each run, for a few seconds.
  *
  *     FUZZ_SECONDS=N   in the environment: runs N seconds for each format, with new random damage
  *                      on each run

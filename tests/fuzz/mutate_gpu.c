@@ -25,11 +25,12 @@ static const struct input_kind words = {"words", WORDS, 0}, tokens = {"tokens", 
 
 enum { INNER = 3 };
 
-/* How zlib makes a file.  With little memory, it makes short blocks: a small file then has many. */
+/* How zlib makes a file.  With little memory, zlib makes short blocks, so that a small file has
+ * many blocks. */
 static const struct recipe {
     const char *name;
     const struct input_kind *kind; /* NULL: the data is a .gz, made from recipes[INNER] */
-    size_t len;                    /* of the data; if that is a .gz, of the data in it */
+    size_t len;                    /* of the data; if the data is a .gz, of the data inside */
     int level, strategy, memory;   /* as for deflateInit2 */
     int flush;                     /* zlib's flush after every flush_every bytes; 0: none */
     size_t flush_every;            /* bytes */
@@ -181,7 +182,7 @@ static void insert(struct bytes *b, size_t at, size_t n, uint64_t *random)
         memmove(b->data + at, b->data + from, n < b->len - from ? n : b->len - from);
 }
 
-/* Damages b in that way.  A splice takes the end of `other`. */
+/* Damages b in the way `kind`.  A splice takes the end of `other`. */
 static void damage_as(enum kind kind, struct bytes *b, const struct bytes *other, uint64_t *random)
 {
     const size_t at = place_in(b, random), from = place_in(other, random);
@@ -209,13 +210,16 @@ static void damage_as(enum kind kind, struct bytes *b, const struct bytes *other
 
 struct totals {
     unsigned long files, good;
-    /* Files given to gpu_inflate, those that it has decompressed, and its batches. */
+    /* The numbers of files given to gpu_inflate, files that it has decompressed, and its
+     * batches. */
     unsigned long whole, done, batches;
-    /* Files decompressed in steps, those that reached their end, and output buffers. */
+    /* The numbers of files decompressed in steps, files of which the end was reached, and output
+     * buffers. */
     unsigned long steps, stepped, outputs;
-    /* Files given to gpu_inflate_new, those that were counted, and those decompressed. */
+    /* The numbers of files given to gpu_inflate_new, files that were counted, and files that were
+     * decompressed. */
     unsigned long news, counted, is_new;
-    /* Good inputs of gpu_inflate_many, and those that it has decompressed. */
+    /* The numbers of good inputs of gpu_inflate_many, and inputs that it has decompressed. */
     unsigned long inputs, made;
 };
 
@@ -252,7 +256,7 @@ static void print_totals(const char *name, const struct totals *t)
            t->is_new, t->news, t->counted, t->made, t->inputs);
 }
 
-/* Whether the GPU has decompressed more than one file or input in n. */
+/* True if the GPU has decompressed more than one n-th of all files and inputs. */
 static bool is_often_done(const struct totals *t, unsigned long n)
 {
     return t->done + t->is_new + t->made > (t->whole + t->news + t->inputs) / n;
@@ -266,8 +270,8 @@ static uint8_t random_calls(uint64_t *random)
     return calls[unit_below(random, sizeof(calls))];
 }
 
-/* Returns a choice for files of that size.  Long files do not get the smallest batches, because
- * their blocks do not fit. */
+/* Returns a choice for files of the given size.  Long files do not get the smallest batches,
+ * because their blocks do not fit. */
 static struct fuzz_gpu_choice random_choice(enum fuzz_gpu_form form, enum size size,
                                             uint64_t *random)
 {
@@ -358,8 +362,8 @@ static void lengths(void)
     print_totals(names[LENGTHS], &totals);
 }
 
-/* Makes one to three streams of random blocks, most of which no compressor writes.  With `spoil`, a
- * block of each stream may have errors. */
+/* Makes one to three streams of random blocks, most of which no compressor writes.  If `spoil` is
+ * true, a block of each stream may have errors. */
 static struct bytes make_streams(bool spoil, uint64_t *random)
 {
     struct bytes b = {0};
@@ -484,7 +488,7 @@ static void write_corpus(void)
 
 /* --- The command line ------------------------------------------------------------------------- */
 
-/* Takes an argument NAME=N.  False if there is no such name. */
+/* Takes an argument NAME=N.  Returns false if there is no such name. */
 static bool take_argument(const char *argument)
 {
     const char *const equals = strchr(argument, '=');

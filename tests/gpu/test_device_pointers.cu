@@ -4,10 +4,10 @@
  *
  *   tests/gpu/test_device_pointers [quick] [CHECK...]
  *
- * `make check-gpu` runs it.  `quick`, for compute-sanitizer, uses fewer levels and small inputs,
- * and makes no deliberate errors.  CHECKs are names from the table at the end; if there are any,
- * only these checks run.  Like a user's program, this one has its own CUDA runtime, besides the
- * library's.  It prints a line for each check: "ok - ..." or "not ok - ...".
+ * `make check-gpu` runs this program.  `quick`, for compute-sanitizer, uses fewer levels and small
+ * inputs, and makes no deliberate errors.  CHECKs are names from the table at the end; if there are
+ * any, only these checks run.  Like a user's program, this program has its own CUDA runtime,
+ * besides the library's.  The program prints a line for each check: "ok - ..." or "not ok - ...".
  */
 #include <algorithm>
 #include <cuda.h>
@@ -109,7 +109,7 @@ static CUcontext current(void)
 
 /* --- Inputs and expected outputs --- */
 
-/* Fills out[0..len) with text that compresses, and some that does not. */
+/* Fills out[0..len) with text that compresses, and with some bytes that do not. */
 static void fill(uint8_t *out, size_t len, uint64_t seed)
 {
     uint64_t state = seed * 2 + 1;
@@ -256,7 +256,7 @@ static bool is_packed(const struct sample *s, const uint8_t *out, size_t len)
 
 /* --- The checks --- */
 
-/* Every level, with sizes around those of segments and chunks, at unaligned addresses. */
+/* Tests every level, with sizes around those of segments and chunks, at unaligned addresses. */
 static void check_levels(void)
 {
     static const size_t sizes[] = {
@@ -296,7 +296,7 @@ static void check_levels(void)
     }
 }
 
-/* Each engine with segments of the default size; one object for all calls. */
+/* Tests each engine with segments of the default size.  One object serves all calls. */
 static void check_backends(void)
 {
     static const gzlzss_backend backends[] = {GZLZSS_CPU, GZLZSS_AUTO, GZLZSS_GPU};
@@ -335,8 +335,8 @@ static void check_backends(void)
     gzlzss_free(cpu);
 }
 
-/* Input and output in memory of every kind, with and without --rsyncable.  Also an output buffer
- * that is too small; nothing may be written after its end. */
+/* Tests input and output in memory of every kind, with and without --rsyncable.  Also tests an
+ * output buffer that is too small, after whose end no byte may be written. */
 static void check_kinds(void)
 {
     gzlzss_options o = GZLZSS_OPTIONS_INIT;
@@ -441,8 +441,8 @@ static void decompress_new(gzlzss *z, const struct sample *s, const uint8_t *in,
     drop(kind, a.memory);
 }
 
-/* Decompression of many items: the sample's first bytes, which gzlzss has compressed alone.  One is
- * cut off. */
+/* Decompresses many items.  Each item is a .gz of the sample's first bytes, with a number of bytes
+ * of its own.  One item is cut off. */
 static void decompress_items(gzlzss *z, const struct sample *s, enum kind from, enum kind to)
 {
     enum { ITEMS = 50, BAD = 20 };
@@ -472,7 +472,7 @@ static void decompress_items(gzlzss *z, const struct sample *s, enum kind from, 
     free(packed);
 }
 
-/* Decompression from and to memory of every kind; also into a buffer that is too small. */
+/* Decompresses from and to memory of every kind, and also into a buffer that is too small. */
 static void decompress_by(gzlzss_backend backend)
 {
     gzlzss *cpu = object(6, GZLZSS_CPU, SEGMENT), *z = object(6, backend, SEGMENT);
@@ -625,7 +625,8 @@ static gzlzss *object_of(gzlzss_format format, gzlzss_backend backend)
     return (gzlzss *)need(z);
 }
 
-/* In every format, a GPU's matches must give the CPU's bytes, and decompression the input. */
+/* In every format, compression with a GPU must give the same bytes as with the CPU, and
+ * decompression must give the input. */
 static void check_formats(void)
 {
     static const gzlzss_format formats[] = {GZLZSS_ZLIB, GZLZSS_RAW, GZLZSS_BGZF, GZLZSS_ZIP};
@@ -731,7 +732,7 @@ static void check_inflating_threads(void)
     verdict("six threads decompress with one object; half of them have no context");
 }
 
-/* Input and output in a CUDA context that the program has made itself. */
+/* Tests input and output in a CUDA context that the program has made itself. */
 static void check_own_context(void)
 {
     gzlzss *cpu = object(6, GZLZSS_CPU, 0), *z = object(6, GZLZSS_AUTO, 0);
@@ -851,7 +852,7 @@ __global__ void copy_slowly(uint8_t *to, const uint8_t *from, size_t len)
 }
 
 /* A call waits for the work that is queued on its stream, and work queued later finds the output.
- * Tested for each kind of stream: work that is queued just before the call writes the real
+ * The check covers each kind of stream.  Just before the call, work is queued that writes the real
  * input. */
 static void check_streams(void)
 {
@@ -917,7 +918,7 @@ struct caller {
     uint8_t *in;
     cudaStream_t stream;
     int rounds;
-    bool uses_cuda; /* it also calls CUDA itself */
+    bool uses_cuda; /* the thread also calls CUDA itself */
     pthread_t thread;
 };
 
@@ -1131,7 +1132,7 @@ static void check_contexts(void)
         CUDA(cudaSetDevice(d));
         in = get(DEVICE, s.len);
         put(in, s.bytes, s.len);
-        /* Also while another device is current. */
+        /* Also test while another device is current. */
         for (int now = 0; now < devices && now < 4; now++)
             for (int backend = GZLZSS_AUTO; backend <= GZLZSS_GPU; backend++) {
                 CUcontext mine;
@@ -1272,7 +1273,8 @@ static const struct check {
     {"failure", check_failure, true},
 };
 
-/* Whether to run this check: all checks, or those named on the command line. */
+/* True if this check should run.  If the command line names checks, only these run.  Otherwise,
+ * quick runs leave out rough checks, and other runs leave out none. */
 static bool is_chosen(const struct check *c, char **names, int count)
 {
     bool is_named = false;

@@ -13,7 +13,7 @@ enum { LENGTH_CODES = 19, LITLEN_CODES = 288, DISTANCE_CODES = 32, END_OF_BLOCK 
 /* A dynamic block's header: its fields, and the symbols that give the code lengths, in order. */
 struct header {
     unsigned litlens, distances, listed;
-    /* Lengths of the code in which the code lengths are written. */
+    /* The lengths, in bits, of the code for code lengths. */
     uint8_t length_lengths[LENGTH_CODES];
     struct {
         uint8_t symbol, more; /* symbol: 0 to 18; more: the extra bits for 16 to 18 */
@@ -89,10 +89,10 @@ static inline unsigned get_bits(const uint8_t *in, size_t len, uint64_t bit, uns
     return value;
 }
 
-/* True if a dynamic block starts at bit number `bit` of in[0..len), and the code for its code
- * lengths is complete in the input but has no symbols.  GNU gzip and inf_check_block reject such a
- * block at once.  zlib first reads one bit for each code length, and reports truncated input if too
- * few bits are left. */
+/* True if a dynamic block starts at bit number `bit` of in[0..len), all of its code for code
+ * lengths is in the input, and that code has no symbols.  GNU gzip and inf_check_block reject such
+ * a block at once.  zlib first reads one bit for each code length, and reports truncated input if
+ * too few bits are left. */
 static inline bool has_no_length_code(const uint8_t *in, size_t len, uint64_t bit)
 {
     const unsigned litlens = 257 + get_bits(in, len, bit + 3, 5);
@@ -108,8 +108,8 @@ static inline bool has_no_length_code(const uint8_t *in, size_t len, uint64_t bi
 
 /* --- Codes at random ------------------------------------------------------------------------ */
 
-/* Makes a complete code for `symbols` of the n symbols, with lengths of up to `longest` bits.  A
- * single symbol gets one bit. */
+/* Makes a complete code for some of n symbols, with lengths of up to `longest` bits.  The number of
+ * symbols with a code is `symbols`.  A single symbol gets one bit. */
 static inline void random_code(uint8_t *lengths, unsigned n, unsigned symbols, unsigned longest,
                                uint64_t *state)
 {
@@ -153,7 +153,7 @@ static inline void spoil_code(uint8_t *lengths, unsigned n, unsigned longest, ui
     } while (!one_in(state, 2));
 }
 
-/* Makes codes for a block.  If `spoil`, they may be wrong. */
+/* Makes codes for a block.  If `spoil` is true, the codes may be wrong. */
 static inline void random_codes(struct codes *c, bool spoil, uint64_t *state)
 {
     memset(c, 0, sizeof *c);
@@ -193,8 +193,8 @@ static inline void random_codes(struct codes *c, bool spoil, uint64_t *state)
         spoil_code(c->distance, 30, 15, state);
 }
 
-/* Makes the header's symbols for n code lengths: uses repeats wherever possible, sometimes, or
- * never. */
+/* Sets h->steps to symbols that give the n code lengths.  At random, repeats are used wherever
+ * possible, sometimes, or never. */
 static inline void random_steps(struct header *h, const uint8_t *lengths, unsigned n,
                                 uint64_t *state)
 {
@@ -223,7 +223,7 @@ static inline void random_steps(struct header *h, const uint8_t *lengths, unsign
     }
 }
 
-/* Makes a code for the symbols in the steps, and perhaps for others. */
+/* Makes a code for the symbols that h->steps contains, and perhaps for further symbols. */
 static inline void random_length_code(struct header *h, uint64_t *state)
 {
     bool used[LENGTH_CODES] = {false};
@@ -255,7 +255,7 @@ static inline void random_length_code(struct header *h, uint64_t *state)
         h->listed--;
 }
 
-/* Makes a header for codes.  With `spoil`, some fields may be wrong. */
+/* Makes a header for codes.  If `spoil` is true, some fields may be wrong. */
 static inline void random_header(struct header *h, const struct codes *c, bool spoil,
                                  uint64_t *state)
 {
@@ -290,8 +290,8 @@ static inline void random_header(struct header *h, const struct codes *c, bool s
 
 /* --- Blocks at random ----------------------------------------------------------------------- */
 
-/* RFC 1951, section 3.2.5: the number of a symbol's extra bits, and its smallest length or
- * distance. */
+/* As RFC 1951, section 3.2.5, says, these functions return the number of a symbol's extra bits, or
+ * the smallest length or distance that the symbol stands for. */
 static inline unsigned length_bits(unsigned symbol)
 {
     return symbol < 265 || symbol >= 285 ? 0 : (symbol - 261) / 4;
@@ -322,7 +322,7 @@ struct stream {
     uint64_t *random; /* the state of unit_rand() */
 };
 
-/* Writes symbols of a block, and its end. */
+/* Writes up to `symbols` random symbols of a block, and then the end of the block. */
 static inline void put_symbols(struct stream *s, const struct codes *c, unsigned symbols)
 {
     uint32_t litlen[LITLEN_CODES] = {0}, distance[DISTANCE_CODES] = {0};
@@ -348,7 +348,8 @@ static inline void put_symbols(struct stream *s, const struct codes *c, unsigned
                        bits = distance_bits(d);
         uint64_t more = unit_below(s->random, UINT64_C(1) << bits);
         if (symbol > 285 || d >= 30 || distance_base(d) + more > s->made) {
-            /* With these extra bits, the distance is too great.  Without any, it may be right. */
+            /* With these extra bits, the distance is too great.  If all extra bits are 0, the
+             * distance may be right. */
             more = 0;
             if ((symbol > 285 || d >= 30 || distance_base(d) > s->made) &&
                 !(s->spoil && one_in(s->random, 100)))

@@ -22,7 +22,7 @@ static struct {
     size_t length;
 } capture;
 
-/* From here on, standard error goes to an unnamed file. */
+/* Lets standard error go to an unnamed file, until capture_end. */
 static inline void capture_begin(void)
 {
     FILE *file = unit_need(tmpfile());

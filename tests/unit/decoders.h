@@ -1,6 +1,6 @@
 /*
- * decoders.h - shared by the tests of the decoders: reads a file in small pieces, truncated,
- * damaged, and with failing reads and writes
+ * decoders.h - shared by the tests of the decoders: decodes a file with small reads, truncated,
+ * damaged, and with reads and writes that fail
  */
 #ifndef GZLZSS_DECODERS_H
 #define GZLZSS_DECODERS_H
@@ -59,8 +59,9 @@ static inline enum gz_status check_same_in_all_reads(const struct bytes *file)
     return status;
 }
 
-/* Checks each truncation of the file.  The output must be a prefix of the data; with `zeros`, it
- * may be anything.  The result must be `status`; with `quiet`, it may also be GZ_OK. */
+/* Cuts the file off after each number of bytes, and checks what the decoder does.  If `zeros` is
+ * false, the output must be a prefix of the data; otherwise, the output may be anything.  If
+ * `quiet` is false, the result must be `status`; otherwise, the result may also be GZ_OK. */
 static inline void check_truncations(const struct bytes *file, const struct bytes *data,
                                      enum gz_status status, bool quiet, bool zeros)
 {
@@ -81,7 +82,8 @@ static inline void check_truncations(const struct bytes *file, const struct byte
     }
 }
 
-/* Checks that damaged copies do no harm.  Returns for how many the decoder noticed the damage. */
+/* Checks that damaged copies do no harm.  Returns the number of copies whose damage the decoder
+ * noticed. */
 static inline unsigned check_damage(const struct bytes *file, unsigned count, uint64_t seed)
 {
     unsigned noticed = 0;
@@ -96,7 +98,7 @@ static inline unsigned check_damage(const struct bytes *file, unsigned count, ui
     return noticed;
 }
 
-/* Makes a read fail at each position of the file, and a write at each position of the output. */
+/* Makes a read fail at many positions of the file, and a write at many positions of the output. */
 static inline void check_failures(const struct bytes *file, const struct bytes *data)
 {
     for (size_t n = 0; n < file->len; n += 1 + n / 50) {
@@ -113,7 +115,8 @@ static inline void check_failures(const struct bytes *file, const struct bytes *
     }
 }
 
-/* Sets *data to the next of several kinds and sizes; false after the last. */
+/* Sets *data to test data of the next kind and size.  Returns false if all kinds and sizes were
+ * used. */
 static inline bool next_data(struct bytes *data, unsigned *state)
 {
     static const size_t sizes[] = {1, 2, 3, 255, 5000, 600000};

@@ -15,7 +15,7 @@ void device_free(void *p);
 void device_get(void *to, const void *from, size_t size);
 void device_put(void *to, const void *from, size_t size);
 
-/* Hides host memory from the emulated device.  A real device does not know it anyway. */
+/* Hides host memory from the emulated device.  A real device does not know host memory anyway. */
 static inline void device_hide(const void *p, size_t size)
 {
     (void)p;

@@ -2,8 +2,9 @@
  * encoders.h - small encoders for the formats other than gzip's that gunzip reads, to test the
  * decoders
  *
- * They are written from descriptions of the formats and share nothing with the decoders in compat/.
- * They should use everything that a format can express; they need not compress well.
+ * The encoders are written from descriptions of the formats and share nothing with the decoders in
+ * compat/.  An encoder should use everything that its format can express, but need not compress
+ * well.
  */
 #ifndef GZLZSS_ENCODERS_H
 #define GZLZSS_ENCODERS_H
@@ -80,9 +81,9 @@ static inline void encode_lzw(struct bytes *z, const uint8_t *data, size_t len,
     const unsigned first = o->block ? 257 : 256;
     const unsigned top = 1u << o->max_bits;
     unsigned width = 9, in_group = 0, codes = 0;
-    unsigned their_free = first - 1; /* the next code in the decoder, which is one entry behind */
+    unsigned their_free = first - 1; /* the decoder's next code, one entry behind ours */
     unsigned our_free = first;
-    /* An entry's string: 1 + (prefix << 8 | byte); 0: free. */
+    /* An entry's key describes its string: 1 + (prefix << 8 | byte).  Key 0 marks a free entry. */
     uint32_t *keys = unit_need(calloc(SLOTS, sizeof *keys));
     uint32_t *values = unit_need(calloc(SLOTS, sizeof *values));
 
@@ -134,8 +135,8 @@ static inline void encode_lzw(struct bytes *z, const uint8_t *data, size_t len,
 
 /* --- Huffman codes -------------------------------------------------------------------------- */
 
-/* Sets the code lengths, at most `limit` bits, of n symbols that occur count[i] times; 0 for
- * symbols that do not occur.  A lone symbol gets a code of one bit. */
+/* Sets lengths[i], for n symbols, to the code length of a symbol that occurs count[i] times: at
+ * most `limit` bits, or 0 if the symbol does not occur.  A lone symbol gets a code of one bit. */
 static inline void huffman_lengths(const uint32_t *count, unsigned n, unsigned limit,
                                    uint8_t *lengths)
 {
@@ -199,8 +200,8 @@ static inline void encode_pack(struct bytes *z, const uint8_t *data, size_t len,
     huffman_lengths(count, SYMBOLS, limit, lengths);
     for (unsigned i = 0; i < SYMBOLS; i++)
         longest = lengths[i] > longest ? lengths[i] : longest;
-    /* The end symbol is the rarest, so its code should be among the longest.  If it is not, swap it
-     * with a symbol whose code is. */
+    /* The end symbol is the rarest, so its code should be among the longest.  If the end symbol's
+     * code is shorter, swap codes with a symbol that has a longest code. */
     for (unsigned i = 0; i < END && lengths[END] != longest; i++)
         if (lengths[i] == longest) {
             lengths[i] = lengths[END];
@@ -243,7 +244,7 @@ enum {
 };
 
 /* A literal or a match of lzh.  A literal's code is the byte.  A match's code is 256 + length -
- * LZH_MIN, and `distance` is one less than its distance. */
+ * LZH_MIN, and `distance` is one less than the match's distance. */
 struct lzh_item {
     uint16_t code, distance;
 };
@@ -259,8 +260,8 @@ static inline void canonical_codes(const uint8_t *lengths, unsigned n, uint32_t 
                 code[i] = next++;
 }
 
-/* Returns the next symbol of the code in which code lengths are written.  Symbols 0 to 2 are runs
- * of *run zeros.  Other symbols are a length plus 2. */
+/* Returns the symbol that codes the next code lengths.  Symbols 0 to 2 code *run lengths of zero.
+ * Each other symbol codes one length: the symbol is the length plus 2. */
 static inline unsigned lzh_length_symbol(const uint8_t *lengths, unsigned n, unsigned *run)
 {
     *run = 1;
@@ -281,8 +282,8 @@ static inline unsigned lzh_length_symbol(const uint8_t *lengths, unsigned n, uns
 }
 
 /* Writes the lengths of a small code.  First comes their number, in `bits` bits.  A length below 7
- * takes 3 bits; a length of 7 or more takes one more bit for each unit above 6.  With `special`, 2
- * bits after the third length give the number of zeros that follow. */
+ * takes 3 bits; a length of 7 or more takes one more bit for each unit above 6.  If `special` is
+ * true, 2 bits after the third length give the number of zeros that follow. */
 static inline void lzh_put_small(struct bits *out, const uint8_t *lengths, unsigned n,
                                  unsigned bits, bool special)
 {
@@ -312,8 +313,8 @@ static inline unsigned bit_width(unsigned v)
     return n;
 }
 
-/* Returns the only symbol that occurs; 0 if none occurs, and -1 if several occur.  (The code of an
- * only symbol is written as the symbol's number, without lengths.) */
+/* If exactly one symbol occurs, returns that symbol, since the file then has the symbol's number in
+ * place of code lengths.  Returns 0 if no symbol occurs, and -1 if several occur. */
 static inline int lone_symbol(const uint32_t *count, unsigned n)
 {
     int lone = -2;
@@ -451,7 +452,7 @@ static inline void add_deflate(struct bytes *b, const void *data, size_t len, in
 }
 
 /* Writes an entry of a zip file.  The directory at the end is left out, since gunzip ignores it.
- * With flag 8, the sizes and the CRC come after the data. */
+ * If `flags` contains 8, the sizes and the CRC come after the data. */
 static inline void encode_zip(struct bytes *z, const uint8_t *data, size_t len, unsigned method,
                               unsigned flags)
 {
@@ -486,8 +487,8 @@ static inline void encode_zip(struct bytes *z, const uint8_t *data, size_t len, 
 /* --- Damage --------------------------------------------------------------------------------- */
 
 /* Damages the data at a random place after its first two bytes: truncates it, flips a bit, sets
- * some bytes, or writes noise from there on.  In half of all cases, the place is near the start,
- * where headers are. */
+ * some bytes, or replaces all bytes from that place on by noise.  In half of all cases, the place
+ * is near the start, where headers are. */
 static inline void damage(struct bytes *b, uint64_t *state)
 {
     const size_t near[] = {8, 16, 40, 80};

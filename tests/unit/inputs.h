@@ -10,8 +10,8 @@
 #include "tests/unit/unit.h"
 
 /* Copies in[0..len) to memory that ends right after the pad, so that a sanitizer sees reads past
- * the pad.  goes_on: the pad continues a match at the data's end; otherwise, it differs from the
- * first byte on. */
+ * the pad.  If goes_on is true, the pad repeats the data's last byte, so a run at the data's end
+ * seems to go on.  Otherwise, the pad's first byte already differs from the data's last byte. */
 static inline uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
 {
     uint8_t *copy = unit_need(malloc(len + LZ_INPUT_PAD));
@@ -23,8 +23,8 @@ static inline uint8_t *padded(const uint8_t *in, size_t len, bool goes_on)
 }
 
 /* Matchers for segments of up to `segment_size` bytes, one for each row of a level table that a
- * test uses.  A matcher matches all segments of its row, so that a test sees if one segment's
- * leftovers in memory affect the next. */
+ * test uses.  One matcher matches all segments for its row, so that a test sees whether bytes that
+ * one segment leaves in memory affect the next segment. */
 struct matchers {
     size_t segment_size;
     size_t count;
@@ -65,8 +65,8 @@ struct input_kind {
 #define LONGEST_TOKEN 16
 
 /* Fills out[0..len) with tokens and single values between them.  A token is a string of 2 to
- * `longest` values (at most LONGEST_TOKEN); some tokens are more frequent than others.  Each
- * aligned 4096 bytes have exactly the `values` different values. */
+ * `longest` values (at most LONGEST_TOKEN); some tokens are more frequent than others.  Any 4096
+ * bytes that start at a multiple of 4096 have exactly `values` different values. */
 static inline void fill_tokens(uint8_t *out, size_t len, unsigned values, unsigned longest,
                                uint64_t *state)
 {

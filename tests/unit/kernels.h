@@ -1,6 +1,6 @@
 /*
  * kernels.h - shared by the tests of kernels: lets the GPU engine and the CPU engine match batches,
- * and compares
+ * and compares the results
  */
 #ifndef GZLZSS_KERNELS_H
 #define GZLZSS_KERNELS_H
@@ -36,7 +36,7 @@ struct segment {
 
 /* Matches these segments as one batch.  Returns how many of their chunks differ from the CPU
  * engine's result, not counting chunks that the GPU engine gave up.  Sets *given_up to the number
- * of these. */
+ * of chunks that the GPU engine gave up. */
 static inline size_t match_segments(struct gpu_engine *g, struct gpu_batch *b,
                                     const struct segment *segments, unsigned count,
                                     const struct lz_level *level, size_t segment_size,
@@ -124,7 +124,7 @@ static inline struct gpu_engine *open_engine(const struct lz_level *level, size_
 }
 
 /* Matches in[0..len) at the level, in segments of `segment_size` bytes, by the GPU engine (in one
- * batch) and by the CPU engine.  False if the results differ. */
+ * batch) and by the CPU engine.  Returns false if the results differ. */
 static inline bool compare(const uint8_t *in, size_t len, const struct lz_level *level,
                            size_t segment_size)
 {
@@ -163,7 +163,8 @@ static const struct input_kind words = {"words", WORDS, 0};
 /* The largest segment: three chunks, of which the last is short. */
 #define MIXED_SEGMENT (80 * KIB)
 
-/* Fills all of a batch's memory with data of kind k, which is then found between the segments. */
+/* Fills all of a batch's memory with data of kind k, so that such data lies between the segments
+ * that a test adds later. */
 static inline void fill_gaps(struct gpu_batch *b, const struct input_kind *k)
 {
     fill_kind(b->input, b->capacity + LZ_INPUT_PAD, k, LONGEST_TOKEN, 7);

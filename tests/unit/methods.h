@@ -8,7 +8,7 @@
 #include "papers/papers.h"
 #include "tests/unit/inputs.h"
 
-/* True if a key has few values, all of which the tests try. */
+/* True if a key has so few values that the tests try all of them. */
 static inline bool has_few_values(const struct paper_key *key)
 {
     return key->words == NULL && !key->is_power && key->most - key->least < 4;
@@ -36,8 +36,8 @@ static const char *const more_variants[] = {
     NULL,
 };
 
-/* Sets *level to the method's n-th variant of more_variants, counted from 0.  False: there is
- * none. */
+/* Sets *level to the method's n-th variant of more_variants, counted from 0.  Returns false if
+ * there is no such variant. */
 static inline bool make_more(const struct paper_method *method, unsigned n, struct lz_level *level)
 {
     char error[PAPER_ERROR_SIZE];
@@ -53,8 +53,8 @@ static inline bool make_more(const struct paper_method *method, unsigned n, stru
 
 /* Sets *level to level 6 with the method's variant number n.  Variant 0 has the usual values.  Each
  * of the following variants changes one parameter: to its least or greatest value, to each of its
- * values if they are few, or to each word.  The variants of more_variants come last.  False: there
- * is no such variant. */
+ * values if they are few, or to each word.  The variants of more_variants come last.  Returns false
+ * if there is no such variant. */
 static inline bool make_variant(const struct paper_method *method, unsigned n,
                                 struct lz_level *level)
 {
@@ -86,9 +86,9 @@ static inline void print_variant(const struct paper_method *method, const struct
     printf("\n");
 }
 
-/* Returns a length or distance near which the method's behaviour may change: a key's value or one
- * of DEFLATE's limits, or one less or more, in bytes or in symbols of two or four bytes.  At most
- * `most`. */
+/* Returns a random number, at most `most`, at which the method may change its behaviour: a length
+ * or a distance that is a key's value or one of DEFLATE's limits, or is one less or one more.  The
+ * number counts bytes, or symbols of two or four bytes. */
 static inline size_t edge_of(const struct paper_method *method, const struct lz_level *level,
                              size_t most, uint64_t *state)
 {
@@ -105,9 +105,9 @@ static inline size_t edge_of(const struct paper_method *method, const struct lz_
     return edge > most ? most : edge;
 }
 
-/* Fills out[0..len) with noise and, in each 4 KiB, with several copies of one long text.  Before
- * each copy comes a part of the text that overlaps its beginning: the part's end equals the text's
- * start.  A search that skips bytes which it has matched must not skip the copy. */
+/* Fills out[0..len) with noise and, in each 4 KiB, with several copies of one long text.  Right
+ * before each copy is a beginning of the text, whose last bytes equal the first bytes of the text.
+ * A search that skips the bytes that it has matched must not skip the copy after them. */
 static inline void fill_prefixes(uint8_t *out, size_t len)
 {
     uint64_t state = 11;
@@ -118,8 +118,8 @@ static inline void fill_prefixes(uint8_t *out, size_t len)
         uint8_t text[80], part[48];
         const size_t run = 24 + unit_below(&state, 17);
 
-        /* The text: a run, other bytes, a shorter run, and noise.  The part: the same without the
-         * noise. */
+        /* The text is a run of zeros, a 1, eight zeros, and noise.  The part is the run and the
+         * 1. */
         memset(text, 0, sizeof(text));
         text[run] = 1;
         for (size_t i = run + 9; i < sizeof(text); i++)

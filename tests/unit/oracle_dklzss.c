@@ -15,7 +15,8 @@ void oracle_dklzss(const uint8_t *in, size_t len, const uint32_t *param, uint16_
         for (size_t k = start; k < end;) {
             size_t longest = 0, distance = 0;
 
-            /* Try the whole text, from its start on, where there is room for a longer match. */
+            /* Try all earlier positions in the window, the farthest first, that leave room for a
+             * longer match. */
             for (size_t index = k - start < window ? start : k - window; index + longest < k;
                  index++) {
                 size_t match = 0;

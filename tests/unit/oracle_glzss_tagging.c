@@ -40,8 +40,8 @@ void oracle_glzss_tagging(const uint8_t *in, size_t len, const uint32_t *param, 
                 length++;
             off = length < 4 || cur - pre > 32768 ? 0 : cur - pre;
             length = off == 0 ? 1 : length == 8 ? 4 : length;
-            /* Enter pre + 4 only if its four bytes end before the segment's end.  No later stop
-             * could find it otherwise. */
+            /* Enter pre + 4 only if the four bytes there end before the segment's end.  Otherwise,
+             * no later search could find pre + 4. */
             if (pre + 4 < cur + length && pre + 8 <= len)
                 table[hash(in + pre + 4, entries)] = pre + 4;
             for (; length > 0; length--)

@@ -11,7 +11,7 @@
 
 static size_t seen[1 << 16];
 
-/* The hash of the four bytes at p, as a place in a table of `size` entries. */
+/* Returns the entry for the hash of the four bytes at p, in a table of `size` entries. */
 static size_t *place(const uint8_t *p, size_t size)
 {
     const uint32_t number =
@@ -42,8 +42,8 @@ static void compress(const uint8_t *in, size_t low, size_t start, size_t end, co
                in[from + length] == in[pos + length])
             length++;
         if (length < 4) {
-            /* The first position, and the one after a match, are tried by themselves; then the
-             * search with growing steps begins. */
+            /* At the start and after a match, one position is tried by itself.  The search with
+             * growing steps begins at the position after it. */
             pos += second ? step : 1;
             if (second)
                 step = tries++ >> skip;

@@ -35,9 +35,9 @@ static uint32_t murmur3(const uint8_t *bytes, uint32_t size)
     return hash % size;
 }
 
-/* Returns the value of a match after `skipped` literals.  If choice is 0, it is the length.
- * Otherwise, it is the number of bits that the paper's coding saves for each byte of the literals
- * and the match, times 1024, rounded down. */
+/* Returns the value of a match after `skipped` literals.  If choice is 0, the value is the match's
+ * length.  Otherwise, the value is the number of bits that the paper's coding saves for each byte
+ * of the literals and the match, times 1024, rounded down. */
 static size_t value(size_t length, size_t skipped, uint32_t choice)
 {
     const size_t plain = 9 * (skipped + length), coded = 9 * skipped + 17;
@@ -53,8 +53,8 @@ void oracle_lzss(const uint8_t *in, size_t len, const uint32_t *param, uint16_t 
     size_t *length = unit_need(calloc(len + 1, sizeof(*length)));
     size_t *distance = unit_need(calloc(len + 1, sizeof(*distance)));
 
-    /* Find the longest match at each position; of equally long ones, the nearest.  In chains,
-     * positions are counted from 1, and 0 ends a chain. */
+    /* Find the longest match at each position.  If several matches are equally long, find the
+     * nearest.  In chains, positions are counted from 1, and 0 ends a chain. */
     for (uint32_t i = 0; i < param[3]; i++)
         last[i] = 0;
     for (size_t pos = 0; pos + 3 <= len; pos++) {
@@ -85,7 +85,7 @@ void oracle_lzss(const uint8_t *in, size_t len, const uint32_t *param, uint16_t 
         const size_t start = pos - pos % LZ_CHUNK_SIZE;
         size_t best = pos;
 
-        /* If there is a match here, take the best of the matches that start here or up to `ahead`
+        /* If a match starts here, take the best of the matches that start here or up to `ahead`
          * bytes later. */
         for (size_t at = pos; length[pos] > 0 && at <= pos + ahead && at < len; at++)
             if (at < start + LZ_CHUNK_SIZE &&

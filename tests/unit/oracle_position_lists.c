@@ -17,8 +17,9 @@ void oracle_position_lists(const uint8_t *in, size_t len, const uint32_t *param,
 
     for (size_t start = 0; start < len; start += block) {
         const size_t end = len - start < block ? len : start + block;
-        /* Chains of positions with the same two bytes: the last position for each pair of bytes,
-         * and for each position the one before it.  Both are stored plus 1; 0: none. */
+        /* Chains of positions with the same two bytes.  `first` has the last position of each pair
+         * of bytes.  `next` has, for each position, the position before it in its chain.  Positions
+         * are stored plus 1; 0 means that there is no position. */
         static size_t first[65536], next[32768];
         size_t covered = start;
 

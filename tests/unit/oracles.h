@@ -2,10 +2,10 @@
  * oracles.h - second implementations of the methods of papers/, as plain as the papers'
  * descriptions, and slow
  *
- * oracle_NAME is in oracle_NAME.c.  It makes the tags of the segment in[0..len): for each byte, the
- * distance of the match that covers the byte, or 0 (lzss/tags.h).  No match crosses the end of a
- * chunk.  `param` has the keys' values, in the order of the keys in papers/; nothing else is shared
- * with papers/.
+ * oracle_NAME is in oracle_NAME.c.  The function makes the tags of the segment in[0..len), that is,
+ * for each byte, the distance of the match that covers the byte, or 0 (lzss/tags.h).  No match
+ * crosses the end of a chunk.  `param` has the keys' values, in the order of the keys in papers/.
+ * The oracles share nothing else with papers/.
  */
 #ifndef GZLZSS_ORACLES_H
 #define GZLZSS_ORACLES_H

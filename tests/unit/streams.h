@@ -45,7 +45,7 @@ struct job {
     size_t in_len, in_pos;
     size_t read_max;   /* the most bytes that a read returns; 0: no limit */
     size_t max_from;   /* the position from which read_max applies */
-    uint64_t *random;  /* if not NULL, a read may return fewer bytes, at random */
+    uint64_t *random;  /* if not NULL, reads return fewer bytes at random */
     size_t read_fail;  /* 1 + the position at which reading fails with EIO, or 0 */
     size_t write_fail; /* 1 + the output length at which writing fails with ENOSPC, or 0 */
     int after_end;     /* how many reads came after the end or an error */

@@ -32,8 +32,8 @@ static void add_le32(struct bytes *b, uint32_t value)
     add(b, bytes, sizeof(bytes));
 }
 
-/* Adds in[0..len) as DEFLATE data.  After each `segment` bytes comes a mark, if `segment` is not 0.
- * is_stored: without compression. */
+/* Adds in[0..len) as DEFLATE data.  If `segment` is not 0, a mark follows each `segment` bytes.  If
+ * is_stored is true, the data is not compressed. */
 static void add_deflate(struct bytes *b, const uint8_t *in, size_t len, size_t segment,
                         bool is_stored)
 {
@@ -124,7 +124,7 @@ static struct access_source source_of(const struct bytes *b)
 
 /* --- Reading -------------------------------------------------------------------------------- */
 
-/* Whether a read from `offset` on gives the right bytes. */
+/* True if a read from `offset` on gives the right bytes. */
 static bool reads_right(struct access_reader *r, uint64_t offset, size_t len)
 {
     const size_t behind = offset < SIZE ? SIZE - (size_t)offset : 0;
@@ -269,7 +269,7 @@ static void test_garbage(void)
     drop(&file);
 }
 
-/* Reads must be right if marks are at irregular distances, or inside stored data. */
+/* Reads must be right even if marks are at irregular distances, or inside stored data. */
 static void test_odd_marks(void)
 {
     static const size_t ends[][5] = {{65536, 130000, 260000, 300000, 1000 * 1000},
@@ -312,7 +312,8 @@ static void test_odd_marks(void)
     }
 }
 
-/* The data is itself a .gz with marks, stored.  These marks are not the outer file's. */
+/* The data is itself a .gz with marks, which the outer file contains without compression.  Reads
+ * must not take the inner file's marks for marks of the outer file. */
 static void test_inner_marks(void)
 {
     struct bytes inner = make_file(MARKS), outer = {0};
@@ -360,7 +361,7 @@ static bool put(void *ctx, const void *bytes, size_t len)
     return true;
 }
 
-/* Returns the index of a file, in that format. */
+/* Returns the index of a file, in the given format. */
 static struct bytes make_index(const struct bytes *file, enum access_format format)
 {
     const struct access_source source = source_of(file);
@@ -406,7 +407,8 @@ static void test_indexes(void)
     }
 }
 
-/* The context for making an index, with line numbers, while compat/ decodes a file. */
+/* The context of the callbacks with which compat/ decodes a file, while a builder makes an index
+ * with line numbers. */
 struct built_io {
     struct access_builder *b;
     const struct bytes *file;
@@ -483,7 +485,8 @@ static size_t checkable(const struct bytes *index, enum access_format format)
     return format == ACCESS_INDEXED_GZIP ? 35 + 18 * (size_t)index->data[31] : index->len;
 }
 
-/* Damages a copy of the index: flips bits, sets bytes, cuts it off, or adds to it. */
+/* Returns a damaged copy of the index: bits are flipped, bytes are set, or the copy is cut off or
+ * has bytes added at its end. */
 static struct bytes damaged(const struct bytes *index, size_t most, uint64_t *state)
 {
     struct bytes copy = {0};
@@ -575,7 +578,7 @@ static void test_other_index(void)
             index_source = source_of(&index);
             memmove(data, data + 1, SIZE - 1);
             other = make_file((enum kind)kind);
-            /* Make it as long as the first. */
+            /* Make the other file as long as the first file. */
             while (other.len < file.len)
                 add(&other, "", 1);
             source = (struct access_source){-1, other.data, other.len};

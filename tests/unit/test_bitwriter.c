@@ -1,8 +1,8 @@
 /*
- * test_bitwriter.c - the bit writer writes the same bytes as a simple one that writes single bits
+ * test_bitwriter.c - the bit writer writes the same bytes as a simple reference
  *
- * The reference keeps every bit as a byte.  Both get the same random values, of all allowed widths,
- * with flushes as rarely as allowed or more often.
+ * The reference keeps each bit in a byte of its own.  The bit writer and the reference get the same
+ * random values, of all allowed widths.  Flushes are as rare as allowed, or more frequent.
  */
 #include "config.h"
 
@@ -123,7 +123,7 @@ static void random_puts(void)
     }
 }
 
-/* Puts every allowed width, from 0 on, after any number of pending bits. */
+/* Puts values of every allowed width, from 0 bits on, after any number of pending bits. */
 static void every_width(void)
 {
     for (unsigned pending = 0; pending < 8; pending++) {
@@ -144,7 +144,8 @@ static void every_width(void)
     }
 }
 
-/* Aligning also flushes, so it must work after as many bits as may be put before a flush. */
+/* Aligning also flushes, so aligning must work after the largest number of bits that may be put
+ * before a flush. */
 static void align_every_width(void)
 {
     for (unsigned pending = 0; pending < 8; pending++) {

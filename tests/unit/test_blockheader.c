@@ -1,6 +1,6 @@
 /*
- * test_blockheader.c - inf_check_block() judges the headers of DEFLATE blocks, good and bad, as
- * zlib does; where has_no_length_code (blocks.h) is true, as GNU gzip does
+ * test_blockheader.c - inf_check_block() judges good and bad headers of DEFLATE blocks as zlib
+ * does, except that it judges as GNU gzip does where has_no_length_code (blocks.h) is true
  */
 #include "config.h"
 
@@ -55,7 +55,7 @@ static enum inf_block_verdict by_zlib(uint64_t bits, unsigned count, const uint8
 }
 
 /* Compares zlib's verdict with that of inf_check_block() for the block that starts at bit `skip` of
- * in[0..len).  `count` of its bits are loaded before. */
+ * in[0..len).  The block's first `count` bits are loaded before the call. */
 static bool compare_at(const uint8_t *in, size_t len, unsigned skip, unsigned count,
                        enum inf_block_verdict *verdict)
 {
@@ -83,7 +83,8 @@ static bool compare_at(const uint8_t *in, size_t len, unsigned skip, unsigned co
     return ok;
 }
 
-/* Compares both verdicts on a header, and on each beginning of it. */
+/* Compares the verdicts of zlib and of inf_check_block() on a header, and on each beginning of the
+ * header. */
 static enum inf_block_verdict compare(const struct bytes *b)
 {
     enum inf_block_verdict verdict = INF_BLOCK_CUT, cut;
@@ -182,8 +183,8 @@ static void types(void)
     CHECK_EQ(block.header_bits, 3);
 }
 
-/* If bits are loaded before, the stored block's padding is counted from the end of the bytes that
- * were loaded. */
+/* Tests a stored block of which some bits are loaded before the call.  The block's padding then
+ * ends at a boundary of the input's bytes, not of the bits that are loaded. */
 static void stored_after_bits(void)
 {
     struct bytes b = {0};
@@ -218,8 +219,8 @@ static void literal_codes(void)
         c.litlen[1] = 1; /* one code more than fits */
         CHECK_EQ(verdict_of(&c, 257, 2), INF_BLOCK_BAD);
     }
-    /* One code of 1 bit, one of 2, ...  and two of 15 bits are complete.  Then make one of them
-     * longer or shorter, or remove it. */
+    /* A code with one symbol for each length from 1 to 14 bits, and two symbols of 15 bits, is
+     * complete.  The loop makes one of these lengths longer or shorter, or removes it. */
     memset(c.litlen, 0, sizeof c.litlen);
     for (unsigned i = 0; i < 15; i++)
         c.litlen[i] = (uint8_t)(i + 1);
@@ -267,7 +268,7 @@ static void distance_codes(void)
     CHECK_EQ(verdict_of(&c, 257, 7), INF_BLOCK_BAD);
 }
 
-/* The code in which the code lengths are written. */
+/* Tests the code for code lengths. */
 static void length_codes(void)
 {
     struct header h = {.litlens = 257, .distances = 1, .listed = LENGTH_CODES};
@@ -298,15 +299,15 @@ static void length_codes(void)
     h.listed = 4; /* only the lengths for 16, 17, 18 and 0 */
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
 
-    /* A single code of one bit is incomplete.  Distances may have such a code; code lengths may
-     * not. */
+    /* A single code of one bit is incomplete.  Distances may have an incomplete code, but code
+     * lengths may not. */
     memset(h.length_lengths, 0, sizeof h.length_lengths);
     h.length_lengths[1] = 1;
     h.listed = LENGTH_CODES;
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
 
-    /* No symbols at all: the verdict is "bad" as soon as this code was read, whether or not more
-     * bits follow. */
+    /* If the code for code lengths has no symbols, the verdict is "bad" as soon as that code was
+     * read, whether or not more bits follow. */
     memset(h.length_lengths, 0, sizeof h.length_lengths);
     for (unsigned n = 0; n < 40; n++) {
         struct bytes b = {0};
@@ -328,7 +329,7 @@ static void repeats(void)
     h.listed = LENGTH_CODES;
     h.length_lengths[0] = h.length_lengths[1] = h.length_lengths[8] = h.length_lengths[15] = 3;
     h.length_lengths[16] = h.length_lengths[17] = h.length_lengths[18] = h.length_lengths[9] = 3;
-    /* Symbol 16 repeats the length before, and there is none. */
+    /* Symbol 16 repeats the length before it, but no length comes before it here. */
     add_step(&h, 16, 0);
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD);
     /* The code lengths are 255 zeros, then 1 for symbol 255 and 1 for the end of the block.  Symbol
@@ -349,8 +350,8 @@ static void repeats(void)
     h.distances = 3;
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_BAD); /* one code too many */
 
-    /* Repeats that end with the last code length, or go beyond it.  They start in the first
-     * alphabet or in the second. */
+    /* Try repeats that end with the last code length, or go beyond it.  The repeats start among the
+     * lengths of the first alphabet or of the second. */
     for (unsigned symbol = 16; symbol <= 18; symbol++)
         for (unsigned before = 0; before < 30; before++)
             for (unsigned more = 0; more < (symbol == 16   ? 4u
@@ -370,7 +371,8 @@ static void repeats(void)
                     add_step(&h, 0, 0);
                 add_step(&h, symbol, more);
                 const unsigned n = (symbol == 16 && before == 0) + before + times;
-                /* If the header is too short, the bits after it may be taken for the rest of it. */
+                /* If the header is too short, the bits after it may be taken for the rest of the
+                 * header. */
                 const enum inf_block_verdict verdict = verdict_of_header(&h);
                 CHECK(n < 30 ? verdict != INF_BLOCK_BAD
                              : verdict == (n == 30 ? INF_BLOCK_GOOD : INF_BLOCK_BAD));
@@ -387,15 +389,15 @@ static void repeats(void)
     CHECK_EQ(verdict_of_header(&h), INF_BLOCK_GOOD);
 }
 
-/* The longest possible header. */
+/* Tests the longest possible header. */
 static void longest(void)
 {
     struct codes c = {0};
     struct header h = {.litlens = 286, .distances = 30, .listed = LENGTH_CODES};
 
-    /* 226 literals have codes of 8 bits and 60 of 9; the distances have 5 bits, but two of them 4.
-     * The symbols for these lengths (8, 9, 5 and 4) are among the eight that have codes of 7
-     * bits. */
+    /* 226 symbols have codes of 8 bits, and 60 have codes of 9 bits.  Two distances have codes of 4
+     * bits, and the others have codes of 5 bits.  In the code for code lengths, the lengths 8, 9, 4
+     * and 5 are among the eight that have codes of 7 bits. */
     for (unsigned i = 0; i < 286; i++)
         c.litlen[i] = i < 226 ? 8 : 9;
     for (unsigned i = 0; i < 30; i++)
@@ -416,7 +418,8 @@ static void longest(void)
 
 /* --- At random ------------------------------------------------------------------------------ */
 
-/* Good headers, spoiled ones and noise, with any number of bits loaded before. */
+/* Compares the verdicts on good headers, spoiled headers and noise.  Any number of bits is loaded
+ * before the call. */
 static void at_random(void)
 {
     const char *seconds = getenv("FUZZ_SECONDS");

@@ -8,7 +8,8 @@
 #include "base/bytes.h"
 #include "tests/unit/unit.h"
 
-/* The longest comparison, in bytes, and how many bytes after its end it may read. */
+/* MOST: the longest comparison, in bytes.  BEYOND: the number of bytes after a comparison's end
+ * that the comparison may read. */
 #define MOST 70
 #define BEYOND 15
 
@@ -30,8 +31,8 @@ static void loads_and_stores(void)
     }
 }
 
-/* Comparisons at all addresses, with the first difference in any bit of any byte.  Bytes after the
- * end do not count. */
+/* Tests comparisons at all addresses, with the first difference in any bit of any byte.  Bytes
+ * after the end do not count. */
 static void lengths(void)
 {
     uint64_t random = 1;

@@ -1,7 +1,7 @@
 /*
  * test_caller.c - how gpu/caller.cu asks a driver about a program's pointers, streams and contexts
  *
- * The driver here is a fake that follows CUDA's documentation.  It checks that each call comes in
+ * The driver here is a fake that follows CUDA's documentation, and checks that each call comes in
  * the right context.  The tests check that the thread has the same context after a call as before.
  * tests/gpu/test_device_pointers.cu tests the real driver.
  */
@@ -42,7 +42,7 @@ static struct {
     /* How on_device was allocated. */
     enum { WHOLE, POOL, RESERVED } allocation;
     bool knows_no_pools;
-    /* Libraries not closed, contexts not released, events not destroyed. */
+    /* How many libraries are not closed, contexts not released, and events not destroyed. */
     int opened, retained[DEVICES], events;
     int most_retained;
 } driver;
@@ -377,7 +377,7 @@ static void test_pointers(void)
     check_device(on_device + 99, 2, true);
     driver.knows_no_pools = true;
     check_device(on_device + 99, 2, false);
-    /* Other parts of a reserved range may be another device's. */
+    /* Other parts of a reserved range may belong to another device. */
     be_ready();
     driver.allocation = RESERVED;
     check_device(on_device + 99, 2, false);
@@ -412,7 +412,8 @@ static void test_active(void)
     check_tidy();
 }
 
-/* How many questions a call has asked whether to go on, and the number of the first "no". */
+/* asked: how often a call has asked whether to go on.  stops_at: the number of the first question
+ * that is answered with "no". */
 static int asked, stops_at;
 
 static bool goes_on(void *ctx)
@@ -437,7 +438,7 @@ static enum gpu_wait wait_for(CUstream stream, int device, char error[GPU_ERROR_
     return result;
 }
 
-/* A stream that the program made, with any context current. */
+/* Tests a stream that the program made.  Any context may be current. */
 static void test_stream(void)
 {
     struct CUstream_st stream = {.context = &another};
@@ -473,7 +474,7 @@ static void test_stream(void)
     }
 }
 
-/* If a context is current, the default streams are that context's.  Otherwise, they are those of
+/* If a context is current, the default streams belong to that context.  Otherwise, they belong to
  * the device that has the memory. */
 static void test_default_streams(void)
 {
@@ -500,7 +501,7 @@ static void test_default_streams(void)
     CHECK_EQ(wait_for(CU_STREAM_PER_THREAD, 2, error), GPU_WAIT_DONE);
     CHECK_EQ(asked, 2);
     CHECK_EQ(wait_for(NULL, DEVICES, error), GPU_WAIT_FAILED);
-    /* A device without a context has no streams.  It must not get a context. */
+    /* A device without a context has no streams.  The call must not give the device a context. */
     be_ready();
     CHECK_EQ(wait_for(NULL, 0, error), GPU_WAIT_DONE);
     CHECK_EQ(asked, 0);
@@ -535,7 +536,7 @@ static void test_thread(void)
         CHECK(context == (has_one != 0 ? &another : NULL));
         check_tidy();
     }
-    /* If CUDA is initialized between save and restore, nothing is left behind either. */
+    /* Even if CUDA is initialized between save and restore, no context stays behind. */
     be_ready();
     driver.is_ready = driver.is_there = false;
     gpu_save_thread(&t);

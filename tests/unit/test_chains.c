@@ -3,10 +3,11 @@
  *
  * The CPU engine's chains finder keeps 16-bit positions in tables that it rebases from chunk to
  * chunk, follows links between them, and skips candidates that cannot be better than the best so
- * far. The textbook method below does none of that.  It sorts all positions of the segment by hash,
- * so that each position has a list of the earlier positions with the same hash.  It compares the
- * position with each of these from the first byte on, and then chooses.  It shares only the level
- * table and the hash functions with the finder.  Both must give exactly the same sequences.
+ * far.  The textbook method below does none of that.  Instead, it sorts all positions of the
+ * segment by hash, so that each position has a list of the earlier positions with the same hash.
+ * The textbook method compares the position with each position in the list, from the first byte on,
+ * and then chooses.  The textbook method shares only the level table and the hash functions with
+ * the finder.  The textbook method and the finder must give exactly the same sequences.
  */
 #include "config.h"
 
@@ -90,9 +91,10 @@ TEXTBOOK int worth(struct match match)
 }
 
 /*
- * Returns the match at `pos` that is worth most; of equal ones, the nearest.  The candidates are
- * the `depth` nearest positions with the same hash of the first `bytes` bytes.  At least these
- * bytes must be equal, and at most `most` bytes count.  A match of `nice` bytes ends the search.
+ * Returns the match at `pos` that is worth most, or the nearest one of those that are worth most.
+ * The candidates are the `depth` nearest positions with the same hash of the first `bytes` bytes.
+ * At least these bytes must be equal, and at most `most` bytes count.  A match of `nice` bytes ends
+ * the search.
  */
 TEXTBOOK struct match best_of(const struct task *t, const struct order *o, size_t bytes,
                               size_t most, size_t pos, size_t depth)
@@ -141,8 +143,9 @@ TEXTBOOK struct match best_at(const struct task *t, size_t pos, size_t least, si
 }
 
 /* Looks for a match shortly after `pos` that is better than *match.  If there is one, sets *match
- * to it and returns how far ahead it starts; otherwise returns 0.  A better match is not shorter,
- * but may be worth more only because its distance is smaller. */
+ * to it and returns how far ahead it starts; otherwise returns 0.  A better match has at least the
+ * length of *match.  If the two lengths are equal, a smaller distance can make the later match
+ * better. */
 TEXTBOOK size_t look_ahead(const struct task *t, size_t pos, struct match *match)
 {
     static const int pays[] = {0, 3, 7};
@@ -173,7 +176,7 @@ TEXTBOOK size_t match_chunk(const struct lz_level *level, const uint8_t *in, siz
     const unsigned distinct = sample_values(in + start, end - start);
 
     t.least = least_taken(distinct, level->depth);
-    t.threes = distinct >= 80; /* with max_distance3 0, every distance is too far */
+    t.threes = distinct >= 80; /* if max_distance3 is 0, every distance is too far */
     for (size_t pos = start; pos < end;) {
         struct match match = best_at(&t, pos, t.least, 0);
 
@@ -226,13 +229,14 @@ static const struct lz_level strange[] = {
 #define STRANGE (sizeof(strange) / sizeof(*strange))
 #define ROWS (levels + STRANGE)
 
-/* Rows with a greater depth are left out for data with long chains everywhere (CHEAP), or for much
- * of it (CHEAPER), since the textbook method is slow there. */
+/* The greatest `deep` for check_segment: CHEAP for data with long chains everywhere, CHEAPER for
+ * much of such data, and ALL for other data.  The textbook method is slow on data with long
+ * chains. */
 #define CHEAP 13
 #define CHEAPER 9
 #define ALL SIZE_MAX
 
-/* The rows of the level table that use chains, then the strange ones. */
+/* The rows of the level table that use chains, then the rows of `strange`. */
 static const struct lz_level *table[LZ_LEVEL_MAX + 1];
 static size_t levels;
 
@@ -329,9 +333,9 @@ static void shortest(void)
 }
 
 /*
- * Segments of about one and two chunks, with matches that end with the chunk, or could go on after
- * it.  The data is zeros, which take the textbook method little time, except near the ends of
- * chunks.
+ * Tests segments of about one and two chunks, with matches that end with the chunk, or could go on
+ * after the chunk's end.  Except near the ends of chunks, the data is zeros, which take the
+ * textbook method little time.
  */
 static void around_chunks(void)
 {
@@ -353,7 +357,7 @@ static void around_chunks(void)
     }
 }
 
-/* Data with matches everywhere, in several chunks. */
+/* Tests data with matches everywhere, in several chunks. */
 static void several_chunks(void)
 {
     static uint8_t in[2 * LZ_CHUNK_SIZE + 1000];
@@ -368,8 +372,8 @@ static void several_chunks(void)
     }
 }
 
-/* Segments with positions above 65535.  Several of their positions have the same low 16 bits; in
- * one kind of data, many have. */
+/* Tests segments with positions above 65535.  Several positions have the same low 16 bits.  The
+ * longest segments have many such positions. */
 static void whole_segments(void)
 {
     uint8_t *in = unit_need(malloc(MAX_LEN));
@@ -385,7 +389,8 @@ static void whole_segments(void)
     free(in);
 }
 
-/* Segments just short enough for the small table (links_make_small), and one byte too long. */
+/* Tests segments just short enough for the small table (links_make_small), and one byte too
+ * long. */
 static void small_tables(void)
 {
     static const char *const files[] = {"tests/data/source.txt", "tests/data/prose.txt",
@@ -408,7 +413,7 @@ static void small_tables(void)
     }
 }
 
-/* Files that exist wherever this test is built: its executable and gzlzss's sources, in one
+/* Tests files that exist wherever this test is built: its executable and gzlzss's sources, in one
  * segment. */
 static void real_files(void)
 {
@@ -435,7 +440,7 @@ static void real_files(void)
     free(in);
 }
 
-/* Whether a match of `length` bytes at `distance` starts at `pos`. */
+/* True if a match of `length` bytes at `distance` starts at `pos`. */
 static bool found(const struct lz_chunk *chunks, size_t pos, size_t length, size_t distance)
 {
     const struct lz_chunk *chunk = &chunks[pos / LZ_CHUNK_SIZE];
@@ -454,7 +459,7 @@ static bool found(const struct lz_chunk *chunks, size_t pos, size_t length, size
  * A marker of `size` (3, 4 or 7) bytes, which occur nowhere else, is at `first` and again
  * `distance` bytes later, between different neighbours.  The rest is zeros, which all have the same
  * hash, so that they displace no marker from the table.  So the first marker must be found from the
- * second exactly if it is near enough.  Later in each chunk, all byte values occur.
+ * second exactly if the distance is small enough.  Later in each chunk, all byte values occur.
  */
 static void repeat_marker(size_t size, size_t first, size_t distance)
 {
@@ -474,8 +479,8 @@ static void repeat_marker(size_t size, size_t first, size_t distance)
         memcpy(in + at, marker, size);
         in[at + size] = turn == 0 ? 171 : 242;
     }
-    /* Also check a segment that ends right after the second marker of three bytes, when its link is
-     * not known yet. */
+    /* Also check a segment that ends right after the second marker of three bytes, where the
+     * marker's link is not known yet. */
     if (size == 3)
         check_segment("marker at the end", in, second + size, CHEAPER);
     check_segment("marker", in, len, CHEAPER);
@@ -526,7 +531,7 @@ static void stale_positions(void)
     }
 }
 
-/* Random data that repeats at exactly the window's size, or just beyond it. */
+/* Tests random data that repeats at exactly the window's size, or just beyond it. */
 static void repeated_windows(void)
 {
     static uint8_t in[4 * LZ_CHUNK_SIZE];
@@ -596,7 +601,7 @@ static void depths(void)
     }
 }
 
-/* A match of about `nice` bytes, and a longer one farther back. */
+/* Tests a match of about `nice` bytes, and a longer one farther back. */
 static void nices(void)
 {
     static uint8_t in[2000];
@@ -621,8 +626,8 @@ static void nices(void)
 
 /*
  * The first match has nice - 1 bytes, at distance 1.  Two positions later, look-ahead finds a match
- * of about `nice` bytes, which is not better.  If it has `nice` bytes or more, it must still end
- * the search, before a longer match, farther back, that would be better.
+ * of about `nice` bytes, which is not better.  If the second match has `nice` bytes or more, it
+ * must still end the search.  So a longer match farther back, which would be better, is not found.
  */
 static void ends_without_winning(void)
 {
@@ -650,7 +655,8 @@ static void ends_without_winning(void)
     }
 }
 
-/* Only the first 4096 bytes of a chunk decide how many different values it counts as having. */
+/* Only the first 4096 bytes of a chunk decide how many different values the chunk is assumed to
+ * have. */
 static void samples(void)
 {
     static uint8_t in[LZ_CHUNK_SIZE + 6000];
@@ -668,8 +674,8 @@ static void samples(void)
     }
 }
 
-/* Data of several kinds, in pieces of random length, so that matches in one kind end at any place
- * in another. */
+/* Tests data of several kinds, in pieces of random length, so that matches that start in data of
+ * one kind end at any place in data of another kind. */
 static void mixtures(void)
 {
     static uint8_t in[3 * LZ_CHUNK_SIZE];

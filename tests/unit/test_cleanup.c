@@ -14,8 +14,8 @@
 #include "src/cleanup.h"
 #include "tests/unit/unit.h"
 
-/* Two pipes.  The child writes to `inside` when its thread is between hold and release.  The thread
- * stays there until it can read from `leave`. */
+/* Two pipes.  When the child's thread is between cleanup_hold and cleanup_release, it writes to
+ * `inside`.  The thread stays there until it can read from `leave`. */
 static int inside[2], leave[2];
 
 static void *hold_and_wait(void *argument)
@@ -33,7 +33,8 @@ static void *hold_and_wait(void *argument)
     return NULL;
 }
 
-/* The child process: its thread is between hold and release when the signal comes. */
+/* The work of the child process, whose thread is between cleanup_hold and cleanup_release when the
+ * signal comes. */
 static _Noreturn void run_child(char *name)
 {
     pthread_t thread;

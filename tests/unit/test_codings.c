@@ -38,7 +38,7 @@ static uint64_t bits(const char *matcher, const char *text)
     return bits_of(matcher, text, strlen(text));
 }
 
-/* A literal takes 9 bits, a match 17 bits.  No match is longer than its distance. */
+/* A literal takes 9 bits, and a match takes 17 bits.  No match is longer than its distance. */
 static void test_culzss(void)
 {
     CHECK_EQ(bits("culzss", "abcde"), 5 * 9);
@@ -48,7 +48,7 @@ static void test_culzss(void)
     CHECK_EQ(bits("culzss,length=3", "abcdefabcdef"), 6 * 9 + 2 * 17);
 }
 
-/* A literal takes 9 bits, a match 25 bits, a chunk 64 bits more. */
+/* A literal takes 9 bits, and a match takes 25 bits.  Each chunk takes 64 further bits. */
 static void test_glzss(void)
 {
     static const char *const both[] = {"glzss-basic", "glzss-tagging"};
@@ -58,17 +58,17 @@ static void test_glzss(void)
         char text[8192];
 
         CHECK_EQ(bits(both[i], "abcdefg"), 7 * 9 + 64);
-        /* At first, all entries are the chunk's first position. */
+        /* At first, all entries of the hash table are the chunk's first position. */
         CHECK_EQ(bits(both[i], "abcdabcdabcd"), 4 * 9 + 25 + 64);
         memset(text, 'a', sizeof(text));
         snprintf(matcher, sizeof(matcher), "%s,chunk=4096", both[i]);
-        /* Twice, a literal and a match of 4095 bytes, which counts as 16 matches of up to 259
-         * bytes. */
+        /* Each of the two chunks has a literal and a match of 4095 bytes, which counts as 16
+         * matches of up to 259 bytes. */
         CHECK_EQ(bits_of(matcher, text, sizeof(text)), 2 * (9 + 16 * 25 + 64));
     }
 }
 
-/* A literal takes 9 bits, a match of up to 18 bytes 17 bits. */
+/* A literal takes 9 bits, and a match of up to 18 bytes takes 17 bits. */
 static void test_lzss(void)
 {
     CHECK_EQ(bits("lzss", "abcdefg"), 7 * 9);
@@ -76,9 +76,9 @@ static void test_lzss(void)
     CHECK_EQ(bits("lzss", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), 9 + 3 * 17);
 }
 
-/* A sequence takes a byte for the numbers of its literals (up to 14) and of its match's bytes (up
- * to 18).  Larger numbers take more bytes.  The distance takes two bytes.  Literals after the last
- * match have such a byte, too. */
+/* A sequence has one byte for two numbers: up to 14 literals, and a match of up to 18 bytes.
+ * Larger numbers take more bytes.  The distance takes two bytes.  Literals after the last match
+ * also take one byte for their number. */
 static void test_lz4(void)
 {
     char text[600];
@@ -87,11 +87,13 @@ static void test_lz4(void)
     CHECK_EQ(bits("lz4", "abcdefghijklmno"), (1 + 1 + 15) * 8);
     CHECK_EQ(bits("lz4", "abcdefabcdef"), (1 + 6 + 2 + 1) * 8);
     memset(text, 'a', sizeof(text));
-    /* A literal, and a match of 599 bytes: 4 + 15 + 255 + 255 + 70. */
+    /* The text is a literal and a match of 599 bytes, whose length is coded as 4 + 15 + 255 + 255 +
+     * 70. */
     CHECK_EQ(bits_of("lz4", text, sizeof(text)), (1 + 1 + 2 + 3 + 1) * 8);
 }
 
-/* A literal takes one byte, a match eight bytes, and eight more if a literal is before it. */
+/* A literal takes one byte.  A match takes eight bytes, and eight further bytes if a literal is
+ * before it. */
 static void test_position_lists(void)
 {
     CHECK_EQ(bits("position-lists", "abcdefg"), 7 * 8);
@@ -99,8 +101,8 @@ static void test_position_lists(void)
     CHECK_EQ(bits("position-lists", "abcdefghijklmnopijklmnopabcdefgh"), 16 * 8 + 64 + 2 * 64);
 }
 
-/* A literal takes a flag bit and a symbol, a match 17 bits.  A chunk's flag bits are padded to
- * whole bytes, and each chunk takes 64 bits more. */
+/* A literal takes a flag bit and a symbol, and a match takes 17 bits.  A chunk's flag bits are
+ * padded to whole bytes, and each chunk takes 64 further bits. */
 static void test_gpulz(void)
 {
     char text[8192];
@@ -117,7 +119,7 @@ static void test_gpulz(void)
              33 + 17 * (5 + 15) + 64 + (8 - (1 + 5 + 15) % 8));
 }
 
-/* A literal takes 9 bits, a match 25 bits.  No match is longer than its distance. */
+/* A literal takes 9 bits, and a match takes 25 bits.  No match is longer than its distance. */
 static void test_dklzss(void)
 {
     CHECK_EQ(bits("dklzss", "abcdefg"), 7 * 9);

@@ -1,5 +1,6 @@
 /*
- * test_container.c - the bytes around DEFLATE data: those of zlib, bgzip, and the zip specification
+ * test_container.c - the bytes around DEFLATE data are those that zlib and bgzip write and that the
+ * zip specification demands
  */
 #include "config.h"
 
@@ -85,7 +86,7 @@ struct expected {
     uint64_t len, packed;
     bool is_zip64;  /* the sizes are in zip64's field */
     bool has_end64; /* zip64's end of the directory is there */
-    unsigned flags; /* the entry's */
+    unsigned flags; /* the entry's flags */
     size_t extra;   /* bytes of the entry's extra field */
 };
 
@@ -242,8 +243,8 @@ static void check_values(void)
     }
 }
 
-/* The Adler-32 of 6 GB of zeros is joined from those of a thousand parts.  32 bits cannot count so
- * many bytes. */
+/* The Adler-32 of 6 GB of zeros is joined from the Adler-32s of a thousand parts.  The number of
+ * all bytes does not fit in 32 bits. */
 static void check_of_many(void)
 {
     const uint64_t part = UINT64_C(6000000);

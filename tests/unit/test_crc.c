@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* RFC 1952, section 8, one bit at a time: slow, but so short that it is easy to check. */
+/* Computes a CRC one bit at a time, by RFC 1952, section 8.  This is slow, but so short that it is
+ * easy to check. */
 static uint32_t crc_by_bits(uint32_t crc, const uint8_t *p, size_t len)
 {
     crc = ~crc;
@@ -53,7 +54,7 @@ static void no_bytes(void)
     CHECK_EQ(gz_crc32(0x12345678, "x", 0), 0x12345678);
 }
 
-/* Every length and alignment around the library's vector widths. */
+/* Tests every length and alignment around the library's vector widths. */
 static void by_bits(void)
 {
     uint8_t buf[1200];
@@ -104,7 +105,7 @@ static uint32_t crc_of_zeros(uint64_t n)
     return crc;
 }
 
-/* Lengths that do not fit in 31, 32 or 63 bits. */
+/* Tests lengths that do not fit in 31, 32 or 63 bits. */
 static void combine_long(void)
 {
     /* The CRCs that GNU gzip writes for 1 MiB, 1 GiB and 5 GiB of zeros. */

@@ -1,10 +1,10 @@
 /*
  * test_cuda.c - the library's functions for a GPU's memory, without a GPU
  *
- * This file replaces gpu/.  Host memory takes the place of a GPU's memory.  Its bytes are masked,
- * so that code which reads them without a copy gets wrong bytes.  The engine for decompression is
- * zlib, which removes the mask.  Opening an engine for compression fails; test_gpus.c tests
- * compression.  tests/gpu/test_device_pointers.cu tests real memory.
+ * This file replaces gpu/.  Host memory, whose bytes are masked, takes the place of a GPU's
+ * memory.  So code that reads these bytes without a copy gets wrong bytes.  The engine for
+ * decompression is zlib, which removes the mask.  Opening an engine for compression fails;
+ * test_gpus.c tests compression.  tests/gpu/test_device_pointers.cu tests real memory.
  */
 #include "config.h"
 
@@ -29,14 +29,15 @@
 
 /* --- A GPU's memory --- */
 
-/* Puts the mask on, or takes it off.  ThreadSanitizer would spend most of its time here. */
+/* Masks the bytes, or removes their mask.  ThreadSanitizer leaves this function out, since it would
+ * spend most of its time here. */
 __attribute__((noinline, no_sanitize("thread"))) static void flip(uint8_t *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         bytes[i] ^= MASK;
 }
 
-/* Moves bytes to a GPU's memory, or from there.  memcpy shows ThreadSanitizer what is read and
+/* Copies bytes to a GPU's memory, or from there.  memcpy shows ThreadSanitizer what is read and
  * written. */
 static void mask(uint8_t *to, const uint8_t *from, size_t len)
 {
@@ -83,7 +84,8 @@ static int device_of(const void *p)
     return (const uint8_t *)p < memory + memory_size / 2 ? 2 : 3;
 }
 
-/* is_program: this thread is the program's, so it may copy only while its context is saved. */
+/* is_program: this thread belongs to the program, so the thread may copy only while is_saved is
+ * true.  is_saved: the program's context is saved. */
 static _Thread_local bool is_program, is_saved;
 
 bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_SIZE])
@@ -182,7 +184,7 @@ static struct {
     size_t batch;             /* bytes of input of a batch */
     bool counts;              /* gpu_inflate_new can count, whatever the fate */
     size_t counts_too_few;    /* gpu_inflate_new counts this many bytes too few */
-    void (*in_call)(void);    /* called in each call before it works; may be NULL */
+    void (*in_call)(void);    /* each call first calls this; may be NULL */
     atomic_long opens, calls; /* how often an engine was opened, and called */
     atomic_long open;         /* engines that are open */
 } zlib;
@@ -218,7 +220,8 @@ void gpu_inflate_close(struct gpu_inflate *g)
     free(g);
 }
 
-/* Decompresses members up to in[in_len), a batch at a time.  out is NULL: only counts. */
+/* Decompresses members up to in[in_len), a batch at a time.  If out is NULL, only counts the
+ * output's bytes. */
 static enum gpu_inflate_result inflate_all(const uint8_t *in, size_t in_len, uint8_t *out,
                                            size_t room, size_t *out_len,
                                            gpu_inflate_goes_on *goes_on, void *ctx)
@@ -318,7 +321,8 @@ static void leave(struct gpu_inflate *g, char error[GPU_ERROR_SIZE])
     atomic_store(&g->is_busy, false);
 }
 
-/* Replaces the caller's function in the first pass, since only the second counts as progress. */
+/* Replaces the caller's function in the first pass, since only the second pass counts as
+ * progress. */
 static bool goes_on_silently(void *ctx, uint64_t in, uint64_t out)
 {
     (void)ctx;
@@ -578,7 +582,8 @@ static void check_memory(int first, int end, int step)
         const bool from_gpu = way % 2 != 0, to_gpu = way / 2 % 2 != 0;
         gzlzss *z = object_of(way < 16 ? 1 : GZLZSS_LEVEL_STORED, way / 4 % 2 != 0 ? 4 : 1,
                               way / 8 % 2 != 0);
-        /* A sanitizer makes the largest input slow, so only a third of the ways use it. */
+        /* Under a sanitizer, the largest input takes long, so only a third of the ways use that
+         * input. */
         const size_t count = sizeof(sizes) / sizeof(*sizes) - (UNIT_SANITIZED && way % 3 != 0);
 
         for (unsigned i = 0; i < count; i++) {
@@ -611,7 +616,8 @@ static void check_memory(int first, int end, int step)
                 GZLZSS_ERROR_ROOM);
             CHECK_EQ(room, 0);
 
-            /* Decompress: in the input's half, compressed data replaces the data. */
+            /* Decompress: replace the data in the input's half of the memory by the compressed
+             * data. */
             mask(gpu_in(), expected, expected_len);
             memset(gpu_out(), 0, size + 1);
             to = to_gpu ? gpu_out() : back;
@@ -731,7 +737,7 @@ static void test_descriptors(void)
     }
 }
 
-/* Each result of waiting for the stream, and memory that the driver does not know. */
+/* Tests each result of waiting for the stream, and memory that the driver does not know. */
 static void test_waiting(void)
 {
     static const gzlzss_status expected[] = {[GPU_WAIT_DONE] = GZLZSS_OK,
@@ -870,7 +876,7 @@ static void test_damage(void)
 static uint8_t *packed;
 static size_t packed_len;
 
-/* Decompresses all, from a GPU's memory or the host's, to a GPU's. */
+/* Decompresses all of `packed`, from a GPU's memory or the host's, to a GPU's memory. */
 static gzlzss_status unpack(gzlzss *z, bool from_gpu, size_t *len, gzlzss_call *call)
 {
     memset(gpu_out(), 0, *len + 1);
@@ -1025,7 +1031,7 @@ static void test_fallbacks(void)
 }
 
 /* Whatever is wrong (too little room, damage, a cut, other bytes after the members), the result is
- * the CPU's. */
+ * the one that the CPU gives. */
 static void test_verdicts(void)
 {
     gzlzss *z = object(2, false);
@@ -1075,7 +1081,7 @@ static void test_verdicts(void)
     free_object(z);
 }
 
-/* Several members, and one of another format. */
+/* Tests several members, and one of another format. */
 static void test_formats(void)
 {
     static const uint8_t lzw[] = {0x1f, 0x9d, 0x90, 0x61, 0xc4, 0x0c};
@@ -1093,7 +1099,7 @@ static void test_formats(void)
     CHECK(is_masked(memory + input_size, input, input_size));
     CHECK_EQ(atomic_load(&zlib.calls), 1);
 
-    /* compress(1)'s format, with codes of zeros behind. */
+    /* Make data in the format of compress(1): three bytes, and then only codes of zero. */
     memset(bytes, 0, many);
     memcpy(bytes, lzw, sizeof(lzw));
     len = input_size;
@@ -1167,7 +1173,7 @@ static int progress(void *ctx, uint64_t in, uint64_t out)
     return ++t->calls == t->stop_at;
 }
 
-/* `progress` is called for all batches, with numbers that never fall.  It can end the call. */
+/* `progress` is called for all batches, with numbers that never fall, and can end the call. */
 static void test_progress(void)
 {
     gzlzss *z = object(2, false);
@@ -1199,7 +1205,7 @@ static void test_progress(void)
 
 /* --- Sizes, and memory that the program allocates --- */
 
-/* A GPU or the CPU counts the size, of damaged data, too. */
+/* A GPU or the CPU counts the size, also that of damaged data. */
 static void test_size(void)
 {
     gzlzss *z = object(2, false);
@@ -1280,7 +1286,8 @@ static void test_new(void)
         get_ready();
         memset(m.memory, 0, input_size);
         told.current = 2;
-        /* By `way`, the GPU does all, does nothing, or counts and then leaves the data or fails. */
+        /* Depending on `way`, the GPU does all of the work, does nothing, or counts the bytes and
+         * then leaves the data to the CPU or fails. */
         if (way > 0)
             atomic_store(&zlib.fate, way == 3 ? FAILS : LEAVES);
         zlib.counts = way >= 2;
@@ -1405,8 +1412,8 @@ struct batch {
     size_t packed_len, len; /* bytes of all inputs, and of all outputs */
 };
 
-/* Makes items whose inputs and outputs are in these places.  0: device 2.  1: device 3.  2: the
- * host.  3: these three in turn. */
+/* Makes items whose inputs and outputs are in the places `in` and `out`.  0: device 2.  1: device
+ * 3.  2: the host.  3: these three in turn. */
 static void make_batch(struct batch *b, gzlzss_format format, int in, int out)
 {
     uint8_t *host_out = b->host_out = unit_need(malloc(ITEMS * 5000));
@@ -1446,7 +1453,7 @@ static void drop_batch(struct batch *b)
     free(b->host_out);
 }
 
-/* Whether an item's output is right. */
+/* True if an item's output is right. */
 static bool is_item_right(const struct batch *b, size_t i)
 {
     const gzlzss_item *item = &b->items[i];
@@ -1458,7 +1465,7 @@ static bool is_item_right(const struct batch *b, size_t i)
                                 : s->len == 0 || memcmp(item->out, s->bytes, s->len) == 0;
 }
 
-/* All formats, from everywhere to everywhere, by a GPU and by the CPU. */
+/* Tests items in all formats, with inputs and outputs in all places, by a GPU and by the CPU. */
 static void test_batches(void)
 {
     for (int way = 0; way < 3 * 4 * 4 * 4; way++) {
@@ -1557,15 +1564,15 @@ static void test_batch_copies(void)
     free_object(z);
 }
 
-/* The room is about 4 GiB or larger.  If the data is cut off, ISA-L decodes up to its end, and zlib
- * decodes the rest. */
+/* The room is about 4 GiB or larger.  If the data is cut off, ISA-L decodes most of it, and zlib
+ * decodes the last bytes before the cut. */
 static void test_large_room(void)
 {
     static const size_t rooms[] = {UINT32_MAX, (size_t)UINT32_MAX + 1, (size_t)UINT32_MAX + 300};
     gzlzss *z = object(2, false);
 
     be_good();
-    /* A sanitizer's tables take too much memory for this. */
+    /* For such a large room, a sanitizer's tables would take too much memory. */
     for (int way = 0; way < 3 * 3 * 2 && !UNIT_SANITIZED; way++) {
         const gzlzss_format format = (gzlzss_format)(way % 3);
         const bool is_cut = way / 9 != 0;
@@ -1588,8 +1595,8 @@ static void test_large_room(void)
     free_object(z);
 }
 
-/* Damaged items.  In gzip's format, the result must be that of gzlzss_decompress.  In other
- * formats, it must be zlib's. */
+/* Tests damaged items.  In gzip's format, the result must be the one that gzlzss_decompress gives.
+ * In other formats, the result must be the one that zlib gives. */
 static void test_item_verdicts(void)
 {
     gzlzss *z = object(2, false);
@@ -1644,7 +1651,8 @@ static void test_item_verdicts(void)
     free_object(z);
 }
 
-/* Bad items among good ones: each has its own status, and all others are right. */
+/* Bad items are among good ones.  Each bad item has its own status, and all good items are
+ * right. */
 static void test_bad_items(void)
 {
     gzlzss *z = object(2, false);
@@ -1691,7 +1699,7 @@ static void test_bad_items(void)
     free_object(z);
 }
 
-/* A call that `progress` ends, by a GPU and by the CPU; and wrong arguments. */
+/* Tests calls that `progress` ends, with a GPU and with the CPU, and calls with wrong arguments. */
 static void test_batch_ends(void)
 {
     gzlzss *z = object(2, false);
@@ -1733,7 +1741,8 @@ static void test_batch_ends(void)
     free_object(z);
 }
 
-/* Calls from several threads take turns, and a call that waits can be cancelled. */
+/* A gate that keeps a call in the engine.  With it, tests check that calls from several threads
+ * take turns, and that a call that waits can be cancelled. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;

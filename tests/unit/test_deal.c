@@ -83,7 +83,7 @@ static void test_all_together(void)
     CHECK_EQ(owner[0], DEAL_TO_ALL);
 }
 
-/* 100,000 files for 10,000 ranks, which would take 1.1 x 10^10 steps by the definition. */
+/* Tests 100,000 files for 10,000 ranks, which would take 1.1 x 10^10 steps by the definition. */
 static void test_many(void)
 {
     enum { FILES = 100000, RANKS = 10000 };

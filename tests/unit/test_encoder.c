@@ -98,7 +98,7 @@ static void find_matches(struct segment *s)
     find_matches_of(s, 1);
 }
 
-/* The style of add_random. */
+/* Which literals and matches add_random makes. */
 struct style {
     /* Literals have `values` equally likely values, from `first` on.  If `values` is 0, each value
      * is half as likely as the one before. */
@@ -117,9 +117,10 @@ static uint8_t random_literal(const struct style *style, uint64_t *state)
 }
 
 /*
- * Makes random sequences for a chunk, and their data, from *pos, where the earlier ones end, to
- * `end` or just before it.  All lengths and distances can occur; a match finder, which looks for
- * long matches nearby, would not find them all.  Make the chunks in order.
+ * Adds random sequences, and their data, to a chunk.  The first starts at *pos, where the chunk's
+ * earlier sequences end.  The last ends at `end` or just before it.  All lengths and distances can
+ * occur, while a match finder, which looks for long matches nearby, would not find all of these
+ * matches.  The chunks must be made in order.
  */
 static void add_random_until(struct segment *s, size_t chunk, size_t *pos, size_t end,
                              const struct style *style, uint64_t *state)
@@ -288,7 +289,7 @@ static struct part parts[MAX_PARTS];
 static size_t part_count;
 
 /* Cuts the segment into parts.  A part ends with its chunk, or with the first sequence that ends at
- * least `split` bytes after the last cut, unless that is the chunk's last sequence. */
+ * least `split` bytes after the last cut, unless that sequence is the chunk's last. */
 static void cut(const struct segment *s, size_t split)
 {
     part_count = 0;
@@ -340,8 +341,8 @@ static struct sizes block_sizes(const struct segment *s, size_t first, size_t en
 struct block {
     unsigned type;
     bool final;
-    uint64_t at, bits; /* where its code starts, and the code's size, in bits */
-    size_t start, end; /* where its data starts and ends */
+    uint64_t at, bits; /* where the block's code starts, and the code's size, in bits */
+    size_t start, end; /* where the block's data starts and ends */
 };
 
 struct blocks {
@@ -359,8 +360,9 @@ static unsigned bits_at(const uint8_t *data, uint64_t at, unsigned count)
     return value;
 }
 
-/* Inflates data[0..size) and notes its blocks.  Returns whether the output is want[0..len), the
- * last byte was used, and the last block is final exactly if `last`. */
+/* Inflates data[0..size) and notes its blocks.  Returns true if the output is want[0..len), the
+ * last byte was used, and the last block is final if `last` is true and not final if `last` is
+ * false. */
 static bool decode(const uint8_t *data, size_t size, const uint8_t *want, size_t len, bool last,
                    struct blocks *blocks)
 {
@@ -387,8 +389,8 @@ static bool decode(const uint8_t *data, size_t size, const uint8_t *want, size_t
         if (!b.final || last)
             b.type = bits_at(data, b.at + 1, 2);
         status = inflate(&z, Z_BLOCK);
-        /* zlib's data_type.  128: it stopped after a block.  64: that was the final block.  The
-         * lower bits: how many bits of the last byte it has not used. */
+        /* zlib's data_type.  128: zlib has stopped after a block.  64: that block was the final
+         * one.  The lower bits: how many bits of the last byte zlib has not used. */
         if (status == Z_OK && z.data_type & 128) {
             blocks->bits = 8 * (uint64_t)z.total_in - (z.data_type & 63);
             b.end = z.total_out;
@@ -407,8 +409,8 @@ static bool decode(const uint8_t *data, size_t size, const uint8_t *want, size_t
     return same;
 }
 
-/* Checks that the block at *b has the symbols in *tally, and the best type.  (If it is stored,
- * several stored blocks may form it.)  Returns the block after it. */
+/* Checks that the block at *b has the symbols in *tally, and the best type.  If that type is
+ * "stored", several stored blocks may take the place of one.  Returns the block after them. */
 static const struct block *check_block(const struct block *b, const struct block *end, size_t from,
                                        const struct tally *tally)
 {
@@ -439,7 +441,7 @@ static const struct block *check_block(const struct block *b, const struct block
     return b;
 }
 
-/* Whether one of the blocks from *b on ends at `pos`. */
+/* True if one of the blocks from *b on ends at `pos`. */
 static bool one_ends_at(const struct block *b, const struct block *end, size_t pos)
 {
     while (b < end && b->end < pos)
@@ -449,8 +451,9 @@ static bool one_ends_at(const struct block *b, const struct block *end, size_t p
 
 /*
  * Checks that blocks end where they should, and are as small as they should be.  A part joins the
- * block before it if the estimate for both together is no larger than for two blocks.  The
- * encoder's logarithms are off by up to 0.001.  If the decision depends on that, both are right.
+ * block before it if one block is, by the encoder's estimate, no larger than two blocks.  The
+ * encoder's logarithms are off by up to 0.001.  If the decision depends on such a difference, both
+ * decisions are right.
  */
 static void check_sizes(const struct segment *s, size_t split, bool last,
                         const struct blocks *blocks)
@@ -484,8 +487,9 @@ static void check_sizes(const struct segment *s, size_t split, bool last,
     CHECK_EQ(end - b, last ? s->len == 0 : 2); /* two empty blocks mark the segment's end */
 }
 
-/* With HUFF_SYNC, a segment ends with one empty stored block instead of two.  `marked` is the
- * segment with two.  Checks that the result is `marked` without its last five bytes. */
+/* `marked` is the encoded segment with a mark, that is, with two empty stored blocks at its end.
+ * With HUFF_SYNC, a segment has only one of these blocks.  Checks that its bytes are those of
+ * `marked` without the last five. */
 static void check_sync(const struct segment *s, size_t split, const uint8_t *marked, size_t size)
 {
     const size_t bound = huff_bound(s->len);
@@ -572,7 +576,8 @@ static void few_bytes(void)
         segment_new(&s, len);
         for (size_t i = 0; i < len; i++)
             s.in[i] = (uint8_t)(scattered[i] % 144);
-        /* Fixed codes take 8 bits for each literal, as a stored block does, but less besides. */
+        /* A block with fixed codes takes 8 bits for each literal, as a stored block does, but fewer
+         * bits for its header and its end. */
         CHECK_EQ(only_type(&s), FIXED);
         for (size_t i = 0; i < len; i++)
             s.in[i] = (uint8_t)(144 + scattered[i] % 112);
@@ -630,7 +635,8 @@ static void random_chunks(void)
     printf("# %u stored, %u fixed, %u dynamic\n", types[STORED], types[FIXED], types[DYNAMIC]);
 }
 
-/* Chunks of different styles; some styles are repeated, so that joining the chunks pays. */
+/* Tests chunks of different styles.  Some styles are repeated, so that joining chunks makes them
+ * smaller. */
 static void random_segments(void)
 {
     uint64_t state = 3;
@@ -652,7 +658,7 @@ static void random_segments(void)
     }
 }
 
-/* Every length, with the smallest and the largest distance of every distance symbol. */
+/* Tests every length, with the smallest and the largest distance of every distance symbol. */
 static void every_symbol(void)
 {
     uint64_t state = 4;
@@ -709,8 +715,9 @@ static size_t add_match(struct segment *s, size_t c, size_t pos, size_t literals
 }
 
 /* The encoder gathers and writes several literals at a time, and compares several bytes of a match
- * at a time.  So try every number of literals up to more than that, before matches of about that
- * length.  Chunks end with a match, or with any number of literals. */
+ * at a time.  So try all numbers of literals from 0 to more than the encoder writes at a time,
+ * before matches that are about as long as it compares at a time.  Chunks end with a match, or with
+ * any number of literals. */
 static void literals_and_lengths(void)
 {
     static const size_t lengths[] = {3, 4, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 66, 258};
@@ -876,8 +883,8 @@ static void stored(void)
     free(want);
 }
 
-/* Every second chunk does not compress, and the others hardly or not at all.  They stay in separate
- * blocks, so this needs the most headers. */
+/* Every second chunk does not compress, and the other chunks compress hardly or not at all.  Each
+ * chunk is a block of its own, so the segment has the most headers. */
 static void worst_mixtures(void)
 {
     static const struct style others[] = {
@@ -925,7 +932,8 @@ static size_t count_blocks(const struct style *a, const struct style *b, size_t 
 static void sharing(void)
 {
     /* With equally likely literals, a chunk's own code could gain more by chance than its header
-     * costs.  With these probabilities, the same code is the best for all such chunks. */
+     * costs.  With the probabilities of `low` and `high`, the same code is the best for all chunks
+     * of a style. */
     static const struct style low = {'a', 0, 0, 0, 1}, high = {200, 0, 0, 0, 1};
     static const struct style matches = {'a', 16, 20, 20, 5000}, zeros = {0, 1, 0, 0, 1};
     static const struct style flat = {0, 256, 0, 0, 1};
@@ -935,7 +943,8 @@ static void sharing(void)
     /* Two blocks are allowed, since the first chunk has fewer possible distances. */
     CHECK(count_blocks(&matches, &matches, 32, 1) <= 2);
     CHECK_EQ(count_blocks(&zeros, &zeros, 32, 1), 1);
-    /* Apart, the styles take 2 bits for each byte; together, 3. */
+    /* In separate blocks, the two styles take 2 bits for each byte.  In one block, they take 3
+     * bits. */
     CHECK_EQ(count_blocks(&low, &high, 2, 1), 2);
     CHECK_EQ(count_blocks(&low, &high, 32, 1), 32);
     CHECK_EQ(count_blocks(&low, &high, 32, 4), 8);
@@ -947,7 +956,7 @@ static void sharing(void)
 }
 
 /* The encoder decides by an estimate whether two chunks become one block or two.  The result must
- * be the smaller one, by exact sizes, or only a little larger. */
+ * be the smaller of the two by exact sizes, or only a little larger than that. */
 static void sharing_is_about_exact(void)
 {
     uint64_t state = 9;
@@ -978,8 +987,8 @@ static void sharing_is_about_exact(void)
     printf("# %u together, %u apart\n", together, apart);
 }
 
-/* A chunk that is best stored comes before a few bytes that are not.  If both shared a block, both
- * would be stored. */
+/* A chunk that is best stored comes before a few bytes that are not.  If these bytes were in the
+ * chunk's block, they would be stored, too. */
 static void short_tail(void)
 {
     static const struct style flat = {0, 256, 0, 0, 1};
@@ -1001,7 +1010,7 @@ static void short_tail(void)
 /* --- Blocks that end within chunks --- */
 
 /* Adds a sequence with distance 1 to chunk `c`, whose sequences end at `pos` so far.  The literals
- * must be in place.  Returns where the sequence ends. */
+ * must be in the segment's input already.  Returns where the sequence ends. */
 static size_t add_sequence(struct segment *s, size_t c, size_t pos, size_t literals, size_t length)
 {
     struct lz_sequence *out = s->sequences + c * LZ_CHUNK_MAX_SEQUENCES;
@@ -1043,7 +1052,8 @@ static void cuts(void)
         struct segment s;
         size_t pos, count;
 
-        /* A match that ends at `at`, and one that ends a bit later.  The rest is literals. */
+        /* A match that ends at `at`, and matches that end several hundred bytes later.  The rest is
+         * literals. */
         segment_new(&s, 2 * LZ_CHUNK_SIZE);
         fill_values(s.in, at, 0, 4, &state);
         fill_values(s.in + at, s.len - at, 128, 4, &state);
@@ -1096,8 +1106,8 @@ static void cuts(void)
     }
 }
 
-/* A block that starts within a chunk, covers two whole chunks, one of which has only literals, and
- * ends within the last chunk. */
+/* Tests a block that starts within a chunk, covers two whole chunks, one of which has only
+ * literals, and ends within the last chunk. */
 static void spanning(void)
 {
     uint64_t state = 15;
@@ -1122,7 +1132,7 @@ static void spanning(void)
     segment_free(&s);
 }
 
-/* Chunks whose style changes at any place, in segments of any size; some chunks have no
+/* Tests chunks whose style changes at any place, in segments of any size.  Some chunks have no
  * sequences. */
 static void cuts_are_exact(void)
 {
@@ -1157,8 +1167,8 @@ static void cuts_are_exact(void)
 
 /*
  * Every few KiB, as soon as a part may end, the data changes between bytes that do not compress and
- * bytes that do, or hardly do.  That gives the largest number of headers.  Each stored block
- * between others is aligned again.
+ * bytes that compress well or hardly.  So the segment has the largest number of headers, and each
+ * stored block needs bits to align it.
  */
 static void hostile_parts(void)
 {
@@ -1195,9 +1205,9 @@ static void hostile_parts(void)
     }
 }
 
-/* Fills HUFF_SPLIT_MIN bytes from `pos` on with a part that is, by the encoder's estimate, only a
- * little smaller as a block of its own.  It uses so few values that this saves just more than a
- * header costs. */
+/* Fills HUFF_SPLIT_MIN bytes from `pos` on with a part that the encoder estimates to be only a
+ * little smaller as a compressed block than as a stored block.  The part has just few enough
+ * different values for that. */
 static void fill_hardly_smaller(struct segment *s, size_t pos, uint64_t *state)
 {
     for (unsigned values = 256; values > 128; values--) {
@@ -1216,8 +1226,8 @@ static void fill_hardly_smaller(struct segment *s, size_t pos, uint64_t *state)
     }
 }
 
-/* Makes as many blocks as possible.  Every other part is stored.  Each part between them saves a
- * few bits, so that it is not stored. */
+/* Makes as many blocks as possible.  Every other part is stored.  Between stored parts is a part
+ * that a compressed block makes a few bits smaller, so that it is not stored. */
 static void most_blocks(void)
 {
     const size_t pairs = 96;
@@ -1265,8 +1275,8 @@ static void every_level_and_split(void)
 
 /* --- Wrong sequences --- */
 
-/* True if the encoder accepts the segment.  If so, also checks that the output decodes to the
- * input. */
+/* True if the encoder accepts the segment.  If the encoder does, also checks that the output
+ * decodes to the input. */
 static bool accepts(const struct segment *s)
 {
     uint8_t *out = unit_need(malloc(huff_bound(s->len)));
@@ -1344,8 +1354,8 @@ static void numbers_out_of_range(void)
     CHECK(accepts_zeros(4, 0, 1, 3, 1));
 }
 
-/* For every length: a match with one wrong bit in one byte, and a match that is right only up to
- * its last byte. */
+/* Tests, for every length, a match with one wrong bit in one byte, and a match that is right only
+ * up to its last byte. */
 static void bytes_that_differ(void)
 {
     uint64_t state = 10;
@@ -1379,7 +1389,8 @@ static void bytes_that_differ(void)
     segment_free(&s);
 }
 
-/* The least length or distance of a symbol must have that symbol; one less must have another. */
+/* The least length or distance of a symbol must have that symbol.  The next smaller length or
+ * distance must have another symbol. */
 static void least_values(void)
 {
     for (unsigned i = DEFLATE_FIRST_LENGTH; i < DEFLATE_LITLEN_SYMBOLS; i++) {
@@ -1396,9 +1407,9 @@ static void least_values(void)
     }
 }
 
-/* One number of one sequence in a large segment is changed, as by a broken engine.  The encoder
- * must refuse the segment; or, if the sequence is still a match by chance, the output must decode
- * to the input.  After refusals, the encoder must work as before. */
+/* One number of one sequence in a large segment is changed, as by a broken engine.  If the sequence
+ * is still a match by chance, the output must decode to the input.  Otherwise, the encoder must
+ * refuse the segment.  After refusals, the encoder must work as before. */
 static void damaged_lists(void)
 {
     static const struct style style = {'a', 4, 30, 60, 32768};
@@ -1428,8 +1439,8 @@ static void damaged_lists(void)
             q->distance = value;
             break;
         default:
-            /* A list that ends early is still right, since the rest becomes literals.  A chunk with
-             * another chunk's list hardly ever is. */
+            /* A list that ends early is still right, since the rest becomes literals.  Another
+             * chunk's list is hardly ever right. */
             if (round % 8 == 3)
                 chunk->count = (uint32_t)unit_below(&state, chunk->count);
             else

@@ -1,9 +1,10 @@
 /*
- * test_engine.c - engines that decode regions: every run, in batches and with pauses, is what zlib
- * gives
+ * test_engine.c - engines that decode regions: every decoded run, in batches and with pauses,
+ * equals what zlib gives
  *
  * The input is a .gz of several members, which zlib writes with flushes of all kinds, so there are
- * marks, empty blocks and large blocks.  zlib defines where each block starts and what it gives.
+ * marks, empty blocks and large blocks.  zlib defines where each block starts, and what data each
+ * block gives.
  */
 #include "config.h"
 
@@ -27,7 +28,7 @@ static struct {
     uint8_t *data; /* MEMBERS * MEMBER_LEN bytes */
     uint8_t *gz;
     size_t gz_len;
-    /* Where blocks start, and how much of the data comes before. */
+    /* Where blocks start, and how many bytes of the data come before each block. */
     struct {
         uint64_t bit;
         size_t made;
@@ -51,7 +52,8 @@ static void append_member(const uint8_t *data, size_t room)
     for (unsigned i = 0; i < 8; i++) {
         z.avail_in = MEMBER_LEN / 8;
         (void)deflate(&z, i == 7 ? Z_FINISH : flushes[i % 4]);
-        /* The mark of `pigz -i`: two empty blocks.  No later match reaches back before it. */
+        /* Write the mark of `pigz -i`: two empty blocks.  No later match reaches back before the
+         * mark. */
         if (i % 4 == 1) {
             (void)deflate(&z, Z_SYNC_FLUSH);
             (void)deflate(&z, Z_FULL_FLUSH);
@@ -138,7 +140,7 @@ static void end_task(struct decode_task *task)
     free(task->buffer);
 }
 
-/* The number of the block that starts at that bit, or sample.blocks. */
+/* Returns the number of the block that starts at `bit`, or sample.blocks if no block does. */
 static size_t block_at(uint64_t bit)
 {
     size_t k = 0;
@@ -148,8 +150,9 @@ static size_t block_at(uint64_t bit)
     return k;
 }
 
-/* Checks that a run's output is the data, once its symbols are bytes.  Before the call, *made is
- * the number of bytes of data before the run; afterwards, the number up to the run's end. */
+/* Replaces the symbols in a run's output by bytes, and checks that the output is then the data.
+ * Before the call, *made is the number of bytes of data before the run; afterwards, the number up
+ * to the run's end. */
 static void check_run(const struct decode_engine *engine, struct expand_tools *tools,
                       const struct decode_task *task, struct decoded_run *run, size_t *made)
 {
@@ -186,7 +189,7 @@ static void check_task(const struct decode_engine *engine, struct expand_tools *
 
     CHECK(task->count > 0);
     for (size_t i = 0; i < task->count; i++) {
-        /* A run behind the first begins with a member. */
+        /* Each run after the first begins with a member. */
         if (i > 0)
             CHECK(sample.block[block_at(task->runs[i]->start)].at_member);
         check_run(engine, tools, task, task->runs[i], &made);
@@ -285,8 +288,8 @@ static void test_pauses(void)
     with_engines(decode_with_pauses);
 }
 
-/* A task must end at a mark once it has enough output, when it has no room, and when it is
- * cancelled. */
+/* Tests the other reasons for which a task ends: the task has enough output and comes to a mark,
+ * the task has no room, or the task is cancelled. */
 static void decode_and_end(const struct decode_engine *engine, struct expand_tools *tools,
                            struct input *in)
 {

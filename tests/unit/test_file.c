@@ -41,7 +41,7 @@ static void *resize(void *ctx, void *memory, size_t size)
     return realloc(memory, size);
 }
 
-/* Decompresses and compares. */
+/* Decompresses packed[0..packed_len), and checks that the output is input[0..len). */
 static void check_back(const void *packed, size_t packed_len, size_t len)
 {
     struct memory m = {.most = SIZE_MAX};
@@ -52,8 +52,8 @@ static void check_back(const void *packed, size_t packed_len, size_t len)
              GZLZSS_OK);
     CHECK(back_len == len && memcmp(back != NULL ? back : "", input, len) == 0);
     CHECK_EQ(m.size, len);
-    /* The trailer's length is right, so memory is asked for once.  (For tiny data, that length may
-     * be less than the header's.) */
+    /* Memory is asked for once, since the trailer has the right length of the data.  Data of up to
+     * 100 bytes is left out, because it may be shorter than the header. */
     if (len > 100)
         CHECK_EQ(m.calls, 1);
     free(back);
@@ -146,7 +146,7 @@ static void test_new_errors(void)
 
     CHECK_EQ(gzlzss_compress_new(z, &made, &packed_len, NULL, NULL, input, 500000, NULL),
              GZLZSS_OK);
-    /* Other bytes come after the member.  Their end does not look like a trailer. */
+    /* Other bytes come after the member, and the last of these bytes do not look like a trailer. */
     packed = unit_need(realloc(made, packed_len + 100));
     memset(packed + packed_len, 0xff, 100);
     CHECK_EQ(gzlzss_decompress_new(z, &out, &len, resize, &m, packed, packed_len + 100, &call),
@@ -167,7 +167,8 @@ static void test_new_errors(void)
 
 /* --- Files ---------------------------------------------------------------------------------- */
 
-/* The path of file `name` in the test's directory, until the next call. */
+/* Returns the path of file `name` in the test's directory.  The path is valid until the next
+ * call. */
 static const char *path_of(const char *name)
 {
     static char path[200];
@@ -198,7 +199,7 @@ static void make_file(const char *name, size_t len)
     CHECK_EQ(gzlzss_file_close(f), GZLZSS_OK);
 }
 
-/* Whether zlib reads the file as input[0..len). */
+/* True if zlib reads the file as input[0..len). */
 static bool zlib_reads(const char *name, size_t len)
 {
     uint8_t *back = unit_need(malloc(len + 1));
@@ -231,7 +232,7 @@ static void test_write(void)
         }
 }
 
-/* All modes that write; the header's name and time. */
+/* Tests all modes that write, and the header's name and time. */
 static void test_modes(void)
 {
     gzlzss_call call = GZLZSS_CALL_INIT;
@@ -338,7 +339,7 @@ static void test_seek(void)
     CHECK_EQ(gzlzss_file_close(f), GZLZSS_OK);
 }
 
-/* Going back after a large read, whose bytes went past the file's buffer. */
+/* Tests going back after a large read, whose bytes do not go through the file's buffer. */
 static void test_seek_after_large_read(void)
 {
     const size_t large = 300000;
@@ -393,8 +394,8 @@ static void *write_main(void *argument)
     return NULL;
 }
 
-/* After a flush on one side of a pipe, the other side can read all bytes at once.  Otherwise, both
- * would wait. */
+/* After a flush on one side of a pipe, the other side can read all bytes at once.  If it could not,
+ * both sides would wait. */
 static void test_pipe(void)
 {
     gzlzss_file *from, *to;
@@ -480,7 +481,8 @@ static void test_errors(void)
     CHECK_EQ(gzlzss_file_close(f), GZLZSS_ERROR_WRITE);
     close(fd);
 
-    /* A pipe without a reader, and no SIGPIPE, which would end the test. */
+    /* Writing to a pipe without a reader gives an error, and no SIGPIPE, which would end the
+     * test. */
     CHECK_EQ(pipe(ends), 0);
     close(ends[0]);
     CHECK_EQ(gzlzss_file_of(&f, z, ends[1], GZLZSS_WRITE, &call), GZLZSS_OK);

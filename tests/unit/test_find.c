@@ -37,7 +37,7 @@ static void marks(void)
         }
 }
 
-/* Whether one of the patterns starts at in[at], and in[0..size) contains it completely. */
+/* True if one of the patterns starts at in[at], and in[0..size) contains all of the pattern. */
 static bool starts_at(const uint8_t *in, size_t size, size_t at)
 {
     return (at + sizeof sync_bytes <= size &&
@@ -45,7 +45,7 @@ static bool starts_at(const uint8_t *in, size_t size, size_t at)
            (at + sizeof gzip_bytes <= size && memcmp(in + at, gzip_bytes, sizeof gzip_bytes) == 0);
 }
 
-/* Checks the result of inf_find_hint for in[from..to).  The input goes on up to `size`. */
+/* Checks the result of inf_find_hint for in[from..to).  The whole input has `size` bytes. */
 static bool check_hint(const uint8_t *in, size_t size, size_t from, size_t to)
 {
     const size_t hint = inf_find_hint(in, from, to);
@@ -159,8 +159,8 @@ static unsigned bit_of(const uint8_t *in, uint64_t place)
     return in[place / 8] >> place % 8 & 1;
 }
 
-/* Whether the header of a dynamic block, final or not as `finder` finds them, starts at bit
- * `place`. */
+/* True if the header of a dynamic block starts at bit `place`, and the block is of the kind that
+ * `finder` finds: final, or not final. */
 static bool is_start(const uint8_t *in, size_t len, uint64_t place)
 {
     struct inf_block block;
@@ -182,8 +182,8 @@ static uint64_t by_trying(const uint8_t *in, size_t len, uint64_t from, uint64_t
     return INF_NOWHERE;
 }
 
-/* Calls inf_find_dynamic() on a copy of the input in memory of exactly its size and the 8 bytes
- * after it that may be read. */
+/* Calls inf_find_dynamic() on a copy of the input.  The copy's memory has room for the input and
+ * exactly the 8 further bytes that inf_find_dynamic() may read. */
 static uint64_t find(const uint8_t *in, size_t len, uint64_t from, uint64_t to)
 {
     static unsigned filling;
@@ -208,7 +208,8 @@ static bool compare(const uint8_t *in, size_t len, uint64_t from, uint64_t to)
     return ok;
 }
 
-/* Compares all places that both searches find, one after the other.  Returns how many there are. */
+/* Checks that both searches find the same places, one place after another.  Returns the number of
+ * places. */
 static size_t compare_all(const uint8_t *in, size_t len)
 {
     const uint64_t end = 8 * (uint64_t)len;
@@ -309,8 +310,8 @@ static struct planted plant(bool spoil, uint64_t *state)
     return p;
 }
 
-/* Searches that start and end at each bit near a header, and searches in input that is cut off
- * after each byte. */
+/* Tests searches that start and end at each bit near a header, and searches in input that is cut
+ * off after each byte. */
 static void around_a_header(void)
 {
     uint64_t state = 24;

@@ -1,7 +1,8 @@
 /*
  * test_flush.c - compressing streams that are flushed (GZLZSS_FLUSH and GZLZSS_FULL_FLUSH)
  *
- * After each flush, zlib must be able to decode all input so far from the output so far.
+ * After each flush, zlib must be able to decode the output up to there to the whole input up to
+ * there.
  */
 #include "config.h"
 
@@ -44,7 +45,7 @@ struct line {
     gzlzss_stream *s;
     z_stream inflater;
     size_t pushed, decoded; /* bytes of input pushed, and those that zlib has decoded */
-    bool is_right;          /* zlib has decoded what was pushed */
+    bool is_right;          /* all bytes that zlib has decoded equal the input */
     int ended;              /* inflate's last result */
     uint8_t *out;           /* all output, unless NULL */
     size_t out_len;
@@ -68,7 +69,7 @@ static void line_close(struct line *l)
     free(l->out);
 }
 
-/* Lets zlib decode bytes[0..len), and compares. */
+/* Lets zlib decode bytes[0..len), and compares the result with the input. */
 static void decode(struct line *l, const uint8_t *bytes, size_t len)
 {
     uint8_t back[4096];
@@ -93,8 +94,8 @@ static void decode(struct line *l, const uint8_t *bytes, size_t len)
     } while (l->inflater.avail_out == 0);
 }
 
-/* Runs the stream with `len` bytes more, through an output buffer of `room` bytes, until it has
- * done what the directive asks.  Returns its last status. */
+/* Runs the stream with `len` further bytes of input, through an output buffer of `room` bytes,
+ * until the stream has done what the directive asks.  Returns the stream's last status. */
 static gzlzss_status run(struct line *l, size_t len, gzlzss_directive directive, size_t room)
 {
     uint8_t *buffer = unit_need(malloc(room));
@@ -114,7 +115,7 @@ static gzlzss_status run(struct line *l, size_t len, gzlzss_directive directive,
     return status;
 }
 
-/* Whether zlib has decoded all that was pushed. */
+/* True if zlib has decoded all bytes that were pushed. */
 static bool is_current(const struct line *l)
 {
     return l->is_right && l->decoded == l->pushed;
@@ -155,7 +156,7 @@ static void push_at_random(struct line *l, uint64_t *state, int count, size_t mo
     }
 }
 
-/* 10,000 pushes and flushes in all, and some more for rarer options. */
+/* Tests 10,000 pushes and flushes in all, and some more for rarer options. */
 static void test_random(void)
 {
     static const struct {
@@ -230,7 +231,8 @@ static void test_one_output(void)
     }
 }
 
-/* More streams than there are tables take turns: each finds its tables taken, and fills others. */
+/* More streams than there are tables take turns.  Each stream finds that another stream has its
+ * tables, and fills other tables. */
 static void test_many_streams(void)
 {
     enum { STREAMS = 300, ROUNDS = UNIT_SANITIZED ? 10 : 50, STEP = 1997 };
@@ -257,7 +259,7 @@ static void test_many_streams(void)
     gzlzss_free(z);
 }
 
-/* Flushes where there is nothing to flush. */
+/* Tests flushes where there is nothing to flush. */
 static void test_nothing_new(void)
 {
     static const uint8_t block[5] = {0, 0, 0, 0xff, 0xff};
@@ -305,7 +307,8 @@ static void test_nothing_new(void)
         }
 }
 
-/* Flushes where there is nothing to flush, with a paper's method: each piece is a segment. */
+/* Tests flushes where there is nothing to flush, with a paper's method, for which each piece is a
+ * segment. */
 static void test_nothing_new_by_paper(void)
 {
     gzlzss_options o = options(6, 1);
@@ -354,7 +357,8 @@ static void test_given_up(void)
         }
 }
 
-/* Whether zlib decodes in[at..at + len) of a stream from its bytes out[0..out_len) alone. */
+/* True if zlib decodes a stream's bytes out[0..out_len) alone, without earlier output, to
+ * input[at..at + len). */
 static bool stands_alone(const uint8_t *out, size_t out_len, size_t at, size_t len)
 {
     uint8_t *back = unit_need(malloc(len + 1));
@@ -373,8 +377,8 @@ static bool stands_alone(const uint8_t *out, size_t out_len, size_t at, size_t l
     return is;
 }
 
-/* After a full flush, and after a segment, no match reaches back before it.  After a sync flush,
- * matches do. */
+/* No match reaches back before a full flush, or before a segment's start.  Matches reach back
+ * before a sync flush. */
 static void test_windows(void)
 {
     static const uint8_t mark[9] = {0, 0, 0xff, 0xff, 0, 0, 0, 0xff, 0xff};
@@ -425,7 +429,7 @@ static void test_windows(void)
             }
 }
 
-/* Flushes at, just before and just after the end of a segment and of a piece. */
+/* Tests flushes at, just before and just after the end of a segment and of a piece. */
 static void test_edges(void)
 {
     static const size_t sizes[] = {32 << 10, 64 << 10, 128 << 10, 256 << 10};
@@ -455,8 +459,8 @@ static void test_edges(void)
             }
 }
 
-/* The data after the last flush can refer to the data before it, and the calling thread compresses
- * it.  So the end takes no more bytes than a flush. */
+/* The data after the last flush can refer to the data before the flush, and the calling thread
+ * compresses it.  So ending a stream takes no more bytes than flushing it. */
 static void test_end(void)
 {
     for (int level = 0; level <= 12; level += 3) {
@@ -617,7 +621,7 @@ static void test_threads(void)
     gzlzss_free(z);
 }
 
-/* Makes text of words, with stretches of bytes at random and of one byte. */
+/* Makes text of words, with stretches of random bytes and stretches of one repeated byte. */
 static void make_input(void)
 {
     uint64_t state = 7;

@@ -52,8 +52,8 @@ static struct bytes compressed(gzlzss *z, size_t len, gzlzss_call *call)
 
 /* --- By other programs' code --- */
 
-/* Whether zlib, with these window bits, decompresses in[0..in_len), all members of it, to the first
- * `len` bytes of data. */
+/* True if zlib, with these window bits, decompresses all members in in[0..in_len) to
+ * data[0..len). */
 static bool zlib_reads(int window_bits, const uint8_t *in, size_t in_len, size_t len)
 {
     uint8_t *out = unit_need(malloc(len + 1));
@@ -78,8 +78,8 @@ static bool zlib_reads(int window_bits, const uint8_t *in, size_t in_len, size_t
     return status;
 }
 
-/* Whether the output is in the format, and of data[0..len).  (tests/containers.bats has other
- * programs read zip files.) */
+/* True if the output is in the given format, and decompresses to data[0..len).
+ * tests/containers.bats lets other programs read zip files. */
 static bool is_right(gzlzss_format format, const struct bytes *b, size_t len)
 {
     switch (format) {
@@ -202,7 +202,7 @@ static void test_streams(void)
     }
 }
 
-/* A stream that is flushed in each way, with and without bytes before the flush. */
+/* Tests a stream that is flushed in each way, with and without bytes before the flush. */
 static void test_flushes(void)
 {
     static const gzlzss_directive directives[] = {GZLZSS_CONTINUE,   GZLZSS_FLUSH,
@@ -241,7 +241,7 @@ static void test_flushes(void)
         }
 }
 
-/* Makes a file of b, and opens it. */
+/* Makes a file with the bytes of *b, and opens the file. */
 static int file_of(const struct bytes *b)
 {
     char name[] = "formats-XXXXXX";
@@ -375,7 +375,7 @@ static void test_options(void)
     }
 }
 
-/* The error that each format gives for wrong input. */
+/* Tests the error that each format gives for wrong input. */
 static void test_wrong(void)
 {
     const uint8_t with_dictionary[] = {0x78, 0xbb, 0, 0, 0, 1, 3, 0, 0, 0, 0, 1};
@@ -442,7 +442,7 @@ static void test_batch(void)
     free(back);
 }
 
-/* Text-like data: words of a small vocabulary. */
+/* Makes data that is like text: words of a small vocabulary. */
 static void make_data(void)
 {
     uint64_t seed = 1;

@@ -30,7 +30,7 @@ enum stage { OPEN, PUT, BEGIN, FIND, NEXT, TAKE, NEVER };
 static struct {
     enum stage stage;
     enum gpu_inflate_result result; /* GPU_INFLATE_FAILED or GPU_INFLATE_LEFT */
-    long after;                     /* how many calls at this stage succeed before one does not */
+    long after;                     /* the number of calls at this stage that succeed first */
     atomic_long calls[NEVER];
     bool is_slow;
     /* gpu_inflate_open waits until this much output was written. */
@@ -45,7 +45,7 @@ static struct {
     size_t count;
 } members;
 
-/* Whether the last block of a member ends at that bit, or in that byte. */
+/* True if a member's last block ends at bit `bit`, or in the byte of that bit. */
 static bool is_member_end(uint64_t bit)
 {
     for (size_t i = 0; i < members.count; i++)
@@ -67,7 +67,7 @@ struct gpu_inflate {
     bool has_ended, is_bad;
 };
 
-/* Whether this call of the stage must succeed. */
+/* True if this call of the stage must succeed. */
 static bool is_good(enum stage stage, char *error)
 {
     const long call = atomic_fetch_add(&fate.calls[stage], 1);
@@ -165,8 +165,9 @@ enum gpu_inflate_result gpu_inflate_find(struct gpu_inflate *g, unsigned input, 
     return is_good(FIND, error) ? GPU_INFLATE_DONE : fate.result;
 }
 
-/* Decodes blocks of a member to out[0..*len), up to its end, to the batch's end, or to `room` bytes
- * and a block more.  Returns zlib's last status. */
+/* Decodes blocks of a member to out[0..*len).  Stops at the end of the member or of the batch, or
+ * at the end of the first block with which the output has at least `room` bytes.  Returns zlib's
+ * last status. */
 static int decode_member(struct gpu_inflate *g, uint8_t *out, size_t room, size_t *len)
 {
     const uint64_t byte = g->bit / 8, limit = g->end == g->in_len ? g->in_len : g->start + BATCH;
@@ -197,7 +198,7 @@ static int decode_member(struct gpu_inflate *g, uint8_t *out, size_t room, size_
             continue;
         good = 8 * (g->end - z.avail_in) - (uint64_t)(z.data_type & 63);
         *len = z.total_out;
-        if (status == Z_OK && (z.data_type & 64) != 0) /* the final block: its end follows */
+        if (status == Z_OK && (z.data_type & 64) != 0) /* let zlib notice the end */
             status = inflate(&z, Z_BLOCK);
     }
     if (status == Z_STREAM_END)
@@ -207,7 +208,7 @@ static int decode_member(struct gpu_inflate *g, uint8_t *out, size_t room, size_
     return status;
 }
 
-/* Moves the window on over len bytes that end at `end`. */
+/* Adds the len bytes before `end` to the window, from which the oldest bytes fall out. */
 static void move_window(struct gpu_inflate *g, const uint8_t *end, size_t len)
 {
     const size_t n = len < 32768 ? len : 32768;
@@ -414,7 +415,7 @@ static struct run new_run(void)
     return (struct run){.out = unit_need(malloc(LEN)), .room = LEN};
 }
 
-/* One decoder serves one file after the other. */
+/* One decoder serves several files, one after another. */
 static void test_all(void)
 {
     struct run r = new_run();
@@ -500,8 +501,8 @@ static void test_full(void)
     free(r.out);
 }
 
-/* The members are short, and the GPU is up only after some of them are decompressed.  It takes over
- * where a block starts, never where a member has just ended. */
+/* The members are short, and the GPU is up only after some of them are decompressed.  The GPU takes
+ * over where a block starts, never where a member has just ended. */
 static void test_late(void)
 {
     enum { COUNT = 200, EACH = LEN / COUNT };

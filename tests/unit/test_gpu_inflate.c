@@ -156,8 +156,8 @@ static void append_flat(struct file *f, size_t len, uint64_t seed)
 
 /* --- Decompression ---------------------------------------------------------------------------- */
 
-/* Decompresses in[0..len) with `room`, at that distance from a multiple of 256, and compares the
- * output. */
+/* Decompresses in[0..len) to `room` bytes of memory, and compares the output with f->data.  The
+ * input's address in the device's memory is `shift` above a multiple of 256. */
 static enum gpu_inflate_result inflate_bytes(struct gpu_inflate *g, const uint8_t *in, size_t len,
                                              const struct file *f, size_t room, size_t shift)
 {
@@ -240,10 +240,10 @@ static void check_new(struct gpu_inflate *g, const struct file *f)
 }
 
 /* A batch for a whole file.  The usual batch is 128 MiB, and setting its memory to a value takes
- * most of the emulation's time; test_reaches_too_far has one. */
+ * most of the emulation's time.  Only test_reaches_too_far uses a batch of the usual size. */
 #define WHOLE ((size_t)2 << 20)
 
-/* Decompresses a file in one batch and one group, and in several of each. */
+/* Decompresses a file in one batch and one group, and in several batches and groups. */
 static void check_file(const struct file *f)
 {
     static const struct gpu_inflate_options some[] = {{.batch = WHOLE, .symbols = 4 << 20},
@@ -300,8 +300,8 @@ static void test_kinds(void)
     }
 }
 
-/* Decoders that start at different bits of codes of nearly one length do not get into step.  With
- * the first limit, all units are long.  With the second, wide teams count the longest block, and
+/* If all codes have nearly the same length, decoders that start at different bits do not get into
+ * step.  With the first limit, all units are long.  With the second, wide teams count the longest block, and
  * warps leave the other units to teams.  With the third, warps leave all units. */
 static void test_codes_of_one_length(void)
 {
@@ -322,7 +322,7 @@ static void test_codes_of_one_length(void)
     drop_file(&f);
 }
 
-/* Runs of a few bytes that repeat, and copies behind them: many matches of one distance, and then
+/* Runs of a few bytes that repeat, each with a copy after it: many matches of one distance, and then
  * one of another. */
 static void test_runs(void)
 {
@@ -377,7 +377,7 @@ static void test_bgzf(void)
     drop_file(&f);
 }
 
-/* Whether zlib accepts the members in gz[0..len), and they give data[0..data_len). */
+/* True if zlib accepts the members in gz[0..len), and they give data[0..data_len). */
 static bool is_right(const uint8_t *gz, size_t len, const uint8_t *data, size_t data_len)
 {
     uint8_t *out = unit_need(malloc(data_len + 1));
@@ -426,7 +426,7 @@ static void test_damage(void)
     drop_file(&f);
 }
 
-/* Flushes of all kinds, behind which blocks of all kinds start. */
+/* Tests flushes of all kinds, after which blocks of all kinds start. */
 static void test_flushes(void)
 {
     static const int flushes[] = {Z_SYNC_FLUSH, Z_FULL_FLUSH, Z_BLOCK, Z_PARTIAL_FLUSH};
@@ -515,7 +515,8 @@ static void test_left(void)
     drop_file(&f);
 }
 
-/* A match reaches back before its member.  The bytes of the member before it happen to fit. */
+/* A match reaches back to before the start of its member.  The CRC would be right if the match
+ * copied bytes of the member before. */
 static void test_reaches_too_far(void)
 {
     struct gpu_inflate *g = open_device((struct gpu_inflate_options){.symbols = 1 << 20});
@@ -580,12 +581,12 @@ static void make_inner(struct bits *b)
     end_bits(b);
 }
 
-/* The most bytes of output of such a block. */
+/* The most bytes of output of an outer block. */
 #define OUTER_MAX (16 * KIB)
 
 /* Makes a member with one final block, in whose data another member seems to start.  The headers of
- * `before` further members come before it.  The device decodes the inner member, too, but none of
- * its output may get into the output of the block. */
+ * `before` further members come before the inner member.  The device decodes the inner member, too,
+ * but none of its output may get into the output of the block. */
 static void make_outer(struct file *f, unsigned before)
 {
     static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
@@ -622,8 +623,8 @@ static void make_outer(struct file *f, unsigned before)
     drop(&inner);
 }
 
-/* Decompresses the block as several inputs.  One of them is bad, so that the device searches for
- * blocks in all of them. */
+/* Decompresses copies of the member as several inputs.  One of the inputs is bad, so that the
+ * device searches for blocks in all of them. */
 static void check_as_inputs(struct gpu_inflate *g, const struct file *f)
 {
     enum { COUNT = 4, BAD = 2, HEADER = 10, TRAILER = 8 };
@@ -680,8 +681,8 @@ static void check_outer(const struct file *f)
     }
 }
 
-/* The device uses 8 maps in turn (GPU_MAPS).  So every eighth of the members that seem to start
- * shares a map with the block around them. */
+/* Members that seem to start use 8 maps in turn (GPU_MAPS in gpu/pieces.cuh).  So every eighth of
+ * them shares a map with the member that contains them. */
 static void test_member_in_a_block(void)
 {
     static const unsigned before[] = {0, 6, 7, 8, 15};
@@ -695,7 +696,7 @@ static void test_member_in_a_block(void)
     }
 }
 
-/* A device that fails at each call, and one that makes a wrong byte. */
+/* Tests a device that fails at each call, and one that makes a wrong byte. */
 static void test_failures(void)
 {
     struct file f = {0};

@@ -25,14 +25,14 @@ struct input {
     uint8_t *packed, *data;
     size_t packed_len, len;
     size_t room;     /* for the output */
-    bool is_left;    /* the GPU must leave it */
-    bool may_be_any; /* the damage may not matter; zlib's result decides */
+    bool is_left;    /* the GPU must leave the input to the CPU */
+    bool may_be_any; /* the damage may not matter, so zlib's result decides */
 };
 
 static const struct input_kind words = {"words", WORDS, 0}, noise = {"noise", RANDOM, 0},
                                zeros = {"zeros", ZEROS, 0}, many = {"many", FEW_VALUES, 200};
 
-/* Makes an input of len bytes of that kind.  level 10: fixed codes. */
+/* Makes an input of len bytes of the given kind.  Level 10 stands for fixed codes. */
 static void make_input(struct input *i, size_t len, const struct input_kind *kind, int level,
                        uint64_t seed, enum container format)
 {
@@ -57,7 +57,8 @@ static void make_input(struct input *i, size_t len, const struct input_kind *kin
     (void)deflateEnd(&z);
 }
 
-/* Whether zlib reads all of the input's bytes and makes its data of them. */
+/* True if zlib reads all compressed bytes of the input, and decompresses them to the input's
+ * data. */
 static bool is_right(const struct input *i, enum container format)
 {
     uint8_t *out = unit_need(malloc(i->len + 1));
@@ -186,7 +187,7 @@ static struct gpu_inflate *open_device(const struct gpu_inflate_options *options
 
 /* --- Tests ------------------------------------------------------------------------------------ */
 
-/* Inputs of all sizes, kinds and levels, in all formats, from everywhere. */
+/* Tests inputs of all sizes, kinds and levels, in all formats and in all places. */
 static void test_sizes(void)
 {
     static const struct input_kind *const kinds[] = {&words, &noise, &many, &zeros};
@@ -211,7 +212,7 @@ static void test_sizes(void)
     }
 }
 
-/* Inputs of many blocks among small ones, and one that is longer than a batch. */
+/* Tests inputs of many blocks among small ones, and one that is longer than a batch. */
 static void test_long_inputs(void)
 {
     for (size_t k = 0; k < sizeof(some) / sizeof(*some); k++) {
@@ -232,7 +233,7 @@ static void test_long_inputs(void)
     }
 }
 
-/* The GPU leaves inputs to the CPU.  Each of them is between good ones. */
+/* The GPU leaves bad inputs to the CPU.  Good inputs are before and after each bad input. */
 static void test_left(void)
 {
     enum { COUNT = 40 };
@@ -256,7 +257,7 @@ static void test_left(void)
                     bad->room--;
                     bad->is_left = true;
                     break;
-                case 1: /* something behind it */
+                case 1: /* a byte after the data */
                     bad->packed[bad->packed_len++] = 0;
                     bad->is_left = true;
                     break;
@@ -290,8 +291,8 @@ static void make_markers(struct input *i, size_t len, enum container format)
     i->is_left = format != CONTAINER_RAW;
 }
 
-/* An input that looks as if it had more blocks than a batch has room for.  The inputs beside it are
- * decompressed nevertheless. */
+/* Tests an input that looks as if it had more blocks than a batch has room for.  The inputs beside
+ * it are decompressed nevertheless. */
 static void test_markers(void)
 {
     enum { COUNT = 9 };
@@ -302,7 +303,7 @@ static void test_markers(void)
         struct input inputs[COUNT];
 
         for (size_t i = 0; i < COUNT; i++) {
-            /* Without a long input, blocks are searched only if an input is bad. */
+            /* If no input is long, the device searches for blocks only if an input is bad. */
             if (i == 4 || (way < 3 && i == 5))
                 make_markers(&inputs[i], way < 3 ? 25 * KIB : 60 * KIB, format);
             else
@@ -314,7 +315,8 @@ static void test_markers(void)
     gpu_inflate_close(g);
 }
 
-/* More inputs than a batch can have.  Most are empty: a fixed block without codes. */
+/* Tests more inputs than a batch can have.  Most inputs are empty: they have a fixed block without
+ * codes. */
 static void test_tiny_inputs(void)
 {
     enum { COUNT = 1300 };
@@ -344,8 +346,8 @@ static void make_of_size(struct input *i, size_t packed_len)
     CHECK_EQ(i->packed_len, packed_len);
 }
 
-/* A batch has room for an input of its size minus 32 bytes, at any address, and for none that is a
- * byte longer. */
+/* The longest input for which a batch has room, at any address, is 32 bytes shorter than the
+ * batch. */
 static void test_longest(void)
 {
     struct gpu_inflate *g = open_device(&some[1]);
@@ -353,7 +355,7 @@ static void test_longest(void)
     for (size_t shift = 0; shift < 20; shift++) {
         struct input inputs[4];
 
-        /* Makes the other inputs start at any distance from a multiple of 16. */
+        /* Make the other inputs start at any distance from a multiple of 16. */
         make_input(&inputs[0], shift, &noise, 0, 1, CONTAINER_RAW);
         make_of_size(&inputs[1], some[1].batch - 32);
         make_of_size(&inputs[2], some[1].batch - 31);
@@ -422,7 +424,7 @@ static void test_earlier_bytes(void)
     gpu_inflate_close(g);
 }
 
-/* No inputs, and empty ones; then a call that is stopped. */
+/* Tests calls without inputs and with empty inputs, and a call that is stopped. */
 static void test_none(void)
 {
     struct gpu_inflate *g = open_device(&some[1]);
@@ -452,7 +454,7 @@ static void test_none(void)
     gpu_inflate_close(g);
 }
 
-/* A device that fails at each call, and one that makes a wrong byte. */
+/* Tests a device that fails at each call, and one that makes a wrong byte. */
 static void test_failures(void)
 {
     enum gpu_inflate_result result = GPU_INFLATE_FAILED;

@@ -2,9 +2,9 @@
  * test_gpus.c - the pipeline with emulated GPUs, on a machine without any
  *
  * gpu/gpu.h says what the GPU engine does and how it may fail.  This file has another engine with
- * that interface, which lets the CPU engine find the matches.  It can have several devices, and can
- * be slow, short of memory, wrong, or broken.  The pipeline shares work as with real GPUs, and the
- * output must always be the same.  tests/gpu/check.sh tests real GPUs.
+ * that interface, which lets the CPU engine find the matches.  The other engine can have several
+ * devices, and can be slow, short of memory, wrong, or broken.  The pipeline shares work as with
+ * real GPUs, and the output must always be the same.  tests/gpu/check.sh tests real GPUs.
  */
 #include "config.h"
 
@@ -30,8 +30,8 @@
 
 /* --- Memory --- */
 
-/* True: no memory for another worker.  (The pipeline is compiled to call the function below instead
- * of the real one.) */
+/* If true, there is no memory for another worker.  The pipeline is compiled to call
+ * test_encoder_new instead of huff_encoder_new. */
 static atomic_bool is_short;
 
 #undef huff_encoder_new
@@ -167,8 +167,8 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     return g;
 }
 
-/* Whether the thread's current context is saved.  A program's thread frees a pipeline's GPUs, so it
- * must save and restore its context. */
+/* True while the thread's current context is saved.  A program's thread frees a pipeline's GPUs, so
+ * that thread must save and restore its context. */
 static _Thread_local bool is_saved;
 
 void gpu_close(struct gpu_engine *g)
@@ -303,7 +303,7 @@ void gpu_restore_thread(const struct gpu_thread *t)
 
 /* --- Its batches --- */
 
-/* Whether this submission should fail (good_batches). */
+/* True if this submission should fail, because told.good_batches submissions came before. */
 static bool is_broken(char error[GPU_ERROR_SIZE])
 {
     if (told.good_batches < 0 || atomic_load(&submitted) <= told.good_batches)
@@ -366,7 +366,7 @@ static size_t input_size;
 static uint8_t *expected;
 static size_t expected_size;
 
-/* How many segments were matched by several threads, since this was set to 0. */
+/* The number of segments that several threads have matched since a test set this variable to 0. */
 static uint64_t split_segments;
 
 static struct pipeline_config config(enum backend backend, int threads)
@@ -382,7 +382,7 @@ static struct pipeline_config config(enum backend backend, int threads)
     return c;
 }
 
-/* Returns a file with the input's first `size` bytes; its offset is at the start. */
+/* Returns a file with the input's first `size` bytes.  The file's offset is at the start. */
 static FILE *file_with(size_t size)
 {
     FILE *file = unit_need(tmpfile());
@@ -436,8 +436,8 @@ static void *fill(void *argument)
     if (f->way == FILL_LATE)
         pause_ms(300);
     for (size_t done = 0; done < f->size;) {
-        /* Write a byte more than a segment: without it, the segment may be the last, and no thread
-         * may take it yet. */
+        /* First write a byte more than a segment.  Without that byte, the segment might be the
+         * last, so no thread would take the segment yet. */
         const size_t most = f->way != FILL_SLOW ? f->size : done == 0 ? SEGMENT + 1 : SEGMENT;
         const off_t before = f->way == FILL_SLOW ? size_of(f->out) : 0;
         ssize_t n = write(f->fd, input + done, f->size - done < most ? f->size - done : most);
@@ -554,7 +554,8 @@ static void free_pipeline(struct pipeline *p)
 }
 
 /* Compresses the input with every number of threads, every engine and every way to read it.
- * Returns the number of segments that a GPU matched.  Sets *redone to the number redone. */
+ * Returns the number of segments that a GPU matched.  Sets *redone to the number of segments that
+ * the CPU matched again, because a GPU's sequences were wrong. */
 static uint64_t check_all_ways(uint64_t *redone)
 {
     uint64_t by_gpu = 0;
@@ -663,9 +664,9 @@ static void expect(void)
     free_pipeline(p);
 }
 
-/* Segments that take long enough for several threads to match one.  The threads do that without a
- * GPU, and after all GPUs have failed.  With two GPUs that come late and are wrong, the output is
- * the same. */
+/* Each segment takes so long that several threads match it.  Several threads match a segment
+ * without a GPU, and after all GPUs have failed.  With two GPUs that come late and are wrong, the
+ * output is the same. */
 static void test_parts(void)
 {
     struct pipeline_config c;
@@ -674,7 +675,7 @@ static void test_parts(void)
     uint64_t redone;
 
     level = 9;
-    segment_size = 7 * SEGMENT; /* takes 5.6 ms at that level, and is at most AHEAD_SIZE */
+    segment_size = 7 * SEGMENT; /* takes 5.6 ms at this level, and is at most AHEAD_SIZE */
     expect();
     be_good(0);
     c = config(BACKEND_CPU, 4);
@@ -714,7 +715,7 @@ struct spoiler {
     enum failure failure; /* CUT or CLOSED */
     int fd;               /* CUT: the file to truncate; CLOSED: the pipe with the output */
     size_t size;          /* CUT: the file's new size; CLOSED: bytes to read before closing */
-    long ns;              /* nanoseconds to wait before that */
+    long ns;              /* nanoseconds to wait before truncating or closing */
 };
 
 static void *spoil(void *argument)
@@ -735,8 +736,9 @@ static void *spoil(void *argument)
     return NULL;
 }
 
-/* Compresses the input from byte 1000 on, so that its data differs, and makes the job fail.
- * Returns false if it succeeded, because the file was truncated too early or too late. */
+/* Compresses the input from byte 1000 on, so that the data differs from other jobs' data, and makes
+ * the job fail.  Returns false if the job succeeded, because the file was truncated too early or
+ * too late. */
 static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, uint64_t *state)
 {
     uint8_t start[1000];
@@ -755,7 +757,7 @@ static bool fail_job(struct pipeline *p, enum failure failure, bool from_pipe, u
         if (pipe(out) != 0)
             abort();
 #ifdef F_SETPIPE_SZ
-        /* Make the pipe small: with large pages, it might hold all of the output. */
+        /* Make the pipe small, because with large pages, the pipe might hold all of the output. */
         (void)fcntl(out[1], F_SETPIPE_SZ, 1 << 16);
 #endif
         spoiler.fd = out[0];
@@ -869,8 +871,8 @@ static void test_not_there(void)
     free_pipeline(p);
 }
 
-/* Returns how many of `size` bytes stay in the pipe after the first segment was claimed and as much
- * as allowed was read ahead. */
+/* Returns how many of `size` bytes stay in the pipe after the workers have claimed the first
+ * segment, and have read ahead as many bytes as they may. */
 static int left_by_read_ahead(size_t size, int threads)
 {
     const size_t read = SEGMENT + (threads > 1 ? AHEAD_SIZE : 0);
@@ -880,8 +882,8 @@ static int left_by_read_ahead(size_t size, int threads)
 }
 
 /* Compresses `size` bytes from a pipe at level 12, where workers match nothing while a GPU comes
- * up.  The GPU comes up only after as much as allowed was read ahead.  Returns the number of
- * segments that the GPU matched. */
+ * up.  The GPU comes up only after the workers have read ahead as many bytes as they may.  Returns
+ * the number of segments that the GPU matched. */
 static uint64_t check_read_ahead(size_t size, int threads)
 {
     struct pipeline_config c = config(BACKEND_CPU, threads);
@@ -915,8 +917,8 @@ static void test_read_ahead(void)
     static const size_t sizes[] = {5 * SEGMENT - 1, 6 * SEGMENT, 7 * SEGMENT, 7 * SEGMENT + 1,
                                    7 * SEGMENT + 4000};
 
-    /* After one segment, the GPU is wanted.  It takes at least one batch of the segments that were
-     * read ahead. */
+    /* After one segment, the pipeline wants the GPU.  The GPU takes at least one batch of the
+     * segments that were read ahead. */
     gpu_min = 1;
     /* If there is only one worker, nothing is read ahead. */
     be_good(1);
@@ -992,8 +994,8 @@ static void *close_when_drained(void *argument)
     return NULL;
 }
 
-/* A write fails while a worker waits for more bytes of the pipe, to read them ahead.  At level 12,
- * no thread matches the bytes read so far yet. */
+/* A write fails while a worker waits for more bytes of the pipe, which it would read ahead.  At
+ * level 12, no thread matches the bytes that were read before. */
 static void test_failure_while_reading_ahead(void)
 {
     static const uint8_t header[10] = {0x1f, 0x8b, 8};
@@ -1036,7 +1038,7 @@ static void test_failure_while_reading_ahead(void)
     gpu_min = 0;
 }
 
-/* While the CPU keeps up with a pipe, no GPU is used.  Once it does not, a GPU is used. */
+/* While the CPU keeps up with a pipe, no GPU is used.  Once the CPU falls behind, a GPU is used. */
 static void test_pipe_is_limit(void)
 {
     /* One thread, at the slowest level, so that the input is large enough for a GPU. */
@@ -1099,7 +1101,7 @@ static void test_least_size(void)
     gpu_min = 0;
 }
 
-/* Small inputs and large ones in turn, while one GPU after another comes up. */
+/* Tests small inputs and large ones in turn, while one GPU after another comes up. */
 static void test_many_inputs(void)
 {
     static const size_t sizes[] = {0,           1,           SEGMENT - 1, SEGMENT,
@@ -1121,7 +1123,7 @@ static void test_many_inputs(void)
                     continue;
                 be_good(4);
                 told.open_ms = open_ms;
-                /* With this, GPUs come up one by one while the CPU works. */
+                /* With this minimum, GPUs come up one by one while the CPU works. */
                 if (threads == 1)
                     gpu_min = 500000;
                 c = config(backend, threads);
@@ -1136,7 +1138,7 @@ static void test_many_inputs(void)
                     free(written);
                     check_input(p, i % 2 == 0 ? FILL : NO_PIPE, &stats);
                 }
-                /* One GPU for every 500000 bytes, or all GPUs. */
+                /* Wait for one GPU for every 500000 bytes, or for all GPUs. */
                 wait_tried(backend == BACKEND_CPU ? 0 : threads == 1 ? 2 : 4);
                 free_pipeline(p);
                 gpu_min = 0;
@@ -1176,7 +1178,7 @@ static void test_no_memory(void)
 
 enum { JOBS = 24 };
 
-/* One of the jobs. */
+/* One of the jobs that run_jobs submits. */
 struct one {
     struct pipeline_job job;
     FILE *in, *out;
@@ -1216,10 +1218,10 @@ static void end_one(struct pipeline_job *job)
     o->ended = true;
 }
 
-/* True if only GPUs may match, and they work. */
+/* True if only GPUs may match, and no GPU fails. */
 static bool is_gpu_alone;
 
-/* Checks that the job's output is the same as when its input is compressed alone. */
+/* Checks that the job's output equals the output of a job alone with the same input. */
 static void check_one(const struct one *o, const uint8_t *alone, size_t alone_size)
 {
     uint8_t *written = unit_need(malloc(alone_size + 1));
@@ -1268,7 +1270,7 @@ static void run_jobs(struct pipeline *p, enum trouble trouble, uint8_t *const al
             .end = end_one,
             .wrote = wrote_one,
             .ctx = o,
-            /* The size that was announced may be wrong: a file may have grown or shrunk. */
+            /* The announced size may be wrong, because a file may have grown or shrunk. */
             .size = unit_below(state, 4) > 0 ? o->size : job_sizes[unit_below(state, JOB_SIZES)],
             .more = JOBS - 1 - i};
         CHECK(pipeline_submit(p, &o->job));
@@ -1300,9 +1302,9 @@ static void run_jobs(struct pipeline *p, enum trouble trouble, uint8_t *const al
     }
 }
 
-/* Many jobs of all sizes at a time.  Each output must be the same as when the input is compressed
- * alone, whichever threads and engines work on it.  A job that fails or is cancelled harms no
- * other. */
+/* Tests many jobs of all sizes at a time.  Each output must be the same as when the input is
+ * compressed alone, whichever threads and engines work on it.  A job that fails or is cancelled
+ * harms no other job. */
 static void test_many_jobs(void)
 {
     static const int threads[] = {1, 2, 4, 13};
@@ -1391,8 +1393,8 @@ static void check_pushed(struct pipeline *p, size_t most, uint64_t *by_gpu)
     fclose(out);
 }
 
-/* GPUs take pushed segments like those of a pipe.  Tests a GPU that comes up late, one that fails,
- * and no GPU. */
+/* GPUs take pushed segments as they take segments from a pipe.  Tests a GPU that comes up late, one
+ * that fails, and no GPU. */
 static void test_pushed(void)
 {
     for (int fault = 0; fault < 4; fault++) {
@@ -1487,8 +1489,8 @@ static void test_flushed(void)
 
 enum { LEVEL_JOBS = 6 };
 
-/* Runs jobs side by side.  Every second job has a level of its own.  Checks all outputs.  Adds the
- * number of segments of the other jobs that a GPU matched to *by_gpu. */
+/* Runs jobs side by side.  Every second job has a level of its own.  Checks all outputs.  Counts
+ * the segments of the other jobs that a GPU matched, and adds the number to *by_gpu. */
 static void run_level_jobs(struct pipeline *p, const struct lz_level *own,
                            const uint8_t *own_output, size_t own_size, uint64_t *by_gpu)
 {
@@ -1599,8 +1601,8 @@ static void check_on_gpu(struct pipeline *p, struct gpu_job *g, const uint8_t *a
     fclose(g->out);
 }
 
-/* The inputs are in a GPU's memory.  Jobs of all sizes are submitted together, some of them with a
- * file, with each engine and each failure. */
+/* The inputs are in a GPU's memory.  Jobs of all sizes are submitted together.  In some rounds, a
+ * job with its input in host memory follows.  Rounds differ in the engine and in what fails. */
 static void test_gpu_memory(void)
 {
     static const int threads[] = {1, 2, 13};
@@ -1654,7 +1656,8 @@ static void test_gpu_memory(void)
         free(alone[i]);
 }
 
-/* A GPU takes the segments in its own memory without a copy by a worker, except the last one. */
+/* Without a copy by a worker, a GPU takes all segments in its own memory, except the last
+ * segment. */
 static void test_gpu_memory_is_not_read(void)
 {
     for (int threads = 1; threads <= 4; threads += 3) {
@@ -1701,7 +1704,7 @@ static void test_unreadable_gpu_memory(void)
         struct gpu_job jobs[2];
         struct pipeline *p;
 
-        /* Make the GPU's batches fail, too: otherwise no copies would be needed. */
+        /* Make the GPU's batches fail, too, since copies are needed only if the CPU matches. */
         be_good(1);
         told.good_batches = 0;
         told.fails_late = round % 2 == 0;

@@ -2,8 +2,8 @@
  * test_gunzip.c - decompression of gzip streams that are good, odd, truncated or damaged, also with
  * small reads
  *
- * Members are made from zlib's raw deflate and the tests' own headers and trailers.  The expected
- * results for odd members were observed with GNU gzip 1.12, where a comment says so.
+ * Members are made from zlib's raw deflate and the tests' own headers and trailers.  If a comment
+ * says so, the expected results for odd members were observed with GNU gzip 1.12.
  *
  * UNIT_SLOW=1 in the environment adds a member of more than 4 GiB.
  */
@@ -72,7 +72,7 @@ static void three_members(struct bytes *gz, struct bytes *data)
 
 /* --- Tests ---------------------------------------------------------------------------------- */
 
-/* Inputs, and GNU gzip 1.12's response to each. */
+/* Tests inputs, and compares with GNU gzip 1.12's response to each input. */
 static void as_gnu_gzip(void)
 {
 #define CASE(bytes, out_len, members, status)             \
@@ -142,7 +142,7 @@ static void as_gnu_gzip(void)
     }
 }
 
-/* Sizes around those of the buffers, with all levels, strategies and block types. */
+/* Tests sizes around those of the buffers, with all levels, strategies and block types. */
 static void round_trips(void)
 {
     static const size_t sizes[] = {0,      1,      2,      255,    32767,  32768,
@@ -185,8 +185,8 @@ static void round_trips(void)
     drop(&data);
 }
 
-/* Many members of all sizes, one after another.  A back end that reads ahead must give back exactly
- * the bytes that it did not use, with reads of every size. */
+/* Tests many members of all sizes, one after another.  A back end that reads ahead must give back
+ * exactly the bytes that it did not use, with reads of every size. */
 static void many_members(void)
 {
     struct bytes gz = {0}, data = {0};
@@ -214,9 +214,9 @@ static void many_members(void)
     drop(&gz);
 }
 
-/* Members whose data ends exactly at the output buffer's end, or a few bytes before or after it,
- * then a small member.  The decoder finds the member's end in input that was read already, and it
- * makes no output there. */
+/* Tests members whose data ends exactly at the output buffer's end, or a few bytes before or after
+ * it, then a small member.  The decoder finds the end of the first member in input that was read
+ * before, and makes no output at that point. */
 static void members_end_with_buffer(void)
 {
     struct bytes data = {0};
@@ -288,7 +288,7 @@ static void every_trailer_bit(void)
     drop(&gz);
 }
 
-/* All 32 combinations of the flags FTEXT, FHCRC, FEXTRA, FNAME, FCOMMENT. */
+/* Tests all 32 combinations of the flags FTEXT, FHCRC, FEXTRA, FNAME, FCOMMENT. */
 static void header_fields(void)
 {
     for (unsigned flags = 0; flags < 32; flags++) {
@@ -334,8 +334,8 @@ static void header_fields(void)
             /* With a header CRC, a change to the time stamp, or to the bytes after it, must be
              * noticed. */
             for (size_t i = 4; i < header; i++) {
-                /* Do not change the extra field's length, or a final zero: that would move the
-                 * later fields. */
+                /* Do not change the extra field's length or the zero at a field's end, since such a
+                 * change would move the later fields. */
                 if (i >= GZ_HEADER_SIZE && i < header - 2 &&
                     (gz.data[i] == 0 || ((flags & 4) != 0 && i < GZ_HEADER_SIZE + 2)))
                     continue;
@@ -350,8 +350,8 @@ static void header_fields(void)
     }
 }
 
-/* Fields that are longer than the buffer, or end where it ends; unchanged, and with one bit
- * changed. */
+/* Tests fields that are longer than the buffer, or end where the buffer ends.  The fields are
+ * unchanged, or have one changed bit. */
 static void long_header_fields(void)
 {
     static const size_t sizes[] = {1,      2,      100000, 262123, 262131, 262132, 262133,
@@ -406,7 +406,7 @@ static void long_header_fields(void)
     }
 }
 
-/* A second member's time stamp is not the file's. */
+/* The first member's time stamp counts as the file's. */
 static void first_time_stamp(void)
 {
     struct job job = {0};
@@ -452,8 +452,8 @@ static void write_errors(void)
         CHECK(job.out.len <= at);
         drop(&job.out);
     }
-    /* The output is so short that it is written only at the end, where writing fails; also with
-     * garbage after the member. */
+    /* The output is so short that the decoder writes it only at the end, where writing fails.
+     * Garbage after the member makes no difference. */
     struct job small = {.write_fail = 1};
     CHECK_EQ(run(&small, HELLO, sizeof HELLO - 1), GZ_WRITE_ERROR);
     CHECK_EQ(small.error, ENOSPC);
@@ -691,7 +691,7 @@ static void messages(void)
 
 /* The member's data is TIMES copies of a piece, which is a period of 30000 random bytes, repeated.
  * Each copy but the first begins with a match to the copy before.  So all compressed copies after
- * the first are equal, and are stored only once. */
+ * the first are equal, and struct big has them only once. */
 enum { PERIOD = 30000, PIECE = 2000 * PERIOD, TIMES = 80 };
 
 struct big {

@@ -45,8 +45,8 @@ static void without_name(void)
     }
 }
 
-/* Levels that GNU gzip does not have: in the header, slower ones count as "slowest", and storing as
- * "fastest", as in zlib. */
+/* Tests levels that GNU gzip does not have.  As in zlib, the header says "slowest" for slower
+ * levels, and "fastest" for storing. */
 static void other_levels(void)
 {
     uint8_t got[GZ_HEADER_SIZE];

@@ -1,9 +1,9 @@
 /*
  * test_header.c - the header of a dynamic block contains the right code lengths, and is short
  *
- * A small parser, written from RFC 1951, section 3.2.7, reads each header.  It must find the same
- * lengths, and the header must have the announced size.  The size is compared with that of zlib's
- * header, which uses the longest possible repeat at every step.
+ * A small parser, written from RFC 1951, section 3.2.7, reads each header.  The parser must find
+ * the same lengths, and the header must have the announced size.  The size is compared with the
+ * size of zlib's header, which uses the longest possible repeat at every step.
  */
 #include "config.h"
 
@@ -48,8 +48,8 @@ static unsigned get(struct reader *r, unsigned count)
     return value;
 }
 
-/* Reads a symbol of the canonical code with these lengths, bit by bit; 19 if the bits are no
- * code. */
+/* Reads a symbol of the canonical code with these lengths, bit by bit.  Returns 19 if the bits are
+ * no code. */
 static unsigned get_symbol(struct reader *r, const uint8_t *lengths)
 {
     unsigned code = 0, first = 0;
@@ -67,7 +67,7 @@ static unsigned get_symbol(struct reader *r, const uint8_t *lengths)
     return 19;
 }
 
-/* Reads a header; false if it breaks a rule. */
+/* Reads a header.  Returns false if the header breaks a rule. */
 static bool parse(struct reader *r, struct lengths *out)
 {
     static const uint8_t order[] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
@@ -145,9 +145,9 @@ static unsigned zlib_symbols(const uint8_t *lengths, unsigned n, uint32_t *frequ
     return extra;
 }
 
-/* Returns the size of zlib's header in bits.  The code is made by huff_lengths, which is optimal
- * (test_lengths.c checks that); zlib's own code is not always.  In zlib, a run does not go from one
- * alphabet into the other. */
+/* Returns the size of zlib's header in bits.  huff_lengths makes the code, since its codes are
+ * optimal, which test_lengths.c checks.  zlib's own codes are not always optimal.  In zlib, a run
+ * does not go from one alphabet into the other. */
 static unsigned zlib_header_bits(const struct lengths *l)
 {
     static const uint8_t order[] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
@@ -219,7 +219,7 @@ static void check_header(const struct lengths *l)
     free(out);
 }
 
-/* The shortest possible codes, and the smallest number of lengths in each alphabet. */
+/* Tests the shortest possible codes, and the smallest number of lengths in each alphabet. */
 static void fewest(void)
 {
     struct lengths l = {0};
@@ -235,8 +235,8 @@ static void fewest(void)
     check_header(&l);
 }
 
-/* The most lengths, all equal, or all zero except the last.  So runs are as long as possible, and
- * go from one alphabet into the other. */
+/* Tests the most lengths, all equal, or all zero except the last.  So runs are as long as possible,
+ * and go from one alphabet into the other. */
 static void longest_runs(void)
 {
     struct lengths l;
@@ -255,8 +255,8 @@ static void longest_runs(void)
     }
 }
 
-/* A run of each possible number of zeros or of one length, among other lengths or at an end.  This
- * tests all ways to divide a run into repeats of 3 to 6, 3 to 10 and 11 to 138. */
+/* Tests a run of each possible number of zeros or of one length, among other lengths or at an end.
+ * So all ways are tested to divide a run into repeats of 3 to 6, 3 to 10 and 11 to 138. */
 static void every_run(void)
 {
     for (unsigned run = 1; run <= DEFLATE_LITLEN_SYMBOLS; run++) {
@@ -302,7 +302,7 @@ static void runs_across(void)
     }
 }
 
-/* Lengths that real blocks have: the best codes for random histograms. */
+/* Tests lengths that real blocks have: the best codes for random histograms. */
 static void random_codes(void)
 {
     uint64_t state = 1;
@@ -332,7 +332,8 @@ static void random_codes(void)
     }
 }
 
-/* Lengths that no code would have: runs of any number of equal lengths, with few or many values. */
+/* Tests lengths that no code would have: runs of any number of equal lengths, with few or many
+ * values. */
 static void random_lengths(void)
 {
     uint64_t state = 2;

@@ -10,14 +10,15 @@
 
 #include "tests/unit/kernels.h"
 
-/* Whether a build with a sanitizer skips the level.  Another level runs the same kernels to another
+/* True if a build with a sanitizer skips the level.  Another level runs the same kernels to another
  * depth. */
 static bool is_like_another(int level)
 {
     return UNIT_SANITIZED && level != 1 && level != 2 && level != 6 && level != 9 && level != 12;
 }
 
-/* Two segments: a whole one, of several chunks, and a short one, whose last chunk is short, too. */
+/* Tests two segments: a whole one, of several chunks, and a short one, whose last chunk is short,
+ * too. */
 static void test_levels(void)
 {
     for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++)
@@ -26,7 +27,7 @@ static void test_levels(void)
                          64 * KIB);
 }
 
-/* A segment with positions that need more than 16 bits. */
+/* Tests a segment with positions that need more than 16 bits. */
 static void test_long_segment(void)
 {
     for (int level = 1; level <= 2; level++)
@@ -70,8 +71,8 @@ static void test_short_inputs(void)
             compare_kind(lengths[i], &zeros, lz_level(some_levels[l]), 32 * KIB);
 }
 
-/* Matches that go on after a chunk's end, and matches at the greatest distance and just beyond
- * it. */
+/* Tests matches that go on after a chunk's end, and matches at the greatest distance and just
+ * beyond it. */
 static void test_edges(void)
 {
     static const struct {
@@ -92,7 +93,7 @@ static void test_edges(void)
 }
 
 /* With less shared memory for a block, searches read the links from global memory.  With still
- * less, they also read the bytes from there. */
+ * less, searches also read the data's bytes from global memory. */
 static void test_less_shared_memory(void)
 {
     static const size_t sizes[] = {100000, 1000};
@@ -114,7 +115,8 @@ static void test_mixed_lengths(void)
     static const size_t large[] = {1, MIXED_SEGMENT, 4096, 3, 64 * KIB + 1, 100, 64 * KIB, 2};
     static const size_t second[] = {100, 33, 4 * KIB, 3, 32 * KIB + 1, 1, 4095, 0, 2};
 
-    /* Two levels of each finder: one with large segments, one with small ones. */
+    /* Levels of all finders.  Levels 1, 6 and 12 get large segments, and levels 2 and 10 get small
+     * ones. */
     static const int some_levels[] = {1, 2, 6, 10, 12};
 
     for (size_t i = 0; i < sizeof(some_levels) / sizeof(some_levels[0]); i++) {
@@ -132,8 +134,8 @@ static void test_mixed_lengths(void)
     }
 }
 
-/* A block of one segment must not contain data of the next, even if all segments are whole chunks
- * and have similar data. */
+/* When the optimal finder joins units to blocks, no block may contain data of two segments, even if
+ * all segments are whole chunks and have similar data. */
 static void test_neighbours(void)
 {
     uint8_t *in = unit_need(malloc(160 * KIB));
@@ -152,7 +154,7 @@ static void test_neighbours(void)
     free(in);
 }
 
-/* The capacity of a batch: in bytes, and in chunks. */
+/* Tests the capacity of a batch: in bytes, and in chunks. */
 static void test_room(void)
 {
     struct gpu_batch *b;
@@ -184,7 +186,7 @@ static void test_room(void)
         CHECK(gpu_batch_add(b, 16 + i % 2, &index) == before + 16 + (i - 1) * 16 + i / 2 * 16);
     CHECK_EQ(index, 5);
     CHECK(!gpu_batch_fits(b, 1));
-    /* No data: in no segment, and in two empty ones. */
+    /* Try batches without data: one without segments, and one with two empty segments. */
     gpu_batch_clear(b);
     CHECK(gpu_submit(g, b, error) && gpu_collect(g, b, error));
     for (unsigned i = 0; i < 2; i++) {
@@ -197,7 +199,7 @@ static void test_room(void)
     gpu_close(g);
 }
 
-/* A batch that is used a second time, with less data. */
+/* Tests a batch that is used a second time, with less data. */
 static void test_second_use(void)
 {
     const size_t len = 70 * KIB;
@@ -240,9 +242,9 @@ static void test_no_room(void)
 
 /* --- Segments in memory of their own --- */
 
-/* Segments that the engine reads in place, at any address, among others that are in the batch.  All
- * are matched, and no byte after a segment is read.  (On a real device, the segments are in host
- * memory, which a copy can read, too.) */
+/* Tests segments that the engine reads in place, at any address, among segments that the batch
+ * contains.  The engine matches all of them, and reads no byte after a segment.  (On a real device,
+ * the segments are in host memory, which a copy can read, too.) */
 static void test_sources(void)
 {
     static const size_t lengths[] = {
@@ -253,7 +255,8 @@ static void test_sources(void)
     /* The level does not affect how segments are read, so each round uses another level. */
     for (unsigned round = 0; round < 3; round++) {
         const int level = some_levels[round];
-        /* All segments are read in place, or only some.  They lie one after another, or apart. */
+        /* All segments are read in place, or only some.  Segments lie one after another, or
+         * apart. */
         const bool are_together = round == 0, is_every = round < 2;
         const size_t shift = round * 3 + 1;
         struct segment segments[COUNT];
@@ -281,7 +284,7 @@ static void test_sources(void)
                 match_segments(g, b, segments, COUNT, lz_level(level), MIXED_SEGMENT, &given_up),
                 0);
             CHECK_EQ(given_up, 0);
-            /* Now none is read in place: the batch must not remember the earlier addresses. */
+            /* Now read no segment in place.  The batch must not remember the earlier addresses. */
             for (unsigned i = 0; i < COUNT; i++)
                 segments[i].is_away = false;
         }
@@ -317,7 +320,7 @@ static bool always(void *ctx)
     return true;
 }
 
-/* Pointers to host memory, with or without a driver. */
+/* Tests pointers to host memory, with or without a driver. */
 static void test_host_memory(void)
 {
     char error[GPU_ERROR_SIZE] = "";

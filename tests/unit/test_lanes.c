@@ -2,8 +2,9 @@
  * test_lanes.c - locating and encoding sixteen sequences at a time gives the same result as one by
  * one
  *
- * Each number from lanes.c is compared with the one that the rules of RFC 1951 give for each
- * sequence: with the symbols and extra bits of deflate.h, and the codes of huff_codes.
+ * Each number from lanes.c is compared with the number that follows from the rules of RFC 1951 for
+ * one sequence.  The rules' symbols and extra bits come from deflate.h, and their codes from
+ * huff_codes.
  */
 #include "config.h"
 
@@ -68,8 +69,8 @@ static void symbols(void)
     }
 }
 
-/* Checks that locating sequences, the first of which starts at `pos`, gives the right result for
- * all of them, and for no others. */
+/* Calls huff_lanes_locate for sequences that start at `pos`.  Checks that the call locates exactly
+ * the sequences that it must locate, and that its results for them are right. */
 static void check_located(const struct lz_sequence *sequences, uint32_t count, size_t pos,
                           size_t enough, size_t end, uint32_t few, uint32_t limit)
 {
@@ -120,8 +121,9 @@ static void located(void)
                 end += sequences[i].literals + sequences[i].length;
         }
         check_located(sequences, count, pos, FAR, end, 16, 32);
-        /* The sequences end one byte too late.  Or one of them starts late enough to stop.  Or
-         * there is no data before them. */
+        /* In the first call, the sequences end one byte too late.  In the second, a sequence may
+         * start so late that locating stops there.  In the third, little data comes before the
+         * sequences. */
         check_located(sequences, count, pos, FAR, end - 1, 0, 3);
         check_located(sequences, count, pos, pos + unit_below(&state, end - pos + 2), end, 3, 258);
         check_located(sequences, count, unit_below(&state, 2000), FAR, FAR, 16, 32);

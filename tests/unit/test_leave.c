@@ -1,6 +1,6 @@
 /*
- * test_leave.c - the end of a program that has used a GPU: the parent notices it at once, and
- * nothing stays behind
+ * test_leave.c - leave() ends a program that has used a GPU: the program's parent notices the end
+ * at once, and nothing stays behind for ever
  */
 #include "config.h"
 
@@ -28,8 +28,9 @@ static void *wait_forever(void *argument)
     return NULL;
 }
 
-/* Starts a child process with several threads and some memory, which writes to `fd` as its standard
- * output and calls leave(7).  Returns the child's exit status.  Sets *pid to its process number. */
+/* Starts a child process with several threads and some memory.  The child writes to its standard
+ * output, which is `fd`, and calls leave(7).  Returns the child's exit status.  Sets *pid to its
+ * process number. */
 static int status_of_child(int fd, pid_t *pid)
 {
     int status = -1;
@@ -66,15 +67,16 @@ static void test_status_and_output(void)
     CHECK_EQ(status_of_child(ends[1], &pid), 7);
     close(ends[1]);
     CHECK_EQ(read(ends[0], text, sizeof(text)), 4);
-    /* The process that stays behind keeps no descriptor open, neither the output's nor others. */
+    /* The process that stays behind keeps no descriptor open, neither the output's nor any
+     * other. */
     CHECK_EQ(read(ends[0], text, sizeof(text)), 0);
     close(ends[0]);
 }
 
 #ifdef LEAVE_HAS_CHILD
 
-/* True if a process can stay behind.  (qemu-user, an emulator of processors, supports neither this
- * prctl nor the clone that leave() needs.) */
+/* True if a process can stay behind.  (qemu-user, an emulator of processors, supports neither the
+ * prctl below nor the clone that leave() needs.) */
 static bool can_stay(void)
 {
     const long pidfd = syscall(SYS_pidfd_open, getpid(), 0);
@@ -85,8 +87,8 @@ static bool can_stay(void)
            access("/proc/1/task/1/children", R_OK) == 0;
 }
 
-/* The process that stays behind becomes a child of the process that takes over orphans: this
- * test. */
+/* The process that stays behind becomes a child of the process that takes over orphans, which is
+ * this test. */
 static void test_what_stays(void)
 {
     int ends[2], status = -1;
@@ -157,9 +159,9 @@ static int process_one(void)
     return dead;
 }
 
-/* A process that asks for orphans but does not wait for them.  24 programs that call leave() run as
- * its children or, with `between`, as children of a child that ends.  Returns how many zombies
- * there are at the end, or 100 on an error. */
+/* The work of a process that takes over orphans but does not wait for them.  24 programs that call
+ * leave() run as its children or, with `between`, as children of a child that ends.  Returns how
+ * many zombies there are at the end, or 100 on an error. */
 static int subreaper(bool between)
 {
     int ends[2], dead = 0, status = -1;

@@ -3,13 +3,13 @@
  *
  * Optimal means that no prefix code within the limit has a smaller sum of frequency times length.
  * Two oracles give that sum.  The first, for any histogram, is the coin collector's list, merged
- * and sorted in the plain way.  It keeps only weights, no trees, so it shares nothing with the code
- * under test.  The second tries all shapes of a code tree, for a few symbols.  It also checks the
- * first oracle.
+ * and sorted in the plain way.  That list has only weights, no trees, so the first oracle shares
+ * nothing with the code under test.  The second oracle tries all shapes of a code tree, for a few
+ * symbols, and also checks the first oracle.
  *
- * Several codes may have the same cost; then huff_lengths must always choose the same one.  If the
- * limit matters, that is the code of package-merge, where every list is made completely and a leaf
- * comes before a package of the same weight.
+ * If several codes have the same cost, huff_lengths must always choose the same code.  If the limit
+ * matters, huff_lengths must choose the code of package-merge, where every list is made completely
+ * and a leaf comes before a package of the same weight.
  */
 #include "config.h"
 
@@ -27,8 +27,8 @@ static int compare_weights(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sets `weights` to the frequencies of the symbols in use, in rising order.  Returns how many there
- * are. */
+/* Sets `weights` to the frequencies of the symbols in use, in rising order.  Returns the number of
+ * these symbols. */
 static unsigned used_weights(const uint32_t *frequencies, unsigned n, uint64_t *weights)
 {
     unsigned used = 0;
@@ -97,9 +97,9 @@ static void plain_lengths(const uint64_t *weights, unsigned n, unsigned limit, u
             lengths[k] = (uint8_t)(lengths[k] + list[i].uses[k]);
 }
 
-/* Returns the least cost, by trying every tree.  There are `open` nodes at `depth`, and n weights
- * are left.  Any number of these nodes can be leaves, which get the heaviest weights; each other
- * node has two children. */
+/* Returns the least cost, by trying every tree.  The tree has `open` nodes at `depth` so far, and n
+ * weights are left.  Any number of these nodes can be leaves, which get the heaviest weights.  Each
+ * other node has two children. */
 static uint64_t every_tree(const uint64_t *weights, unsigned n, unsigned depth, unsigned open,
                            unsigned limit)
 {
@@ -123,8 +123,9 @@ static uint64_t every_tree(const uint64_t *weights, unsigned n, unsigned depth, 
 /*
  * Checks that the codes are those of RFC 1951, section 3.2.2, bit-reversed.  In order of length,
  * then of symbol, and read as a binary fraction, each code must be the sum of 2^-length over the
- * codes before it.  With a Kraft sum of 1, the codes are then prefix-free.  That is also checked as
- * a decoder sees it: each word of HUFF_MAX_LENGTH bits must start with exactly one code.
+ * codes before it.  With a Kraft sum of 1, the codes are then prefix-free.  The function also
+ * checks that from a decoder's view: each word of HUFF_MAX_LENGTH bits must start with exactly one
+ * code.
  */
 static void check_codes(const uint8_t *lengths, unsigned n)
 {
@@ -215,8 +216,8 @@ static void check_lengths(const uint32_t *frequencies, unsigned n, unsigned limi
     check_codes(lengths, n);
 }
 
-/* If fewer than two symbols are in use, there are nevertheless two codes of one bit: the lowest
- * unused symbols get the missing ones. */
+/* If fewer than two symbols are in use, two symbols nevertheless get codes of one bit.  The lowest
+ * unused symbols get the codes that are missing. */
 static void few_symbols(void)
 {
     static const unsigned sizes[] = {2, 19, 30, 286};
@@ -286,8 +287,8 @@ static void fibonacci(void)
     }
 }
 
-/* A full alphabet, in part with the steepest possible frequencies, so that the limit also affects
- * the other symbols. */
+/* Tests a full alphabet, in part with the steepest possible frequencies, so that the limit also
+ * affects the other symbols. */
 static void steep_and_flat(void)
 {
     for (unsigned steep = 0; steep <= 30; steep++) {
@@ -323,7 +324,7 @@ static void full_alphabets(void)
     }
 }
 
-/* The largest possible sum of frequencies, with equal ones and with powers of two.  The coin
+/* Tests the largest possible sum of frequencies, with equal ones and with powers of two.  The coin
  * collector's packages then weigh more than 2^32, and nothing may overflow. */
 static void largest_sums(void)
 {
@@ -346,8 +347,8 @@ static void largest_sums(void)
     }
 }
 
-/* A few symbols, for which every tree is tried; often with equal frequencies, and with all possible
- * limits. */
+/* Tests histograms of a few symbols, for which the second oracle tries every tree.  Frequencies are
+ * often equal, and all possible limits occur. */
 static void small_histograms(void)
 {
     uint64_t state = 3;
@@ -366,7 +367,7 @@ static void small_histograms(void)
     }
 }
 
-/* DEFLATE's alphabets, with counts as in real blocks, and with steeper ones. */
+/* Tests DEFLATE's alphabets, with counts as in real blocks, and with steeper ones. */
 static void random_histograms(void)
 {
     static const struct {
@@ -390,7 +391,7 @@ static void random_histograms(void)
     }
 }
 
-/* The example of RFC 1951, section 3.2.2: symbols A to H. */
+/* Tests the example of RFC 1951, section 3.2.2: symbols A to H. */
 static void rfc_example(void)
 {
     static const uint8_t lengths[] = {3, 3, 3, 3, 3, 2, 4, 4};

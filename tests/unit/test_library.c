@@ -1,7 +1,7 @@
 /*
  * test_library.c - the library, as a program uses it: errors, streams, cancelling, threads, fork
  *
- * library.bats compares its output with the command's.
+ * library.bats compares the library's output with the command's.
  */
 #include "config.h"
 
@@ -41,7 +41,7 @@ static gzlzss *object(int level, int threads)
     return unit_need(z);
 }
 
-/* Whether zlib decompresses the member to in[0..len). */
+/* True if zlib decompresses the member to in[0..len). */
 static bool is_member_of(const uint8_t *member, size_t member_len, const uint8_t *in, size_t len)
 {
     uint8_t *out = unit_need(malloc(len + 1));
@@ -467,7 +467,7 @@ static gzlzss_status by_stream(gzlzss *z, uint8_t *out, size_t *out_len, const u
     return status == GZLZSS_STREAM_END ? GZLZSS_OK : status;
 }
 
-/* Bytes after a member that are not a member are recognized, and in_bytes tells where the last
+/* If the bytes after a member are no member, calls report that, and in_bytes tells where the last
  * member ends. */
 static void test_behind_members(void)
 {
@@ -508,7 +508,7 @@ static void test_behind_members(void)
             packed = unit_need(realloc(packed, 2 * len + 4));
             memcpy(packed + len, packed, len);
             len *= 1 + (size_t)two;
-            /* After a large member, try only some of these. */
+            /* After a large member, try only every third case. */
             for (size_t i = 0; i < sizeof(behind) / sizeof(*behind); i += is_large ? 3 : 1)
                 for (int way = 0; way < 3; way++) {
                     gzlzss_call call = GZLZSS_CALL_INIT;
@@ -532,7 +532,8 @@ static void test_behind_members(void)
 
 /* --- Levels of calls ------------------------------------------------------------------------ */
 
-/* Compresses input[0..len) by a stream that is flushed twice.  Returns the bytes of output. */
+/* Compresses input[0..len) by a stream that is flushed twice.  Returns the number of bytes of
+ * output. */
 static size_t by_flushed_stream(gzlzss *z, gzlzss_call *call, size_t len, uint8_t *out, size_t room)
 {
     gzlzss_out o = {out, room, 0};
@@ -549,7 +550,7 @@ static size_t by_flushed_stream(gzlzss *z, gzlzss_call *call, size_t len, uint8_
     return o.used;
 }
 
-/* Whether calls with `level` on z give the same bytes as an object of that level. */
+/* Checks that calls with `level` on z give the same bytes as an object of that level. */
 static void check_level(gzlzss *z, int level)
 {
     static const size_t sizes[] = {0, 100, 5000, 5 * SEGMENT, 40 * SEGMENT};
@@ -661,8 +662,8 @@ static void test_call_levels(void)
 
 /* --- Streams -------------------------------------------------------------------------------- */
 
-/* Runs the stream on in[0..len), and gives it up to `most` bytes of input, and room for `most`
- * bytes of output, at a time.  Returns its output. */
+/* Runs the stream on in[0..len).  Each call gets up to `most` bytes of input, and room for `most`
+ * bytes of output.  Returns the stream's output. */
 static uint8_t *streamed(gzlzss_stream *s, const uint8_t *in, size_t len, size_t most,
                          size_t *out_len)
 {
@@ -728,7 +729,7 @@ static void test_streams(void)
             }
 }
 
-/* A stream that is freed early, at any point; and damaged or truncated input. */
+/* Tests streams that are freed early, at any point, and damaged or truncated input. */
 static void test_stream_ends_early(void)
 {
     gzlzss *z = object(6, 3);
@@ -795,8 +796,8 @@ static void test_stream_is_bounded(void)
     free(random);
 }
 
-/* Sets the number of bytes that the process has mapped, and that it has in memory.  False:
- * unknown. */
+/* Sets *mapped to the number of bytes that the process has mapped, and *resident to the number that
+ * are in memory.  Returns false if the system does not tell these numbers. */
 static bool memory_now(size_t *mapped, size_t *resident)
 {
     FILE *f = fopen("/proc/self/statm", "r");
@@ -838,8 +839,8 @@ static void test_idle_streams(void)
             CHECK_EQ(in.used, 3);
         }
         CHECK(memory_now(&mapped_then, &resident_then));
-        /* The system may map more at a time than these streams need; a sanitizer keeps more
-         * memory. */
+        /* The system may map more memory at a time than these streams need, and a sanitizer keeps
+         * more memory. */
         CHECK(mapped_then < mapped + ((size_t)100 << 20) + (size_t)STREAMS * (32 << 10));
         CHECK(resident_then < resident + (size_t)STREAMS * (32 << 10) || UNIT_SANITIZED);
         for (int i = 0; i < STREAMS; i++)
@@ -860,8 +861,8 @@ static void take_all(gzlzss_stream *s)
     } while (out.used == out.size);
 }
 
-/* When busy streams become idle, their memory goes to others, or back to the system: each keeps at
- * most a segment. */
+/* When busy streams become idle, each keeps memory for at most a segment.  The rest goes to other
+ * streams, or back to the system. */
 static void test_streams_give_back(void)
 {
     enum { STREAMS = 12 };
@@ -1095,8 +1096,8 @@ static void test_waiting(void)
         }
 }
 
-/* A stream that waits for room in its output does not hinder another one.  One thread uses both in
- * turn. */
+/* A stream that waits for room in its output does not hinder another stream.  One thread uses both
+ * streams in turn. */
 static void test_turns(void)
 {
     for (int threads = 1; threads <= 4; threads += 3) {
@@ -1162,8 +1163,8 @@ static void run_until(gzlzss_stream *s, gzlzss_in *in, uint8_t *out, size_t *don
     CHECK_EQ(status, until < len ? GZLZSS_OK : GZLZSS_STREAM_END);
 }
 
-/* Waits up to 10 s until the process has at most `most` bytes in memory.  True if it has, or if the
- * system does not tell. */
+/* Waits up to 10 s until the process has at most `most` bytes in memory.  Returns true if that
+ * happens, or if the system does not tell the number of bytes. */
 static bool memory_falls_to(size_t most)
 {
     size_t mapped, resident;
@@ -1241,8 +1242,8 @@ static uint8_t *compressed_by_zlib(const uint8_t *in, size_t len, size_t *out_le
     return out;
 }
 
-/* Streams keep little memory while their callers take no output or give no input, even after they
- * have done much.  Later, they go on. */
+/* While its caller takes no output or gives no input, a stream keeps little memory, even if it has
+ * decompressed much before.  Later, the stream goes on. */
 static void test_idle_decompression(void)
 {
     enum { STREAMS = UNIT_SANITIZED ? 3 : 20 };
@@ -1516,7 +1517,7 @@ struct caller {
     pthread_t thread;
 };
 
-/* Makes calls of all kinds.  It uses no CHECK, which counts without a lock. */
+/* Makes calls of all kinds.  Uses no CHECK, because CHECK counts failures without a lock. */
 static void *call_main(void *argument)
 {
     struct caller *c = argument;
@@ -1604,15 +1605,15 @@ static void test_fork(void)
     gzlzss_free(z);
 }
 
-/* Gives gzlzss_cuda_decompress_new its ctx as the memory. */
+/* Allocates memory for gzlzss_cuda_decompress_new: returns ctx, which is the memory. */
 static void *give_room(void *ctx, size_t size)
 {
     (void)size;
     return ctx;
 }
 
-/* In the child, makes all possible calls with the parent's objects.  No call may wait, and calls
- * with a status must report that the object belongs to another process. */
+/* In the child, makes all possible calls with the parent's objects.  No call may wait, and each
+ * call that returns a status must report that the object belongs to another process. */
 static bool use_in_child(gzlzss *z, gzlzss_stream **streams, size_t count)
 {
     uint8_t bytes[100];
@@ -1660,7 +1661,8 @@ static bool use_in_child(gzlzss *z, gzlzss_stream **streams, size_t count)
     return ok;
 }
 
-/* Forks a child that makes these calls, and checks it.  SIGALRM ends the child if a call waits. */
+/* Forks a child that runs use_in_child, and checks that it succeeds.  If a call waits, SIGALRM ends
+ * the child. */
 static void check_child(gzlzss *z, gzlzss_stream **streams, size_t count)
 {
     pid_t child;
@@ -1902,7 +1904,7 @@ static void test_cuda(void)
         free(expected);
     }
 #ifdef HAVE_CUDA
-    /* Without a driver, there can be no such stream. */
+    /* Without a driver, no stream can exist. */
     if (access("/dev/nvidiactl", F_OK) != 0 && access("/dev/dxg", F_OK) != 0) {
         len = sizeof(out);
         CHECK_EQ(gzlzss_cuda_compress(z, out, &len, input, 1, (struct CUstream_st *)out, NULL),

@@ -55,7 +55,8 @@ static struct limits read_tree(void)
     return l;
 }
 
-/* Returns the machine's limits.  A test's limit must be below them to have an effect. */
+/* Returns the machine's limits.  A limit that a test sets has an effect only if it is below the
+ * machine's limit. */
 static struct limits machine(void)
 {
     new_tree();
@@ -209,8 +210,8 @@ static void odd_files(void)
     CHECK(read_tree().threads == 1);
 }
 
-/* Sets a limit in bytes.  False if it has no effect, as under qemu-user, an emulator of
- * processors. */
+/* Sets a limit in bytes.  Returns false if the limit has no effect, as under qemu-user, an emulator
+ * of processors. */
 static bool set_limit(int resource, rlim_t bytes)
 {
     struct rlimit limit;
@@ -330,8 +331,8 @@ static void many_processors(void)
     CHECK_EQ(machine().threads, 100);
     have_processors(1024, 0, 8192);
     CHECK_EQ(limits_processors(), 8192);
-    /* If the set is larger still, the system does not tell it, and the number of online processors
-     * is used. */
+    /* If the system's set is even larger, the system does not return the set, and the number of
+     * online processors is used. */
     have_processors(2048, 0, 1);
     CHECK_EQ(limits_processors(), sysconf(_SC_NPROCESSORS_ONLN));
 }

@@ -1,13 +1,14 @@
 /*
  * test_matcher.c - level 1 finds the matches that lzss/tagging.h defines, and the matches of every
- * level are matches
+ * level repeat earlier bytes
  *
- * The CPU engine's tagging finder uses one table of 16-bit positions for a whole segment.  It reads
- * all candidates of a chunk, and some of their bytes, from the table before it compares any of them
- * in place, and writes sequences without a tag array.  The textbook method below does none of that.
- * It walks as the paper does, eight bytes at a time.  It makes a new table for each chunk, with
- * complete positions, and fills a tag array, which lz_tags_to_sequences converts.  Both must give
- * exactly the same sequences.
+ * The CPU engine's tagging finder uses one table of 16-bit positions for a whole segment.  The
+ * finder reads all candidates of a chunk, and some of their bytes, from the table before it
+ * compares any of them in place, and writes sequences without a tag array.  The textbook method
+ * below does none of that.  Instead, it walks as the paper does, eight bytes at a time.  The
+ * textbook method makes a new table for each chunk, with complete positions, and fills a tag array,
+ * which lz_tags_to_sequences converts.  The finder and the textbook method must give exactly the
+ * same sequences.
  */
 #include "config.h"
 
@@ -81,7 +82,7 @@ static void tag_chunk(const uint8_t *in, size_t len, size_t start, size_t end, u
 
 /* --- Checks --- */
 
-/* Whether the chunk's sequences are those of the textbook method. */
+/* True if the chunk's sequences are those of the textbook method. */
 static bool same_as_textbook(const uint8_t *in, size_t len, size_t start,
                              const struct lz_chunk *chunk)
 {
@@ -145,8 +146,8 @@ static void shortest(void)
     }
 }
 
-/* Segments of about one and two chunks, with matches that end with the chunk, or could go on after
- * it. */
+/* Tests segments of about one and two chunks, with matches that end with the chunk, or could go on
+ * after the chunk's end. */
 static void around_chunks(void)
 {
     static uint8_t in[2 * LZ_CHUNK_SIZE + 4];
@@ -159,8 +160,8 @@ static void around_chunks(void)
     }
 }
 
-/* Whole segments, and one byte more or less, with positions above 65535, whose low 16 bits occur
- * several times. */
+/* Tests whole segments, and one byte more or less, with positions above 65535, whose low 16 bits
+ * occur several times. */
 static void around_segments(void)
 {
     uint8_t *in = unit_need(malloc(MAX_LEN));
@@ -178,8 +179,8 @@ static void around_segments(void)
     free(in);
 }
 
-/* Files that exist wherever this test is built: at least its executable, and gzlzss's sources, in
- * one segment. */
+/* Tests files that exist wherever this test is built: at least its executable, and gzlzss's
+ * sources, in one segment. */
 static void real_files(void)
 {
     static const char *const binaries[] = {"/proc/self/exe", "/bin/sh"};
@@ -268,7 +269,7 @@ static void stale_positions(void)
     }
 }
 
-/* Random data that repeats at exactly the window's size, or just beyond it. */
+/* Tests random data that repeats at exactly the window's size, or just beyond it. */
 static void repeated_windows(void)
 {
     uint8_t *in = unit_need(malloc(5 * LZ_WINDOW_SIZE));
@@ -291,8 +292,8 @@ static void repeated_windows(void)
     free(in);
 }
 
-/* Data of several kinds, in pieces of random length, so that matches in one kind end at any place
- * in another. */
+/* Tests data of several kinds, in pieces of random length, so that matches that start in data of
+ * one kind end at any place in data of another kind. */
 static void mixtures(void)
 {
     uint8_t *in = unit_need(malloc(3 * LZ_CHUNK_SIZE));
@@ -355,7 +356,7 @@ static void nothing_carried_over(void)
     free(in);
 }
 
-/* Whether the matches repeat the bytes before, and stay within their chunk. */
+/* True if all matches repeat earlier bytes, and stay within their chunk. */
 static bool are_matches(const struct lz_chunk *chunks, const uint8_t *in, size_t len)
 {
     for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
@@ -375,9 +376,9 @@ static bool are_matches(const struct lz_chunk *chunks, const uint8_t *in, size_t
     return true;
 }
 
-/* The first chunk is only history (lz_match_after).  If the finder's chunks do not depend on each
- * other's parse, the other chunks get the same sequences as usual.  At all levels, they have
- * matches into the first chunk. */
+/* The first chunk is only history (lz_match_after).  If a finder can match a segment's chunks
+ * independently, the other chunks get the same sequences as usual.  At all levels, the other chunks
+ * have matches into the first chunk. */
 static void after_a_chunk(void)
 {
     const size_t len = 3 * LZ_CHUNK_SIZE - 777;
@@ -417,8 +418,8 @@ static void after_a_chunk(void)
     free(in);
 }
 
-/* Whether a and b have the same sequences, from the chunk with `begin` on.  In b, they start at
- * `begin`; its matches must repeat earlier bytes. */
+/* True if a and b have the same sequences, from the chunk that contains `begin` on, and the matches
+ * repeat earlier bytes.  The first sequence starts at `begin`. */
 static bool same_pieces(const struct lz_chunk *a, const struct lz_chunk *b, const uint8_t *in,
                         size_t begin, size_t end)
 {
@@ -446,7 +447,8 @@ static bool same_pieces(const struct lz_chunk *a, const struct lz_chunk *b, cons
 }
 
 /* Matches pieces of any length, one after another.  A matcher that keeps its tables must find the
- * same as one that fills them from the window, also after chunks were cut off in front. */
+ * same matches as a matcher that fills its tables from the window before each piece.  That must
+ * also hold after chunks were removed from the start of the data. */
 static void piece_by_piece(void)
 {
     const size_t len = 9 * LZ_CHUNK_SIZE + 777;
@@ -483,7 +485,7 @@ static void piece_by_piece(void)
     free(in);
 }
 
-/* Several matchers match a segment's chunks, one from the front, others from the end.  If the
+/* Several matchers match a segment's chunks: one from the front, the others from the end.  If the
  * finder can match in parts, the result must be the same as with one matcher. */
 static void in_parts(void)
 {
@@ -540,8 +542,8 @@ static void little_memory(void)
         const struct lz_level *l = lz_level(level);
         const size_t more = lz_matcher_more(l, most);
 
-        /* Give it none of the additional memory, a sixth of it, and so on.  Some finders take no
-         * additional memory. */
+        /* Give the matcher none of the additional memory, then a sixth of it, then two sixths.
+         * Some finders take no additional memory. */
         for (unsigned share = 0; share <= (more > 0 ? 2 : 0); share++) {
             struct lz_matcher *m = unit_need(lz_matcher_new(l, most));
 
@@ -590,8 +592,8 @@ static void nothing_before(void)
     munmap(all, page + size);
 }
 
-/* All matches of every level and method are matches, and the bytes after the segment do not
- * matter. */
+/* All matches of every level and method repeat earlier bytes, and the bytes after the segment do
+ * not matter. */
 static void every_level(void)
 {
     static uint8_t in[2 * LZ_CHUNK_SIZE + 4];

@@ -120,7 +120,7 @@ static void collected(void)
     CHECK(captured(""));
 }
 
-/* Many messages, so that the memory for them grows many times. */
+/* Tests many messages, so that the memory for them grows many times. */
 static void much_collected(void)
 {
     struct messages m = {.program = "p", .collect = true};
@@ -145,8 +145,8 @@ static void much_collected(void)
     CHECK(*at == '\0');
 }
 
-/* Long names: messages of about MESSAGE_MAX bytes, the longest without allocated memory, and much
- * longer ones. */
+/* Tests long names: messages of about MESSAGE_MAX bytes, the longest without allocated memory, and
+ * much longer ones. */
 static void long_lines(void)
 {
     static char name[40000], want[2 * sizeof(name) + 100];

@@ -17,7 +17,7 @@ static bool is(const char *got, const char *want)
     return false;
 }
 
-/* Which suffix a name has. */
+/* Tests which suffix a name has. */
 static void suffixes(void)
 {
     static const struct {
@@ -53,8 +53,8 @@ static void suffixes(void)
         {"f.xyz", ".gz", NULL},
         {"f.a.gz", ".a.gz", ".a.gz"},
         {"f.gz.a", ".a", ".a"},
-        /* The user's suffix is the end of a known one.  The known one comes first, but not if
-         * letter case differs. */
+        /* The user's suffix is the end of a known suffix.  The known suffix comes first, except if
+         * the letter case differs. */
         {"f.gz", "gz", ".gz"},
         {"fgz", "gz", "gz"},
         {"f.gz", "z", ".gz"},
@@ -99,7 +99,7 @@ static void decompressed(void)
     }
 }
 
-/* The suffixes that are tried with a name: the user's first. */
+/* Tests the suffixes that are tried with a name, of which the user's suffix is the first. */
 static void guesses(void)
 {
     static const char *const known[] = {".gz", ".z", "-z", ".Z"};
@@ -135,7 +135,8 @@ static void pieces(void)
     CHECK(is(names_base("/"), ""));
 }
 
-/* Shortens a name again and again, and checks the names that result, with blanks between them. */
+/* Shortens a name again and again, and checks that `want` lists the results, with blanks between
+ * them. */
 static void check_shorter(const char *name, const char *own, const char *want)
 {
     char s[100], all[400] = "";
@@ -153,8 +154,8 @@ static void check_shorter(const char *name, const char *own, const char *want)
 
 static void shorter(void)
 {
-    /* The last part with more than three bytes loses one byte.  If there is none, the last part
-     * with more than two bytes does, and so on. */
+    /* The last part with more than three bytes loses one byte.  If no part has more than three, the
+     * last part with more than two bytes loses one, and so on. */
     check_shorter("abcd.c.gz", ".gz", "abc.c.gz ab.c.gz a.c.gz a.gz");
     check_shorter("abc.defg.gz", ".gz", "abc.def.gz abc.de.gz ab.de.gz ab.d.gz a.d.gz a.gz");
     check_shorter("abcd.efg.gz", ".gz", "abc.efg.gz abc.ef.gz ab.ef.gz ab.e.gz a.e.gz a.gz");

@@ -36,8 +36,8 @@ static void give_back(struct cached_object *kept)
     free(kept);
 }
 
-/* Sets the first and the last processor that this thread may use.  False if the thread cannot be
- * bound to one. */
+/* Sets the first and the last processor that this thread may use.  Returns false if the thread
+ * cannot be bound to a single processor. */
 static bool find_processors(int processors[2])
 {
 #ifdef HAVE_SCHED_GETCPU
@@ -59,7 +59,7 @@ static bool find_processors(int processors[2])
 #endif
 }
 
-/* Moves the thread to a processor.  Returns whether it is there. */
+/* Moves the thread to a processor.  Returns whether the thread is on that processor. */
 static bool move_to(int processor)
 {
 #ifdef HAVE_SCHED_GETCPU
@@ -96,7 +96,7 @@ static void test_take(void)
 }
 
 /* On one processor, the object that was put in last is taken first.  A thread on another processor
- * also finds it, if that processor's own objects are taken. */
+ * also finds that object, if the other processor's own objects are taken. */
 static void test_processors(void)
 {
     struct object_cache s;

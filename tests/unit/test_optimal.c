@@ -4,9 +4,10 @@
  * The CPU engine's optimal finder packs lists, costs and steps into a few bits each, follows links
  * of 16 bits, takes many lengths at a time, and keeps costs from unit to unit.  The textbook method
  * below does none of that.  For every position, it notes the nearest earlier position with the same
- * hash.  It compares candidates from the first byte on, keeps each parse as a list of matches, and
- * adds up costs in 64 bits, one length at a time.  It shares only the hash functions, lz_pieces,
- * the logarithm and the estimates made with it.  Both must give exactly the same sequences.
+ * hash.  The textbook method compares candidates from the first byte on, keeps each parse as a list
+ * of matches, and adds up costs in 64 bits, one length at a time.  The textbook method shares with
+ * the finder only the hash functions, lz_pieces, the logarithm, and the estimates that use the
+ * logarithm.  The finder and the textbook method must give exactly the same sequences.
  */
 #include "config.h"
 
@@ -50,7 +51,7 @@ static struct list *lists;
 static uint8_t *list_counts;
 
 /* Fills `earlier`.  Positions with fewer than prefixes[k] bytes before the segment's end are not
- * candidates, and have none. */
+ * candidates, and have no candidates. */
 TEXTBOOK void note_earlier(const uint8_t *in, size_t len)
 {
     static int32_t newest[1 << LZ_CHAINS_HASH_BITS];
@@ -139,7 +140,7 @@ TEXTBOOK unsigned make_list(const struct lz_level *level, const uint8_t *in, siz
     return s.count;
 }
 
-/* Makes the lists of the chunk in[start..end).  They are stored from index `first` on. */
+/* Makes the lists of the chunk in[start..end), and stores them from index `first` on. */
 TEXTBOOK void make_lists(const struct lz_level *level, const uint8_t *in, size_t start, size_t end,
                          size_t first)
 {
@@ -162,10 +163,10 @@ struct chunk {
     size_t size;
     const struct list *lists; /* the lists of its positions */
     const uint8_t *list_counts;
-    unsigned unit; /* the number, in the group, of its first unit */
+    unsigned unit; /* the number of the chunk's first unit in the group */
 };
 
-/* A match in a parse of the chunk.  It may have any length. */
+/* A match, of any length, in a parse of the chunk. */
 struct parsed {
     size_t pos, length, distance;
 };
@@ -178,8 +179,8 @@ static uint32_t units[GROUP / UNIT][SYMBOLS], blocks[GROUP / UNIT][SYMBOLS];
 static unsigned block_of[GROUP / UNIT];
 static unsigned most_blocks; /* the largest number of blocks in a group so far */
 
-/* Adds a match to the parse.  If it is adjacent to the last one at the same distance, the two
- * become one. */
+/* Adds a match to the parse.  If the last match ends where this match starts, at the same distance,
+ * the two become one match. */
 TEXTBOOK void take(size_t pos, struct match match)
 {
     struct parsed *last = parse_count > 0 ? &parse[parse_count - 1] : NULL;
@@ -190,8 +191,8 @@ TEXTBOOK void take(size_t pos, struct match match)
         parse[parse_count++] = (struct parsed){pos, match.length, match.distance};
 }
 
-/* Counts the parse's symbols in the unit where they start.  All pieces of a match count where the
- * match starts. */
+/* Counts the parse's symbols in the unit where they start.  All pieces of a match count in the unit
+ * where the match starts. */
 TEXTBOOK void count_symbols(const struct chunk *c)
 {
     size_t pos = 0;
@@ -271,7 +272,7 @@ TEXTBOOK void first_parse(const struct chunk *c, const struct lz_level *level)
 }
 
 /* Sets *litlen to the logarithm of the number of literals and lengths, including the end of the
- * block, and *distance to that of the number of distances. */
+ * block, and *distance to the logarithm of the number of distances. */
 TEXTBOOK void log2_totals(const uint32_t *counts, uint32_t *litlen, uint32_t *distance)
 {
     uint32_t totals[2] = {1, 0};
@@ -427,13 +428,14 @@ static const struct lz_level strange[] = {
 #define STRANGE (sizeof(strange) / sizeof(*strange))
 #define ROWS (levels + STRANGE)
 
-/* Rows with a greater depth are left out for data with long chains everywhere (CHEAP), or for much
- * of it (CHEAPER), since the textbook method is slow there. */
+/* The greatest `deep` for check_segment: CHEAP for data with long chains everywhere, CHEAPER for
+ * much of such data, and ALL for other data.  The textbook method is slow on data with long
+ * chains. */
 #define CHEAP 32
 #define CHEAPER 10
 #define ALL SIZE_MAX
 
-/* The rows of the level table that use this finder, then the strange ones. */
+/* The rows of the level table that use the optimal finder, then the rows of `strange`. */
 static const struct lz_level *table[LZ_LEVEL_MAX + 1];
 static size_t levels;
 
@@ -476,8 +478,8 @@ static void check_segment(const char *what, const uint8_t *in, size_t len, size_
 
 /* --- Numbers --- */
 
-/* Returns the logarithm to base 2 of x, at least 1, to about twelve digits.  It finds the fraction
- * bit by bit: it divides by 2^(1/2), 2^(1/4) and so on, whenever the quotient is at least 1. */
+/* Returns the logarithm to base 2 of x, at least 1, to about twelve digits.  Finds the fraction bit
+ * by bit: divides x by 2^(1/2), 2^(1/4) and so on, if the quotient is at least 1. */
 static double log2_of(double x)
 {
     double log2 = 0, root = 2, part = 1;
@@ -523,7 +525,8 @@ static void logarithms(void)
         CHECK(lz_log2_256(x) <= lz_log2_256(x + 1));
 }
 
-/* lz_symbol_cost is the ideal length of a symbol's code, within the rounding of both logarithms. */
+/* lz_symbol_cost is the ideal length of a symbol's code, except that two logarithms in it are
+ * rounded. */
 static void symbols(void)
 {
     static const uint32_t totals[] = {1, 2, 3, 1000, 8192, 40000, 1u << 22};
@@ -616,8 +619,8 @@ static void shortest(void)
     }
 }
 
-/* Segments of about one and two chunks, with matches that end with the chunk, or could go on after
- * it.  The data is zeros, except near the ends of chunks. */
+/* Tests segments of about one and two chunks, with matches that end with the chunk, or could go on
+ * after the chunk's end.  Except near the ends of chunks, the data is zeros. */
 static void around_chunks(void)
 {
     static uint8_t in[2 * LZ_CHUNK_SIZE + 4];
@@ -638,7 +641,7 @@ static void around_chunks(void)
     }
 }
 
-/* Data with matches everywhere, in several chunks and units. */
+/* Tests data with matches everywhere, in several chunks and units. */
 static void several_chunks(void)
 {
     static uint8_t in[LZ_CHUNK_SIZE + UNIT + 1000];
@@ -652,7 +655,7 @@ static void several_chunks(void)
     }
 }
 
-/* Units with different kinds of data; for some of them, joining pays. */
+/* Tests units with different kinds of data.  Joining makes some of these units smaller. */
 static void many_units(void)
 {
     static uint8_t in[9 * LZ_CHUNK_SIZE];
@@ -673,7 +676,7 @@ static void many_units(void)
     printf("# %u blocks\n", most_blocks);
 }
 
-/* Files that exist wherever this test is built: tests/data, the test's executable, gzlzss's
+/* Tests files that exist wherever this test is built: tests/data, the test's executable, gzlzss's
  * sources. */
 static void real_files(void)
 {
@@ -736,9 +739,9 @@ static void window_ends(void)
                 repeat_marker(sizes[s], firsts[f], distance);
 }
 
-/* Every other match has three bytes at a certain distance: the greatest at which the first parse
- * takes such a match, the greatest at which there is any, or just beyond these.  The matches
- * between them are near, and make the length 3 cheap. */
+/* Every other match has three bytes at the same distance.  That distance is about the greatest at
+ * which the first parse takes a match of three bytes, or about the greatest of any match.  Between
+ * these matches are near matches of three bytes, which make the length 3 cheap. */
 static void threes(void)
 {
     static const size_t distances[] = {4095, 4096, 4097, WINDOW - 1, WINDOW, WINDOW + 1};
@@ -767,8 +770,8 @@ static void stale_positions(void)
                 repeat_marker(size, 50000, turns * 65536 + nearby[n]);
 }
 
-/* Random data that repeats at exactly the window's size, or just beyond it.  Adjacent matches at
- * the same distance fill whole chunks, cross units, and end with chunks. */
+/* Tests random data that repeats at exactly the window's size, or just beyond it.  Adjacent matches
+ * at the same distance fill whole chunks, cross units, and end with chunks. */
 static void repeated_windows(void)
 {
     static uint8_t in[3 * LZ_CHUNK_SIZE + 1000];
@@ -781,8 +784,9 @@ static void repeated_windows(void)
     }
 }
 
-/* Repeats of up to a few times the greatest match length, so that 1, 2, 3 or more bytes are left
- * over.  Some cross from one unit to the next. */
+/* Tests repeats whose length is about one, two or three times the greatest match length, so that
+ * after the longest matches, 1, 2, 3 or more bytes may be left over.  Some cross from one unit to
+ * the next. */
 static void side_by_side(void)
 {
     static uint8_t in[12000];
@@ -804,8 +808,8 @@ static void side_by_side(void)
     }
 }
 
-/* Checks a match of `size` bytes.  Of the earlier positions with the same first `bytes` bytes, its
- * source is number `back`, counted from the nearest. */
+/* Checks a match of `size` bytes.  Of the earlier positions with the same first `bytes` bytes,
+ * number `back`, counted from the nearest, is the match's source. */
 static void check_depth(size_t bytes, size_t size, size_t back, uint64_t *state)
 {
     static uint8_t in[65536];
@@ -856,8 +860,8 @@ static void depths(void)
     }
 }
 
-/* More candidates than a list can hold, each longer than the one before.  From round to round,
- * fewer of the lengths are in the list, at last only the first. */
+/* Tests more candidates than a list can hold, each longer than the one before.  From round to
+ * round, fewer of the lengths are in the list, at last only the first. */
 static void full_lists(void)
 {
     static uint8_t in[3000];
@@ -881,7 +885,7 @@ static void full_lists(void)
     }
 }
 
-/* A match of about `nice` bytes, and a longer one farther back. */
+/* Tests a match of about `nice` bytes, and a longer one farther back. */
 static void nices(void)
 {
     static uint8_t in[2000];
@@ -904,7 +908,8 @@ static void nices(void)
     }
 }
 
-/* Only the first 4096 bytes of a chunk decide how many different values it counts as having. */
+/* Only the first 4096 bytes of a chunk decide how many different values the chunk is assumed to
+ * have. */
 static void samples(void)
 {
     static uint8_t in[6000];
@@ -920,8 +925,8 @@ static void samples(void)
     }
 }
 
-/* Data of several kinds, in pieces of random length, so that matches in one kind end at any place
- * in another. */
+/* Tests data of several kinds, in pieces of random length, so that matches that start in data of
+ * one kind end at any place in data of another kind. */
 static void mixtures(void)
 {
     static uint8_t in[3 * LZ_CHUNK_SIZE];
@@ -950,7 +955,7 @@ static void mixtures(void)
     }
 }
 
-/* More data than one group.  No block goes from one group into the next, but matches do. */
+/* Tests more data than one group.  No block goes from one group into the next, but matches do. */
 static void two_groups(void)
 {
     uint8_t *in = unit_need(calloc(MAX_LEN, 1));

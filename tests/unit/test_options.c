@@ -62,7 +62,7 @@ static void bad(const char *words, const char *message)
         printf("# %s: \"%s\", not \"%s\"\n", words, capture.text, message);
 }
 
-/* Whether the operands, with blanks between them, are `want`. */
+/* True if the operands, with blanks between them, are `want`. */
 static bool operands_are(const struct options *o, const char *want)
 {
     char all[512] = "";
@@ -93,8 +93,8 @@ static void defaults(void)
     CHECK_EQ(o->name_count, 0);
 }
 
-/* Which of several actions is chosen, in any order of the options, and whether names and times are
- * then used. */
+/* Tests which of several actions is chosen, in any order of the options, and whether names and
+ * times are then used. */
 static void actions(void)
 {
     static const struct {
@@ -133,7 +133,7 @@ static void actions(void)
     }
 }
 
-/* --range and --lines, and what they imply. */
+/* Tests --range and --lines, and what these options imply. */
 static void ranges(void)
 {
     static const struct {
@@ -187,7 +187,7 @@ static void ranges(void)
     CHECK_EQ(good("p --lines=1:2 -z f")->range_count, 1);
 }
 
-/* The meaning of the name by which the program is called. */
+/* Tests the meaning of the name by which the program is called. */
 static void program_names(void)
 {
     static const struct {
@@ -300,8 +300,7 @@ static void segment_sizes(void)
                          "Try `gzip --help' for more information.\n");
 }
 
-/* The number of threads is that of the cores in the affinity mask, unless a number other than 0 is
- * given. */
+/* If no number of threads is given, or 0, the number of cores in the affinity mask counts. */
 static void threads(void)
 {
     cpu_set_t set, one;
@@ -404,7 +403,7 @@ static void verbosity(void)
     good("p -aq");
 }
 
-/* Where outputs go, and which inputs stay. */
+/* Tests where outputs go, and which inputs stay. */
 static void outputs(void)
 {
     const struct options *o = good("p -o out f");
@@ -772,8 +771,8 @@ static void peers(void)
     bad("zstd --help", "zstd: gzlzss does not stand in for this program, whose format is zstd\n");
 }
 
-/* Every option in another program's list is accepted with its argument, or refused.  It is refused
- * without its argument. */
+/* Every option in another program's list is accepted with its argument, or refused.  Without its
+ * argument, an option that needs one is refused. */
 static void every_option_of_peers(void)
 {
     static const char *const programs[] = {"gzip", "pigz", "igzip", "bgzip -d"};

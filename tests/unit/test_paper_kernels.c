@@ -2,8 +2,8 @@
  * test_paper_kernels.c - with the methods of papers/, the GPU engine finds what the CPU engine
  * finds
  *
- * Like test_kernels.c, this runs on an emulated device, which is slow, or, as
- * tests/gpu/test_paper_kernels, on a real one.  The tests go through the list of methods.
+ * Like test_kernels.c, tests/unit/test_paper_kernels runs on an emulated device, which is slow, and
+ * tests/gpu/test_paper_kernels on a real one.  The tests go through the list of methods.
  */
 #include "config.h"
 
@@ -21,7 +21,8 @@ static void for_each_method(void (*test)(const struct lz_level *level))
     }
 }
 
-/* Two segments: a whole one, of several chunks, and a short one, whose last chunk is short, too. */
+/* Compares the engines on two segments: a whole one, of several chunks, and a short one, whose last
+ * chunk is short, too. */
 static void compare_kinds(const struct lz_level *level)
 {
     static const struct input_kind *const kinds[] = {&zeros, &period, &random_bytes, &tokens,
@@ -36,7 +37,7 @@ static void test_kinds(void)
     for_each_method(compare_kinds);
 }
 
-/* A segment with positions that need more than 16 bits. */
+/* Compares the engines on a segment with positions that need more than 16 bits. */
 static void compare_long_segment(const struct lz_level *level)
 {
     compare_kind(140 * KIB, &words, level, 256 * KIB);
@@ -95,8 +96,8 @@ static void test_mixed_lengths(void)
     for_each_method(compare_in_one_batch);
 }
 
-/* The largest possible number of sequences, with matches of three bytes.  A batch must have room
- * for all of them. */
+/* Compares the engines on the largest possible number of sequences, with matches of three bytes.  A
+ * batch must have room for all these sequences. */
 static void compare_threes(const struct lz_level *level)
 {
     const size_t len = 64 * KIB;
@@ -120,7 +121,7 @@ static void test_threes(void)
     for_each_method(compare_threes);
 }
 
-/* Every variant, with matches near the greatest length and the greatest distance. */
+/* Tests every variant, with matches near the greatest length and the greatest distance. */
 static void test_edges(void)
 {
     const size_t len = 34 * KIB + 5;
@@ -136,8 +137,8 @@ static void test_edges(void)
     free(in);
 }
 
-/* Matches at DEFLATE's greatest distance, and one byte less or more, in segments with an even and
- * an odd number of chunks. */
+/* Compares the engines on matches at DEFLATE's greatest distance, and at distances that are one
+ * byte less or more, in segments with an even and an odd number of chunks. */
 static void compare_far(const struct lz_level *level)
 {
     const size_t len = 163 * KIB;
@@ -155,7 +156,7 @@ static void test_far(void)
     for_each_method(compare_far);
 }
 
-/* Before each long match comes a part of it (fill_prefixes). */
+/* Right before each text that can be matched comes a beginning of that text (fill_prefixes). */
 static void compare_prefixes(const struct lz_level *level)
 {
     const size_t len = 36 * KIB;
@@ -171,7 +172,7 @@ static void test_prefixes(void)
     for_each_method(compare_prefixes);
 }
 
-/* Data with only matches at a distance that is a key's value. */
+/* Tests data in which all matches have a distance that is a key's value. */
 static void test_periods(void)
 {
     const size_t len = 34 * KIB;

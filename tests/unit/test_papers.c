@@ -2,7 +2,7 @@
  * test_papers.c - each method of papers/ finds the matches that its oracle finds (oracles.h), and
  * --matcher selects the method
  *
- * The tests go through the list of methods, so they test a new one as soon as it has an oracle.
+ * The tests go through the list of methods, so they test a new method as soon as it has an oracle.
  * test_paper_kernels.c compares the GPU engine with the CPU engine.
  */
 #include "config.h"
@@ -24,7 +24,7 @@ static oracle *const oracles[] = {
 /* --- The text of --matcher --- */
 
 /* --matcher accepts everything that --matcher=help prints for each method, and exactly the ranges
- * that it prints. */
+ * that --matcher=help prints. */
 static void test_list(void)
 {
     for (size_t p = 0; paper_methods[p] != NULL; p++) {
@@ -134,7 +134,7 @@ static void test_keys_and_values(void)
     }
 }
 
-/* Every method by its name, alone and with a key; and wrong texts, which leave the level's row
+/* Tests every method's name, alone and with a key, and wrong texts, which leave the level's row
  * unchanged. */
 static void test_names(void)
 {
@@ -172,7 +172,7 @@ static void test_names(void)
 
 static struct lz_sequence expected[LZ_CHUNK_MAX_SEQUENCES];
 
-/* Whether the chunk's sequences are those that the tags stand for. */
+/* True if the chunk's sequences are those that the tags stand for. */
 static bool are_tags(const struct lz_chunk *chunk, const uint16_t *tags, size_t len)
 {
     const size_t count = lz_tags_to_sequences(tags, len, expected);
@@ -195,7 +195,8 @@ static bool is_found(const struct lz_chunk *chunks, const uint16_t *tags, size_t
     return true;
 }
 
-/* Compares again, with a second matcher that matches parts of the segment. */
+/* Compares the sequences with the oracle's tags again, after a second matcher has matched parts of
+ * the segment. */
 static bool are_parts_found(struct lz_matcher *m, struct lz_matcher *helper,
                             const struct lz_level *level, const uint8_t *in, size_t len,
                             const uint16_t *tags)
@@ -209,9 +210,9 @@ static bool are_parts_found(struct lz_matcher *m, struct lz_matcher *helper,
     return is_found(lz_chunks(m), tags, len, 0);
 }
 
-/* Compares the method's result for the segment in[0..len) with its oracle's: with different bytes
- * after the segment, with a used matcher, matched in parts, and with the first chunk only as
- * history. */
+/* Compares the method's results for the segment in[0..len) with those of its oracle.  The results
+ * come from a new matcher and from a used one, with different bytes after the segment, as a whole
+ * and in parts, and with the first chunk only as history. */
 static void compare(size_t p, const struct lz_level *level, const uint8_t *in, size_t len)
 {
     struct lz_matcher *m = unit_need(lz_matcher_new(level, len + 1));
@@ -249,7 +250,7 @@ static const struct input_kind kinds[] = {
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-/* Every kind of data, with every variant. */
+/* Tests every kind of data, with every variant. */
 static void test_kinds(void)
 {
     const size_t len = 34 * KIB + 5;
@@ -265,7 +266,7 @@ static void test_kinds(void)
     free(in);
 }
 
-/* Matches with the greatest length and distance, and with one byte more or less. */
+/* Tests matches with the greatest length and distance, and with one byte more or less. */
 static void test_edges(void)
 {
     const size_t len = 70 * KIB;
@@ -282,7 +283,7 @@ static void test_edges(void)
     free(in);
 }
 
-/* Data with only matches at a distance that is a key's value, or one byte more. */
+/* Tests data in which all matches have a distance that is a key's value, or one byte more. */
 static void test_periods(void)
 {
     const size_t len = 40 * KIB;
@@ -301,7 +302,7 @@ static void test_periods(void)
     free(in);
 }
 
-/* Compares every variant of every method on this data. */
+/* Compares every variant of every method with its oracle, on this data. */
 static void compare_all(const uint8_t *in, size_t len)
 {
     struct lz_level level;
@@ -311,7 +312,7 @@ static void compare_all(const uint8_t *in, size_t len)
             compare(p, &level, in, len);
 }
 
-/* Before each long match comes a part of it (fill_prefixes). */
+/* Right before each text that can be matched comes a beginning of that text (fill_prefixes). */
 static void test_prefixes(void)
 {
     const size_t len = 36 * KIB;
@@ -322,8 +323,9 @@ static void test_prefixes(void)
     free(in);
 }
 
-/* Matches at DEFLATE's greatest distance, and one byte less or more: in some places, and in all of
- * the data.  Under sanitizers, only one byte more. */
+/* Tests matches at DEFLATE's greatest distance, and at distances that are one byte less or more.
+ * The matches are in some places, or fill all of the data.  Under sanitizers, only the distance
+ * that is one byte more is tested. */
 static void test_far(void)
 {
     const size_t len = 70 * KIB;
@@ -339,7 +341,7 @@ static void test_far(void)
     free(in);
 }
 
-/* Compares the method that a text selects. */
+/* Compares the method that a text selects with its oracle. */
 static void compare_text(const char *text, const uint8_t *in, size_t len)
 {
     struct lz_level level = *lz_level(6);
@@ -354,14 +356,14 @@ static void compare_text(const char *text, const uint8_t *in, size_t len)
             compare(p, &level, in, len);
 }
 
-/* Combinations of keys that affect each other. */
+/* Tests combinations of keys that affect each other. */
 static void test_together(void)
 {
     const size_t len = 40 * KIB + 3;
     uint8_t *in = unit_need(malloc(len));
 
-    /* Three bytes are left in a packet.  Together with the first byte of the next packet, they
-     * occurred before, but must not match. */
+    /* The last three bytes of a packet and the first byte of the next packet occurred together
+     * before.  They must not match, since a match must not cross the packet's end. */
     fill_kind(in, len, &kinds[4], LONGEST_TOKEN, 1);
     for (size_t i = 0; i + 4 <= len; i += 4096) {
         memcpy(in + i, "abca", 4);
@@ -371,7 +373,7 @@ static void test_together(void)
     compare_text("position-lists,hash=4,threshold=3,block=4096", in, len);
     compare_text("position-lists,hash=3,threshold=3,block=4096", in, len);
 
-    /* The steps grow with each miss.  With an acceleration, the first one is long, too. */
+    /* The steps grow with each miss.  With an acceleration, the first step is long, too. */
     fill_kind(in, len, &kinds[6], LONGEST_TOKEN, 1);
     compare_text("lz4,table=256,skip=0", in, len);
     compare_text("lz4,table=256,skip=0,acceleration=7", in, len);
@@ -396,7 +398,7 @@ static void test_sizes(void)
     free(in);
 }
 
-/* Short segments of a few symbols of one, two or four bytes, which have many parses of equal
+/* Tests short segments of a few symbols of one, two or four bytes, which have many parses of equal
  * size. */
 static void test_few_symbols(void)
 {
@@ -454,9 +456,9 @@ static void test_counts(void)
         const char *matcher, *in;
         uint64_t counts[LZ_COUNTERS];
     } cases[] = {
-        /* With 16 buckets, DJB2 is the exclusive or of the bytes' low four bits.  So in a bucket,
-         * cxb finds bcx, bac finds abc, cxa finds acx, xab finds xba, and abc finds first bac, then
-         * abc. */
+        /* With 16 buckets, DJB2 is the exclusive or of the bytes' low four bits, so all orders of
+         * the same three letters are in one bucket.  There, each of cxb, bac, cxa and xab probes
+         * one earlier position, and the last abc probes two. */
         {"lzss,hash=djb2,buckets=16", "abcxbacxabc", {6, 5}},
         {"lzss,hash=djb2,buckets=16,ahead=0", "abcxbacxabc", {6, 5}},
         {"lzss,hash=djb2,buckets=16,chain=1", "abcxbacxabc", {5, 5}},
@@ -465,15 +467,15 @@ static void test_counts(void)
         /* Only abc finds another position in its bucket. */
         {"lzss,hash=murmur3,buckets=32768", "abcxbacxabc", {1, 0}},
         {"lzss,hash=djb2,buckets=32768", "abcxbacxabc", {1, 0}},
-        /* abc probes one position.  Ahead of it, bcd and cde probe one each.  A match of the
-         * greatest length is taken without looking ahead. */
+        /* abc probes one position.  The searches ahead of abc, for bcd and cde, probe one position
+         * each.  A match of the greatest length is taken without looking ahead. */
         {"lzss,ahead=0,buckets=32768", "bcdeabcxabcde", {1, 0}},
         {"lzss,ahead=1,buckets=32768", "bcdeabcxabcde", {2, 0}},
         {"lzss,ahead=2,buckets=32768", "bcdeabcxabcde", {3, 0}},
         {"lzss,ahead=8,buckets=32768", "bcdeabcxabcde", {3, 0}},
         {"lzss,ahead=8,buckets=32768,length=3", "bcdeabcxabcde", {1, 0}},
-        /* Ahead of abc, def probes one position.  When the walk comes to def, it is not searched
-         * again. */
+        /* The search ahead of abc, for def, probes one position.  When the walk comes to def, the
+         * walk does not search there again. */
         {"lzss,ahead=8,buckets=32768", "abcxdefyabcdef", {2, 0}},
         {"lzss,ahead=3,buckets=32768", "abcxdefyabcdef", {2, 0}},
         {"lzss", "ab", {0, 0}},

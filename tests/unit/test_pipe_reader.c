@@ -173,9 +173,9 @@ static void test_stream(void)
     free(data);
 }
 
-/* Another writer, which puts its own pages into the pipe by vmsplice().  It has two buffers of the
- * pipe's size.  When all of one buffer is in the pipe, none of the other can still be there, so the
- * other may be overwritten. */
+/* Another writer, which has two buffers of the pipe's size, and puts their pages into the pipe by
+ * vmsplice().  When all of one buffer is in the pipe, the pipe has no byte of the other buffer,
+ * which may then be overwritten. */
 static void *give_pages(void *argument)
 {
     const struct other_end *e = argument;
@@ -223,8 +223,8 @@ static int count_descriptors(void)
     return count;
 }
 
-/* Many bytes at a time go through a second pipe, a few do not.  No read waits for more bytes than
- * there are. */
+/* If the pipe has many bytes, they go through a second pipe.  If the pipe has few bytes, they do
+ * not.  No read waits for more bytes than there are. */
 static void test_much_and_little(void)
 {
     uint8_t *data = new_data(MOST), *got = unit_need(calloc(1, MOST));
@@ -312,7 +312,7 @@ static void test_failing_calls(void)
     let_all_work();
 }
 
-/* Whether this user may have as many pipes of this size as a test needs. */
+/* True if this user may have as many pipes of MOST bytes as a test needs. */
 static bool can_have_pipes(void)
 {
     enum { COUNT = 2 };

@@ -65,8 +65,8 @@ static void test_gpu_min(void)
     /* If the device is in use already, it comes up in 0.1 s. */
     f.is_on_gpu = true;
     CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 10000000);
-    /* At a slow level, one segment is enough, since only one core would work on it; but the file
-     * must be larger than a segment. */
+    /* At a slow level, one segment is enough, since only one core would work on that segment.  But
+     * the file must be larger than a segment. */
     f = slow_facts();
     CHECK_EQ(policy_gpu_min(&f, 4 * MIB + 1), 4 * MIB);
     CHECK_EQ(policy_gpu_min(&f, 4 * MIB), 17920000);
@@ -84,9 +84,9 @@ static void test_files(void)
     CHECK(!policy_files_want_gpu(&f, 1000));
     f.expected = 1000;
     CHECK(policy_files_want_gpu(&f, 1000));
-    /* By the measured numbers, 16 threads take 0.1 s for 100 MB: 0.0625 s for matching, the rest
-     * for encoding.  A GPU comes up in 0.28 s.  It is wanted if the matching that is then left
-     * takes the threads another 0.28 s. */
+    /* By the measured numbers, 16 threads take 0.1 s for 100 MB, of which matching takes 0.0625 s
+     * and encoding the rest.  A GPU comes up in 0.28 s.  The GPU is wanted if the matching that is
+     * then left takes the threads another 0.28 s. */
     f.match = (struct policy_work){.bytes = 100 * MB, .seconds = 1};
     f.encode = (struct policy_work){.bytes = 200 * MB, .seconds = 1.2};
     f.expected = 725000000;
@@ -103,7 +103,8 @@ static void test_files(void)
     CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
     f.is_on_gpu = false;
     f.expected = 731000000;
-    /* If matching takes less than that, a GPU is not wanted, however long encoding takes. */
+    /* If the matching that is left takes less than 0.1 s, a GPU is not wanted, however long
+     * encoding takes. */
     f.match.seconds = 0.6;
     f.encode.seconds = 1200;
     CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
@@ -158,7 +159,7 @@ static void test_gpus(void)
     CHECK_EQ(policy_gpus(0, 0, 16), 16);
 }
 
-/* Whether cores match: without a GPU, and while one comes up. */
+/* Tests whether cores match without a GPU, and while a GPU comes up. */
 static void test_matching_without(void)
 {
     struct policy_facts f = facts();
@@ -200,7 +201,7 @@ static void test_matching_without(void)
     CHECK(!policy_cpu_may_match(&f));
 }
 
-/* Whether cores match while GPUs do. */
+/* Tests whether cores match while GPUs match. */
 static void test_matching_beside(void)
 {
     struct policy_facts f = facts();
@@ -222,8 +223,8 @@ static void test_matching_beside(void)
     CHECK(policy_cpu_may_match(&f));
     f.write.seconds = 2.5;
     CHECK(!policy_cpu_may_match(&f));
-    /* The GPUs match everything that is left in less time than a core takes for a segment, which is
-     * 42 ms. */
+    /* A core takes 42 ms for a segment.  If the GPUs match everything that is left in less time,
+     * cores do not match. */
     f.write.seconds = 2.3;
     f.left = 42 * MB;
     CHECK(policy_cpu_may_match(&f));
@@ -246,7 +247,8 @@ static void test_split(void)
 {
     struct policy_facts f = facts();
 
-    /* Segments are split if matching one takes 5 ms and there are fewer segments than threads. */
+    /* Segments are split if matching a segment takes 5 ms and there are fewer segments than
+     * threads. */
     CHECK(policy_may_split(&f, 250000, 15, 16));
     CHECK(!policy_may_split(&f, 249999, 15, 16));
     CHECK(!policy_may_split(&f, 250000, 16, 16));
@@ -266,8 +268,8 @@ static void test_split(void)
 
 static void test_parts(void)
 {
-    /* An owner without helpers takes half of the chunks that are left, up to 8, and the last one
-     * alone. */
+    /* An owner without helpers takes half of the chunks that are left, up to 8 chunks.  The last
+     * chunk is taken alone. */
     CHECK_EQ(policy_part(64, 0, true), 8);
     CHECK_EQ(policy_part(10, 0, true), 5);
     CHECK_EQ(policy_part(1, 0, true), 1);

@@ -5,7 +5,7 @@
  * truncated.  zlib's inflate() defines the output, the verdict, and where the data ends.  The code
  * under test may use ISA-L or zlib, with one read or many.  ISA-L must decode good data without
  * help from zlib.  test_raw_small is the same test with compat/stream.h's buffers so small that
- * everything that can be divided between two reads or writes is.
+ * everything that can be divided between two reads or writes is divided.
  *
  * FUZZ_SECONDS=N in the environment: runs N seconds for each kind of stream, with new random
  * streams on each run.
@@ -33,8 +33,8 @@ struct outcome {
     size_t used, made;     /* with GZ_OK: bytes of input used, and bytes of output */
 };
 
-/* Decodes raw DEFLATE into out[0..OUT_MAX).  False: the output does not fit.  The verdict is
- * zlib's, except where has_no_length_code is true. */
+/* Decodes raw DEFLATE into out[0..OUT_MAX).  Returns false if the output does not fit.  If
+ * has_no_length_code is true, the verdict is GNU gzip's; otherwise, it is zlib's. */
 static bool by_zlib(const struct bytes *raw, uint8_t *out, struct outcome *o)
 {
     static z_stream z;
@@ -76,7 +76,7 @@ static void show_seen(void)
     memset(&seen, 0, sizeof seen);
 }
 
-/* Decodes with one way of reading, and compares with zlib's results. */
+/* Decodes the file, with reads as *job says, and compares the results with zlib's. */
 static bool compare_read(const struct bytes *file, const uint8_t *out, const struct outcome *want,
                          struct job *job)
 {
@@ -95,7 +95,8 @@ static bool compare_read(const struct bytes *file, const uint8_t *out, const str
     return ok;
 }
 
-/* Compares the results for raw DEFLATE in an otherwise good gzip member. */
+/* Puts raw DEFLATE into an otherwise good gzip member, and compares the decoder's results with
+ * zlib's. */
 static bool compare(const struct bytes *raw, uint64_t *state)
 {
     static uint8_t out[OUT_MAX];
@@ -182,7 +183,8 @@ static void repeat(bool (*one)(uint64_t *state), unsigned long times)
 
 /* --- Kinds of streams ----------------------------------------------------------------------- */
 
-/* Blocks of all types: at most `max` blocks, with at most `max_symbols` symbols each. */
+/* Tests a stream of blocks of all types: at most `max` blocks, with at most `max_symbols` symbols
+ * each. */
 static bool made_of_blocks(uint64_t *state, unsigned max, unsigned max_symbols)
 {
     struct bytes raw = {0};
@@ -203,20 +205,20 @@ static bool small_stream(uint64_t *state)
     return made_of_blocks(state, 4, 30);
 }
 
-/* A stream of some hundred kilobytes, longer than the window, with blocks that end at any place in
- * the buffers. */
+/* Tests a stream of some hundred kilobytes, longer than the window, with blocks that end at any
+ * place in the buffers. */
 static bool large_stream(uint64_t *state)
 {
     return made_of_blocks(state, 60, one_in(state, 2) ? 400 : 4000);
 }
 
-/* Many blocks of a few bytes, which may refer to all bytes before them. */
+/* Tests many blocks of a few bytes, which may refer to all bytes before them. */
 static bool short_blocks(uint64_t *state)
 {
     return made_of_blocks(state, 4000, 1 + below(state, 40));
 }
 
-/* A stream from zlib, with all levels and strategies, and some flushes. */
+/* Tests a stream that zlib makes, with a random level and strategy, and some flushes. */
 static bool by_deflate(uint64_t *state)
 {
     struct bytes raw = {0}, data = {0};
@@ -260,7 +262,8 @@ static bool by_deflate(uint64_t *state)
     return ok;
 }
 
-/* Noise.  Mostly it is not a block's header; otherwise it starts with a block with fixed codes. */
+/* Tests noise.  The noise mostly starts with bits that are no block's header, and otherwise with a
+ * block with fixed codes. */
 static bool noise(uint64_t *state)
 {
     uint8_t data[300];
@@ -323,8 +326,8 @@ static void every_end(void)
     show_seen();
 }
 
-/* An error, or the end of the input, after enough output to fill the buffers, in a block that began
- * long before. */
+/* Tests an error, or the end of the input, in a block that began long before, after enough output
+ * to fill the buffers. */
 static void late_ends(void)
 {
     uint64_t state = 6;
@@ -346,15 +349,15 @@ static void late_ends(void)
     show_seen();
 }
 
-/* Cuts streams off within their last bits, which are several symbols or a part of one, and checks
- * the results.  before: the number of literals before these bits.  With enough literals, ISA-L
- * decodes several symbols at a time. */
+/* Compares results for streams that are cut off in their last 16 bits.  These bits have all
+ * possible values, so they may be several symbols or a part of one.  `before` literals come before
+ * them.  With enough literals, ISA-L decodes several symbols at a time. */
 static void last_bits_after(unsigned before, bool with_distance, uint64_t *state)
 {
     struct header h = {.litlens = 258, .distances = 1, .listed = LENGTH_CODES};
 
-    /* The code of 'a' has 1 bit, that of length 3 has 2 bits; 'b' and the end of the block have 3
-     * bits. */
+    /* The code of 'a' has 1 bit, and the code of length 3 has 2 bits.  The codes of 'b' and of the
+     * end of the block have 3 bits. */
     add_step(&h, 18, 97 - 11);
     add_step(&h, 1, 0);
     add_step(&h, 3, 0);
@@ -398,8 +401,9 @@ static int write_and_set_errno(void *ctx, const void *buf, size_t len)
     return result;
 }
 
-/* A read fails, and then writing the rest of the data fails, too: errno must be that of the read.
- * Only the decoder of compress's format still has much to write then. */
+/* A read fails, and then writing the rest of the data fails, too.  errno must have the read's
+ * error.  The test uses compress's format, since only that format's decoder still has much to write
+ * then. */
 static void reading_fails_first(void)
 {
     static const uint8_t zeros[60000];
@@ -421,7 +425,8 @@ static void reading_fails_first(void)
 
 /* --- Decoding ahead ------------------------------------------------------------------------- */
 
-/* A decoder ahead that decodes nothing, and asks to be called again a number of bits later. */
+/* The state of a decoder that runs ahead (struct gz_ahead), but that never has decoded data.  It
+ * asks to be called again `distance` bits later. */
 struct asked {
     uint64_t distance, from; /* do not call before bit `from` */
     unsigned times;          /* how often it was called */
@@ -452,8 +457,8 @@ static unsigned times_asked(const struct bytes *file, uint64_t distance)
     return asked.times;
 }
 
-/* The decoder ahead is called at the start of each block; or, if it has named a place, only at
- * blocks after that. */
+/* has_nothing is called at the start of each block.  If it has named a place, it is called only for
+ * blocks that start there or later. */
 static void asked_no_more_than_needed(void)
 {
     enum { BLOCKS = 3000, DISTANCE = 2000 };

@@ -201,7 +201,7 @@ static void test_errors(void)
     gzlzss_reader_free(r);
 }
 
-/* Cancels all calls, again and again, until told to stop. */
+/* Tells the thread that cancels all calls again and again to end. */
 static _Atomic bool stops;
 
 static void *cancel_in_thread(void *ctx)
@@ -220,7 +220,7 @@ static void test_cancel(void)
     stops = false;
     if (pthread_create(&thread, NULL, cancel_in_thread, NULL) != 0)
         abort();
-    /* Which read the other thread meets depends on time. */
+    /* Chance decides which read the other thread cancels. */
     while (status == GZLZSS_OK) {
         gzlzss_reader *r = NULL;
         uint64_t size;

@@ -17,8 +17,8 @@
 #error "the size is given by Makefile.am"
 #endif
 
-/* Returns the size of a pipe after it was opened as an input, if it had `size` bytes before; -1 if
- * this user cannot have such a pipe. */
+/* Makes a pipe of `size` bytes, and opens it as an input.  Returns the pipe's size after that, or
+ * -1 if this user cannot have a pipe of `size` bytes. */
 static int size_of(int size)
 {
     struct source s;

@@ -18,7 +18,8 @@ enum { SIZE = 400000 };
 
 static uint8_t data[SIZE], got[SIZE];
 
-/* Fills `data` with runs of zeros and of other bytes, of all lengths.  Returns how many bytes. */
+/* Fills `data` with runs of zeros and of other bytes, of all lengths.  Returns the number of
+ * bytes. */
 static size_t make_data(void)
 {
     const size_t size = (size_t)rand() % SIZE;
@@ -114,7 +115,7 @@ static void shortened(void)
     close(fd);
 }
 
-/* Outputs in which no holes may be made. */
+/* Tests outputs in which no holes may be made. */
 static void impossible(void)
 {
     const int fd = new_file();

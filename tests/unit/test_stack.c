@@ -43,7 +43,7 @@ static void *decompress_main(void *argument)
     return NULL;
 }
 
-/* Also make a new object here, since that looks up the system's limits. */
+/* Runs a stream until its end or an error, and frees the stream. */
 static void run_stream(struct call *c, gzlzss_stream *s)
 {
     gzlzss_in in = {c->in, c->in_len, 0};
@@ -105,6 +105,7 @@ static void *files_main(void *argument)
     return NULL;
 }
 
+/* Makes a new object on the small stack, too, since gzlzss_new looks up the system's limits. */
 static void *new_main(void *argument)
 {
     struct call *c = argument;
@@ -159,7 +160,7 @@ static void round_trip(size_t len, void *(*compress)(void *), void *(*decompress
     free(back);
 }
 
-/* Calls in which only the calling thread works, and calls in which others work, too. */
+/* Calls in which only the calling thread works, and calls in which other threads work, too. */
 static void memory(void)
 {
     round_trip(10000, compress_main, decompress_main);

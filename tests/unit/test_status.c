@@ -1,8 +1,9 @@
 /*
- * test_status.c - the messages about each result of decompression, and whether it ends the command
+ * test_status.c - the messages about each result of decompression, and whether the result ends the
+ * command
  *
- * tests/formats.bats compares these with GNU gzip for -c, -t and -l.  For output to a file, this
- * test has the messages and the behaviour that were observed with GNU gzip 1.12.
+ * For -c, -t and -l, tests/formats.bats compares the messages with GNU gzip's.  For output to a
+ * file, this test has the messages and the behaviour that were observed with GNU gzip 1.12.
  */
 #include "config.h"
 
@@ -78,7 +79,7 @@ static void messages(void)
          "len 4294967294, siz 4294967295\n\ngzip: F: invalid compressed data--length mismatch\n");
 }
 
-/* The warnings that only -v prints. */
+/* Tests the warnings that only -v prints. */
 static void verbose(void)
 {
     struct gz_complaint list[GZ_COMPLAINTS_MAX];

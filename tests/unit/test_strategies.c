@@ -1,6 +1,6 @@
 /*
  * test_strategies.c - the rows for Huffman codes only and for runs find what lzss/literals.c and
- * lzss/runs.c say, whole or in parts
+ * lzss/runs.c say, whether a segment is matched as a whole or in parts
  */
 #include "config.h"
 
@@ -47,7 +47,7 @@ static void cover(const uint8_t *in, size_t len, bool *covered)
     }
 }
 
-/* Whether the chunks' matches are at distance 1 and cover exactly the bytes marked in covered[]. */
+/* True if the chunks' matches are at distance 1 and cover exactly the bytes marked in covered[]. */
 static bool covers(const uint8_t *in, size_t len, const struct lz_chunk *chunks,
                    const bool *covered)
 {

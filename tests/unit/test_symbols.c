@@ -1,7 +1,7 @@
 /*
  * test_symbols.c - decoding DEFLATE from the middle: to symbols (inflate/symbols.h) or, with a
- * known window, to bytes (inflate/raw.h).  Starts at each place where zlib's inflate() reports the
- * start of a block.
+ * known window, to bytes (inflate/raw.h).  Decoding starts at each place where zlib's inflate()
+ * reports the start of a block.
  *
  * FUZZ_SECONDS=N in the environment: runs N seconds for each kind of random stream, with new
  * streams on each run.
@@ -31,7 +31,7 @@ enum {
 
 /* --- Which back end was used ------------------------------------------------------------------ */
 
-/* How often zlib was given a window, to go on inside a block or at the start of one. */
+/* How often zlib was given a window, to go on inside a block or at a block's start. */
 static unsigned long windows;
 
 #undef inflateSetDictionary
@@ -47,8 +47,8 @@ int test_set_dictionary(z_streamp z, const Bytef *dictionary, uInt len)
 /* --- Streams that zlib has read ------------------------------------------------------------- */
 
 struct start {
-    uint64_t place; /* the position of its first bit */
-    size_t made;    /* bytes of output before it */
+    uint64_t place; /* the position of the block's first bit */
+    size_t made;    /* bytes of output before the block */
 };
 
 enum verdict { IS_GOOD, IS_CUT, IS_BAD };
@@ -69,8 +69,8 @@ struct sample {
 static struct sample sample;
 static uint8_t sample_data[INF_WINDOW + OUT_MAX];
 
-/* Lets zlib read a stream, and sets `sample`.  With `window`, INF_WINDOW bytes of noise come before
- * the stream's output; otherwise nothing does.  False if the output is too large. */
+/* Lets zlib read a stream, and sets `sample`.  If `window` is true, INF_WINDOW bytes of noise come
+ * before the stream's output.  Returns false if the output is too large. */
 static bool learn(const uint8_t *raw, size_t len, bool window)
 {
     static z_stream z;
@@ -175,7 +175,7 @@ static void random_deflate(struct bytes *raw, size_t len, uint64_t *state)
     drop(&data);
 }
 
-/* Makes blocks of all types, good ones unless `spoil`. */
+/* Makes blocks of all types.  If `spoil` is false, all blocks are good. */
 static void random_blocks(struct bytes *raw, unsigned max, unsigned symbols, bool spoil,
                           bool window, uint64_t *state)
 {
@@ -190,7 +190,7 @@ static void random_blocks(struct bytes *raw, unsigned max, unsigned symbols, boo
 
 /* --- Input ---------------------------------------------------------------------------------- */
 
-/* Input in memory of exactly its size and the pad, which has random bytes. */
+/* A copy of an input, and a pad of random bytes after the copy.  The memory ends with the pad. */
 struct input {
     uint8_t *bytes;
     size_t len;
@@ -227,7 +227,7 @@ static bool same_data(size_t k, const uint16_t *out, size_t n)
     return CHECK(memcmp(copy, data, n) == 0) && ok;
 }
 
-/* Whether all symbols are bytes, or markers for bytes at most `window` before the start. */
+/* True if all symbols are bytes, or markers for bytes at most `window` before the start. */
 static bool markers_exist(const uint16_t *out, size_t n, size_t window)
 {
     for (size_t i = 0; i < n; i++)
@@ -236,8 +236,8 @@ static bool markers_exist(const uint16_t *out, size_t n, size_t window)
     return true;
 }
 
-/* Decodes all blocks from block k on.  With `window`, noise comes before the stream's output;
- * otherwise nothing does.  For the data after the last good block, the verdict must be zlib's.  A
+/* Decodes all blocks from block k on.  If `window` is true, noise comes before the stream's
+ * output.  For the data after the last good block, the verdict must be the one that zlib gives.  A
  * block that ends in the last near_end bytes of the input may be reported as incomplete. */
 static bool decode_from(size_t k, const struct input *in, bool window, size_t near_end)
 {
@@ -282,7 +282,8 @@ static bool decode_from(size_t k, const struct input *in, bool window, size_t ne
     return ok;
 }
 
-/* Decodes a stream from some of its blocks on; from each block if there are few. */
+/* Decodes a stream from some of its blocks on.  If the stream has few blocks, decodes it from each
+ * of them on. */
 static bool decode_from_some(bool window, uint64_t *state)
 {
     const size_t step = 1 + sample.blocks / 8;
@@ -368,8 +369,8 @@ static bool of_blocks(uint64_t *state)
     return compare(&raw, false, state);
 }
 
-/* With a whole window before the stream, no distance is too large.  So zlib's verdict on all blocks
- * must also be the verdict where the window is not known. */
+/* With a whole window before the stream, no distance is too large.  So decoding without a known
+ * window must give zlib's verdict on all blocks. */
 static bool damaged(uint64_t *state)
 {
     struct bytes raw = {0};
@@ -389,7 +390,8 @@ static bool damaged(uint64_t *state)
     return compare(&raw, true, state);
 }
 
-/* Noise.  Mostly it is not a block's header; otherwise it starts with a block with fixed codes. */
+/* Tests noise.  The noise mostly starts with bits that are no block's header, and otherwise with a
+ * block with fixed codes. */
 static bool noise(uint64_t *state)
 {
     struct bytes raw = {0};
@@ -461,7 +463,7 @@ static void truncation(void)
     cut_streams(TRAILER);
 }
 
-/* No input is needed after a block: a block is decoded even if its last bit is the input's last
+/* No input is needed after a block.  So a block is decoded even if its last bit is the input's last
  * bit. */
 static void blocks_up_to_the_end(void)
 {
@@ -470,7 +472,8 @@ static void blocks_up_to_the_end(void)
 
 /* --- Room ----------------------------------------------------------------------------------- */
 
-/* Decodes block k behind `old` symbols that are there already, with room for `room` more. */
+/* Decodes block k after `old` symbols that the output already has, with room for `room` further
+ * symbols. */
 static void with_room(size_t k, size_t old, size_t room)
 {
     const struct start *s = &sample.start[k];
@@ -580,7 +583,8 @@ static void put_match(struct bits *bits, unsigned length, unsigned distance)
     put_bits(bits, distance - distance_base(d), distance_bits(d));
 }
 
-/* All lengths, with the smallest distances, where a copy overlaps itself, and with large ones. */
+/* Tests matches of all lengths, with the smallest distances, at which a copy overlaps itself, and
+ * with large distances. */
 static void matches(void)
 {
     static const unsigned distances[] = {1,  2,  3,  4,  5,   6,   7,     8,     9,
@@ -612,7 +616,7 @@ static void matches(void)
     drop(&raw);
 }
 
-/* Matches of 48 bits, the longest possible, from each bit of a byte on. */
+/* Tests matches of 48 bits, which is the most possible, that start at each bit of a byte. */
 static void longest_codes(void)
 {
     struct codes c = {.litlen = {[END_OF_BLOCK] = 15, [284] = 15}};
@@ -648,7 +652,7 @@ static void longest_codes(void)
     drop(&raw);
 }
 
-/* The fixed codes that have no meaning. */
+/* Tests the fixed codes that have no meaning. */
 static void codes_without_meaning(void)
 {
     for (unsigned symbol = 286; symbol < 288; symbol++)
@@ -736,7 +740,7 @@ static void resolving(void)
 
 /* --- Bytes ---------------------------------------------------------------------------------- */
 
-/* How a test gives a stream to inf_run, and how much room for output. */
+/* How a test gives a stream to inf_run, and how much room the output has. */
 struct way {
     size_t in_max, out_max; /* the most bytes of input, and of output, for a call; 0: no limit */
     bool exact;             /* there is room exactly up to the end of a block */
@@ -807,8 +811,8 @@ static bool run_from(struct inf_raw *raw, size_t k, const struct way *w)
         } else if (result == INF_CUT || (result == INF_MORE && !full)) {
             if (io.in_ends)
                 break;
-            /* A call that uses no input and makes no output must need more input: compat/deflate.c
-             * treats any other such call as an error of the back end. */
+            /* If a call uses no input and makes no output, it must be because it needs more input.
+             * compat/deflate.c treats other calls without progress as errors of the back end. */
             if (stuck)
                 ok = CHECK(result == INF_CUT || io.in_len == 0) && ok;
             if (result == INF_CUT)
@@ -897,8 +901,8 @@ static bool bytes_of_blocks(uint64_t *state)
     return run_from_some(&raw, state);
 }
 
-/* Many short blocks, of one type or of all types, so that zlib decodes them; sometimes a longer
- * block is between them. */
+/* Tests many short blocks, of one type or of all types, so that zlib decodes them.  Sometimes, a
+ * longer block is between them. */
 static bool bytes_of_short_blocks(uint64_t *state)
 {
     struct bytes raw = {0};
@@ -955,8 +959,8 @@ static void bytes_from_short_blocks(void)
 {
     windows = 0;
     repeat(bytes_of_short_blocks, 15);
-    /* Many more than the streams that may end inside a block, so zlib was also used for whole
-     * blocks. */
+    /* zlib was given far more windows than there are streams that may end inside a block.  So zlib
+     * was also used for whole blocks. */
     CHECK(windows > 300);
 }
 

@@ -61,8 +61,8 @@ static void check_sequences(void)
     free(got);
 }
 
-/* Makes the expected sequences in the plainest way: measures a run of zeros, then a run of a
- * distance, and cuts it into pieces, such that 1 or 2 bytes are never left over. */
+/* Makes the expected sequences in the plainest way: measures a run of zeros, then a run of one
+ * distance, and cuts the second run into pieces such that 1 or 2 bytes are never left over. */
 static void expect_plainly(void)
 {
     size_t i = 0;
@@ -125,7 +125,8 @@ static void literals(void)
     check_sequences();
 }
 
-/* Runs of about the greatest match length and its multiples, with pieces written out by hand. */
+/* Tests runs of about the greatest match length and its multiples, with pieces written out by
+ * hand. */
 static void long_runs(void)
 {
     static const struct {
@@ -160,8 +161,8 @@ static void long_runs(void)
     }
 }
 
-/* Every run length.  There must be as few pieces as possible; each must have a match's length, and
- * their sum must be that of the run. */
+/* Tests every run length.  A run must have as few pieces as possible.  Each piece must have a
+ * match's length, and the sum of the pieces' lengths must be the run's length. */
 static void every_run(void)
 {
     for (uint32_t run = LZ_MIN_MATCH; run <= LZ_CHUNK_SIZE; run++) {
@@ -186,7 +187,7 @@ static void every_run(void)
     }
 }
 
-/* A run that fills a whole chunk has 127 times 258 bytes and 2 more. */
+/* A run that fills a whole chunk has 127 times 258 bytes and 2 further bytes. */
 static void whole_chunk(void)
 {
     start();
@@ -208,7 +209,8 @@ static void whole_chunk(void)
     check_sequences();
 }
 
-/* The smallest and the largest distances; 32768 does not fit in a signed 16-bit number. */
+/* Tests the smallest and the largest distances.  The largest, 32768, does not fit in a signed
+ * 16-bit number. */
 static void distances(void)
 {
     static const uint16_t at[] = {1, 2, 255, 256, 257, 32767, 32768};
@@ -254,7 +256,7 @@ static void adjacent_runs(void)
     }
 }
 
-/* A chunk with as many sequences as it can have: they fill the whole array. */
+/* Tests a chunk with as many sequences as a chunk can have, which fill the whole array. */
 static void most_sequences(void)
 {
     start();

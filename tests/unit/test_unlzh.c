@@ -20,7 +20,7 @@ static void round_trips(void)
         }
 }
 
-/* Matches at the greatest distance that the window allows. */
+/* Tests matches at the greatest distance that the window allows. */
 static void whole_window(void)
 {
     struct bytes data = {0};
@@ -65,7 +65,7 @@ static void long_codes(void)
     drop(&data);
 }
 
-/* A file that is written bit by bit, and the result for it. */
+/* A file that a test writes bit by bit. */
 struct trial {
     struct bytes file;
     struct bits bits;
@@ -124,7 +124,8 @@ static void as_gnu_gzip(void)
     put_lone(&t, 1, 'b', 0);
     put_lone(&t, 1, 256, 1);
     gives(&t, GZ_OK, "aaaaaababa", 10);
-    /* In a truncated file, the missing bits count as zeros.  So its code has only symbol 0. */
+    /* In a truncated file, the missing bits count as zeros.  So the file's code has only symbol
+     * 0. */
     begin(&t);
     put(&t, 1, 8);
     gives(&t, GZ_OK, (const char[256]){0}, 256);

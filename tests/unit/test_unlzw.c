@@ -37,7 +37,7 @@ static void round_trips(void)
         {16, true, 0},  {16, false, 0}, {9, true, 0},    {9, false, 0},     {10, true, 0},
         {12, false, 0}, {13, true, 0},  {16, true, 900}, {16, true, 50000}, {12, true, 70000},
     };
-    /* Clear the table only for small data: it takes the encoder much time. */
+    /* Clear the table only for small data, since clearing takes the encoder much time. */
     static const struct lzw_options clearing[] = {{16, true, 1}, {11, true, 9}, {16, true, 300}};
     struct bytes data = {0};
     for (unsigned state = 0; next_data(&data, &state);) {
@@ -48,8 +48,8 @@ static void round_trips(void)
     }
 }
 
-/* An empty file, and all lengths near those where codes become wider, since the last group of codes
- * may be short. */
+/* Tests an empty file, and all lengths near those where codes become wider.  At these lengths, the
+ * last group of codes may be short. */
 static void short_files(void)
 {
     struct bytes data = {0};
@@ -63,8 +63,8 @@ static void short_files(void)
     drop(&data);
 }
 
-/* The longest strings that the table allows, longer than an entry's length field holds or one write
- * takes. */
+/* Tests the longest strings that the table allows.  These strings are longer than the length field
+ * of a table's entry can hold, and longer than one write. */
 static void long_strings(void)
 {
     struct bytes data = {0}, file = {0};
@@ -80,7 +80,7 @@ static void long_strings(void)
     drop(&data);
 }
 
-/* Odd files, with GNU gzip's result and the output that it wrote. */
+/* Tests odd files, with GNU gzip's result and the output that it wrote. */
 static void as_gnu_gzip(void)
 {
     static const struct {

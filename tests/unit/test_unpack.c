@@ -73,7 +73,7 @@ static void as_gnu_gzip(void)
         const char *data;
     } cases[] = {
 #define CASE(file, status, data) {file, sizeof file - 1, status, data}
-        /* One code of one bit for 'a', and one for the end. */
+        /* One code of one bit for 'a', and one code of one bit for the end. */
         CASE("\x1f\x1e\x00\x00\x00\x01\x01\x00\x61\x40", GZ_OK, "a"),
         CASE("\x1f\x1e\x00\x00\x00\x03\x01\x00\x61\x10", GZ_OK, "aaa"),
         CASE("\x1f\x1e\x00\x00\x00\x00\x01\x00\x61\x80", GZ_OK, ""),

@@ -1,9 +1,9 @@
 /*
- * test_waits.c - waiting for descriptors, when poll is interrupted or fails, and for a stream's
- * caller
+ * test_waits.c - the library waits for descriptors, even if poll is interrupted or fails, and for a
+ * stream's caller
  *
  * The sources that wait are compiled for this test with a replacement of poll, and with little
- * patience: a stream gives up decoded data if its caller is away for a few milliseconds.
+ * patience, so that a stream gives up decoded data if its caller is away for a few milliseconds.
  */
 #include "config.h"
 
@@ -101,7 +101,8 @@ static void test_library_fails(void)
 
         CHECK_EQ(fwrite("text", 1, 4, file), 4);
         rewind(file);
-        /* Two successful calls come first: one for the file's bytes, one for its end. */
+        /* Two successful calls of poll come first: one for the file's bytes, and one for the file's
+         * end. */
         atomic_store(&passes, 2);
         fail(ALWAYS, errors[i]);
         CHECK_EQ(gzlzss_compress_fd(z, ends[1], fileno(file), &call),
@@ -115,7 +116,7 @@ static void test_library_fails(void)
     gzlzss_free(z);
 }
 
-/* If poll is interrupted, calls go on.  They can also be cancelled. */
+/* If poll is interrupted, calls go on.  Calls can also be cancelled while they wait. */
 static void test_library_goes_on(void)
 {
     gzlzss *z = object();
@@ -242,7 +243,7 @@ static void *write_main(void *argument)
     return NULL;
 }
 
-/* A descriptor with O_NONBLOCK, which does not wait by itself. */
+/* Tests a descriptor with O_NONBLOCK, which does not wait by itself. */
 static void test_io(void)
 {
     for (int i = 0; i < TRANSIENT; i++) {
@@ -272,8 +273,8 @@ struct packed {
     size_t plain_len, len, room;
 };
 
-/* Adds a member with plain[from..to), and a flush after every `flush` bytes.  marks: the flushes
- * are gzlzss's marks. */
+/* Adds a member with plain[from..to), and a flush after every `flush` bytes.  If `marks` is true,
+ * the flushes are gzlzss's marks. */
 static void add_member(struct packed *p, size_t from, size_t to, size_t flush, bool marks)
 {
     z_stream z = {0};
@@ -377,8 +378,8 @@ static void take(struct client *c, uint8_t *out, size_t len, size_t room)
     }
 }
 
-/* Workers get ahead of a caller.  The caller takes a few bytes, so that all decoded runs are
- * accepted.  Then it stays away for long, and the stream gives the runs up again. */
+/* Workers get ahead of a caller.  When the caller takes a few bytes, the stream accepts all decoded
+ * runs.  Then the caller stays away for long, and the stream gives up these runs. */
 static void test_line_is_taken_back(void)
 {
     static const int threads[] = {3, 8};
@@ -473,7 +474,7 @@ static void test_callers_are_away(void)
 
 int main(void)
 {
-    /* If a read waits although it must not, it would wait for ever; the alarm ends the test. */
+    /* A read that waits although it must not would wait for ever.  The alarm then ends the test. */
     alarm(120);
     RUN(test_library_fails);
     RUN(test_library_goes_on);

@@ -40,7 +40,7 @@ static void says_why(void)
     wake_call(&w);
     CHECK_EQ(wake_wait(&w, ends[0], POLLIN, -1), WAKE_READY | WAKE_CALLED);
     CHECK_EQ(read(ends[0], &byte, 1), 1);
-    /* A call also ends all later waits, until wake_clear. */
+    /* A call also ends all later waits, until wake_clear is called. */
     for (int i = 0; i < 3; i++)
         CHECK_EQ(wake_wait(&w, ends[0], POLLIN, -1), WAKE_CALLED);
     wake_clear(&w);

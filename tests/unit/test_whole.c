@@ -11,7 +11,7 @@
 
 static struct inf_whole *whole;
 
-/* Streams that zlib found good, and others. */
+/* The number of streams that zlib found good, and the number of all other streams. */
 static unsigned good, bad;
 
 /* Decodes in[0..len) with zlib.  Returns whether the data is good.  Allocates *out. */
@@ -33,7 +33,7 @@ static bool by_zlib(const uint8_t *in, size_t len, size_t room, uint8_t **out, s
 }
 
 /* Decodes in[0..len), in memory that ends with the input and with the room, so that a sanitizer
- * sees any access beyond them.  Returns whether the result is zlib's. */
+ * sees any access beyond them.  Returns whether the result equals zlib's. */
 static bool check(const uint8_t *in, size_t len, size_t room)
 {
     uint8_t *copy = unit_need(malloc(len > 0 ? len : 1)), *out = unit_need(malloc(room + 1)), *want;
@@ -58,7 +58,8 @@ static bool check(const uint8_t *in, size_t len, size_t room)
     return is;
 }
 
-/* Checks a stream: whole, with bytes after it, cut, damaged, and with other rooms for output. */
+/* Checks a stream: whole, with bytes after it, cut, damaged, and with other amounts of room for
+ * output. */
 static void check_stream(const struct bytes *raw, size_t made, uint64_t *state)
 {
     uint8_t *copy = unit_need(malloc(raw->len + 9));
@@ -83,7 +84,7 @@ static void check_stream(const struct bytes *raw, size_t made, uint64_t *state)
     free(copy);
 }
 
-/* Streams of random blocks, good ones and others. */
+/* Tests streams of random blocks, good ones and others. */
 static void random_blocks(void)
 {
     uint64_t state = 11;
@@ -105,7 +106,7 @@ static void random_blocks(void)
     }
 }
 
-/* Streams by zlib's deflate, from texts with matches of every distance and length. */
+/* Tests streams by zlib's deflate, from texts with matches of every distance and length. */
 static void by_deflate(void)
 {
     static uint8_t in[300000], out[310000];

@@ -20,8 +20,9 @@ static void round_trips(void)
         }
 }
 
-/* A file that Info-ZIP's zip 3.0 made from a pipe.  The length is in a Zip64 field, and the header
- * has 2^32 - 1 in its place.  (GNU gzip takes that for the length, and so reports an error.) */
+/* Tests a file that Info-ZIP's zip 3.0 made from a pipe.  The length is in a Zip64 field, and the
+ * header has 2^32 - 1 in its place.  GNU gzip takes 2^32 - 1 for the length, and so reports an
+ * error. */
 static void made_by_zip(void)
 {
     static const char text[] = "hello hello hello hello, hello";

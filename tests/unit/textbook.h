@@ -12,8 +12,8 @@
 #include "lzss/lzss.h"
 #include "tests/unit/unit.h"
 
-/* For a textbook method: leaves out sanitizers, which should check the code under test.  Here, they
- * would find little, and take most of the time. */
+/* Declares a function of a textbook method, which sanitizers leave out.  In such functions,
+ * sanitizers would find little, and take most of the time. */
 #define TEXTBOOK \
     static __attribute__((no_sanitize("address"))) __attribute__((no_sanitize("undefined")))
 
@@ -42,7 +42,7 @@ TEXTBOOK inline size_t agreeing(const uint8_t *a, const uint8_t *b, size_t most)
     return n;
 }
 
-/* Returns the number of the highest bit that is set; -1 if there is none. */
+/* Returns the number of the highest bit that is set, or -1 if n is 0. */
 TEXTBOOK inline int magnitude(size_t n)
 {
     int bits = -1;
@@ -52,7 +52,7 @@ TEXTBOOK inline int magnitude(size_t n)
     return bits;
 }
 
-/* The hash of the `bytes` (3, 4, 7 or 12) bytes at p. */
+/* Returns the hash of the bytes at p, whose number is `bytes` (3, 4, 7 or 12). */
 TEXTBOOK inline uint32_t hash_at(const uint8_t *p, unsigned bytes)
 {
     uint32_t words[3] = {0, 0, 0};
@@ -114,7 +114,7 @@ static inline bool check_valid(const uint8_t *in, size_t len, size_t c,
     return true;
 }
 
-/* Whether the chunk's sequences are want[0..count). */
+/* True if the chunk's sequences are want[0..count). */
 static inline bool same_sequences(const struct lz_chunk *chunk, const struct lz_sequence *want,
                                   size_t count)
 {

@@ -2,8 +2,8 @@
  * unit.h - a small harness for the unit tests
  *
  * A test is a function without arguments that calls CHECK and CHECK_EQ.  main() calls RUN for each
- * and returns unit_done().  The output is TAP: "ok 1 - name" or "not ok 1 - name" for each test,
- * preceded by lines "# file:line: ..." for its failed checks, and the plan at the end.
+ * test and returns unit_done().  The output is TAP: "ok 1 - name" or "not ok 1 - name" for each
+ * test, preceded by lines "# file:line: ..." for its failed checks, and the plan at the end.
  *
  *     static void test_sum(void)
  *     {
@@ -24,16 +24,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Allow large stack frames in tests: they run on a stack of the usual size.  (configure.ac sets the
- * limit for gzlzss.) */
+/* Allow large stack frames in tests, since tests run on a stack of the usual size.  configure.ac
+ * sets the limit for gzlzss. */
 #pragma GCC diagnostic ignored "-Wframe-larger-than="
 
-/* Sanitizers are slow.  With one, a test may leave out rounds that only combine cases of other
- * rounds in a new way. */
+/* Sanitizers are slow.  In a build with a sanitizer, a test may leave out rounds that only combine
+ * cases of other rounds in a new way. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNIT_SANITIZED true
 #elif defined(__has_feature)
-/* For clang, which does not define these macros. */
+/* clang does not define the macros above. */
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define UNIT_SANITIZED true
 #endif
@@ -51,7 +51,8 @@ static struct {
     int failed_checks; /* how many checks of the current test have failed */
 } unit_state;
 
-/* Both return true if the check holds, so that a test can stop: if (!CHECK(p != NULL)) return; */
+/* CHECK and CHECK_EQ return true if the check holds, so that a test can stop: if (!CHECK(p !=
+ * NULL)) return; */
 #define CHECK(cond) unit_check((cond), __FILE__, __LINE__, #cond)
 #define CHECK_EQ(a, b) \
     unit_check_eq((long long)(a), (long long)(b), __FILE__, __LINE__, #a " == " #b)
@@ -109,7 +110,7 @@ static inline uint64_t unit_below(uint64_t *state, uint64_t n)
     return unit_rand(state) % n;
 }
 
-/* Returns the memory, or ends the program if it is NULL. */
+/* Returns `memory`, or ends the program if `memory` is NULL. */
 static inline void *unit_need(void *memory)
 {
     if (memory == NULL)
