@@ -2,16 +2,16 @@
 # ------
 # With --with-mpi, looks for MPI and decides whether to build gzlzss-mpi.
 #
-# MPI's compiler is a script that adds options to a compiler's command.  With -show, the scripts of
-# Open MPI and MPICH print these options.  This macro uses the options with the C compiler that
-# compiles all other files.  Sets and substitutes
+# MPI's compiler is a script that calls a C compiler with more options.  With -show, the scripts of
+# Open MPI and MPICH print these options.  This macro takes the options, and uses them with the C
+# compiler that compiles all other files.  Sets and substitutes
 #
 #   MPICC              MPI's compiler
 #   MPIRUN             the program that starts ranks, for the tests
 #   MPI_CPPFLAGS       the options for MPI's headers
 #   MPI_LIBS           the options for MPI's libraries
 #
-# and for the summary gz_mpi (yes or no) and gz_mpi_text.  Defines the Automake conditional
+# Also sets gz_mpi (yes or no) and gz_mpi_text for the summary.  Defines the Automake conditional
 # HAVE_MPI.
 AC_DEFUN([GZ_MPI],
 [AC_ARG_WITH([mpi],
