@@ -145,11 +145,12 @@ damage() {
     done
 }
 
-# With sanitizers, tests/fuzz/mutate tries damaged bytes instead, in all formats.
+# In a build with sanitizers, this test is skipped, because tests/fuzz/mutate tries damaged bytes in
+# all formats.
 @test "a damaged byte anywhere is noticed" {
     without_sanitizers
-    # The file is small, so that each byte can be tried.  If a bit is flipped, the output must stay
-    # the same, or there must be an error.
+    # The file is small, so that the test can damage each byte.  If a bit is flipped, the command
+    # must either write the same output or fail.
     "$GEN" source 300 >small
     "$GZLZSS" -nc small >small.gz
     # Build the file from octal numbers in the shell: a process for each of the many steps would
@@ -164,7 +165,8 @@ damage() {
             cmp out small
         fi
     done
-    # Check the method: the file that was made last differs from the original in the last byte only.
+    # Check that the loop damages files: the last damaged file must differ from the original only in
+    # its last byte.
     ! cmp -s damaged.gz small.gz || fail "nothing was damaged"
     cmp -n $((${#bytes[@]} - 1)) damaged.gz small.gz
 }
@@ -245,8 +247,9 @@ damage() {
         '$TOOL -tv good.gz crc.gz 2>/dev/null' '$TOOL -tv garbage.gz good.gz 2>/dev/null'
 }
 
-# Each file holds "aa" with the right CRC and length.  In all files but the first, one code is
-# incomplete: some bit patterns have no meaning.  ISA-L decodes them all.
+# Each file contains "aa", with the right CRC and length.  In each file except the first, one of the
+# Huffman codes is incomplete, which means that some bit patterns have no meaning.  ISA-L alone
+# would accept all of these files.
 # shellcheck disable=SC2016
 @test "as gzip: codes that are not complete" {
     for name in complete literals distances lengths; do
@@ -272,12 +275,14 @@ damage() {
         '$TOOL -tv complete.gz lengths.gz' '$TOOL -d lengths.gz good.gz'
 }
 
-# The input ends at some byte after a block's header.  Either the header is known to be bad by then,
-# or the input counts as truncated.  zlib alone would ask for more input in both cases.
+# The input ends at some byte after a block's header.  If the input ends early, it must count as
+# truncated; if the input ends later, its header must count as bad.  zlib alone would ask for more
+# input in both cases.
 # shellcheck disable=SC2016
 @test "as gzip: a block without any code" {
     local bytes n
-    # Dynamic blocks without any code for the code lengths, with 4 and with 19 symbols listed.
+    # The headers of two dynamic blocks.  One lists 4 lengths and the other 19 lengths for the code
+    # of the code lengths; all of these lengths are 0, so this code has no codewords.
     for bytes in '\144\000\000' '\144\340\001'; do
         for n in $(seq 0 70); do
             printf '\037\213\010\000\060\060\060\060\060\060%b' "$bytes" >"case/cut-$n.gz"

@@ -22,7 +22,7 @@ make_tree() {
     "$GEN" text 70000 >in/3/y
 }
 
-# files DIR: prints the names of all files and directories in it, sorted, on one line.
+# files DIR: prints the names of all files and directories in DIR, sorted, on one line.
 files() {
     (cd "$1" && find . -mindepth 1 -printf '%P\n' | LC_ALL=C sort | tr '\n' ' ')
 }
@@ -296,7 +296,8 @@ holds() {
             holds out/y.gz in/3/y
             [ "$(files in)" = '1 1/2 1/2/x 3 3/x 3/y x ' ]
         done
-        # If several inputs have the same name, the first one's output stays; with -f, the last's.
+        # Three inputs have the same name, x.  The output of the first input stays or, with -f, that
+        # of the last.
         case $options in
         *-f*) holds out/x.gz in/3/x ;;
         *)

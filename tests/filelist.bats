@@ -209,7 +209,7 @@ is_left_alone() {
         # shellcheck disable=SC2059 # printf converts the escapes in it.
         { printf "$bytes" && cat a; } >f
         is_left_alone "${format//_/ }" || fail "$format"
-        # One byte is missing.
+        # If the first byte is missing, the command compresses the file.
         # shellcheck disable=SC2059
         { printf "$bytes" | tail -c +2 && cat a; } >f
         "$GZLZSS" --exclude-compressed f
@@ -259,7 +259,7 @@ END
     "$GZLZSS" -df --exclude-compressed f.gz
     cmp f a
     gzip -c a >f
-    # A file that is left alone is not in the output of -c either, as in zstd.
+    # As in zstd, the output of -c does not contain a file that is left alone.
     "$GZLZSS" -c --exclude-compressed f b | gzip -dc | cmp - b
     mkdir d
     mv f a d

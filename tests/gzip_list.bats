@@ -33,7 +33,7 @@ make_inputs() {
     "${GEN%/*}/encode" zip 8 0 <text >in_zip
     "${GEN%/*}/encode" zip 0 0 <text >in_stored
     "${GEN%/*}/encode" lzw 16 1 0 <text >in_lzw
-    # Extra fields, with and without a name and a time.
+    # Make members with an extra field, with and without a name and a time.
     with_fields '\4' '\0\0\0\0' '\0\0' >extra_0
     with_fields '\4' '\0\0\0\0' '\3\0abc' >extra_3
     with_fields '\14' '\1\2\3\4' '\0\1'"$(printf 'x%.0s' {1..256})"'a name\0' >extra_256
@@ -68,7 +68,7 @@ all_of_them() {
     take dir/f.gz=text.gz dir/g.gz=other.gz dir/h=text
 }
 
-# Options that change no file, and options that do.
+# `reading` has options that change no file, and `writing` has options that do.
 reading=(-l -lv -lq -lN -lvN -lvq -t -tv -tq -tvq -dcv -dcq -lf -tf -lc -tc)
 writing=(-dv -dkv -dvq -dkq -dvN)
 
@@ -140,7 +140,7 @@ writing=(-dv -dkv -dvq -dkq -dvN)
             'gzip -dvN a.gz' 'gzip -dcvvN a.gz' 'gzip -tvvN a.gz' 'gzip -dvvN <a.gz' \
             'gzip -dvv a.gz' 'gzip -dvvM a.gz' 'gzip -dvvNm a.gz'
     done
-    # The compressed file already has the stored time, exactly or nearly.
+    # The compressed file's own time is already the stored time, exactly or nearly.
     same 'take a.gz=extra_256; touch -d @67305985 a.gz' 'gzip -dvvN a.gz'
     same 'take a.gz=extra_256; touch -d @67305985.5 a.gz' 'gzip -dvvN a.gz'
     same 'take a.gz=extra_256 text.gz' 'gzip -dvvN a.gz text.gz'

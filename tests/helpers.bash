@@ -76,7 +76,8 @@ glibc_words=(-e 's/Symbolic link loop/Too many levels of symbolic links/g'
     -e 's/Smbolic lik loop/Too ma levels of smbolic liks/g'
     -e 's/Filename too long/File name too long/g')
 
-# rounds NUMBER: prints the number; in a build with a sanitizer, which is slow, a third of it.
+# rounds NUMBER: prints the number or, in a build with a sanitizer, which is slow, a third of the
+# number.
 rounds() {
     if is_sanitized; then
         echo $((($1 + 2) / 3))
@@ -279,7 +280,7 @@ golden_input() {
     fi
 }
 
-# golden_digest LEVEL BLOCKSIZE KIND SIZE: prints the digest that this line should have now.
+# golden_digest LEVEL BLOCKSIZE KIND SIZE: prints the digest that this build gives for such a line.
 golden_digest() {
     local block=(-b "$2")
     if [ "$1" = - ]; then
@@ -290,11 +291,12 @@ golden_digest() {
     fi
 }
 
-# A line of papers.sha256 (KIND SIZE may be "file NAME", as above):
+# The lines of papers.sha256 are similar.  In place of KIND SIZE, a line may have "file NAME", as
+# above:
 #
 #     DIGEST MATCHER KIND SIZE            of `gen KIND SIZE | gzlzss -n --matcher=MATCHER`
 
-# paper_digest MATCHER KIND SIZE: prints the digest that this line should have now.
+# paper_digest MATCHER KIND SIZE: prints the digest that this build gives for such a line.
 paper_digest() {
     golden_input "$2" "$3" | "$GZLZSS" --backend=cpu -n "--matcher=$1" | sha
 }

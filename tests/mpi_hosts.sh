@@ -87,8 +87,8 @@ cmp want x.gz || fail "the output differs"
 run -p1 -v -d x.gz || fail "decompression failed"
 cmp plain x || fail "what comes back differs"
 
-# Kill the ranks of the last host soon after they have begun the output.  MPI may end some before
-# they are killed.
+# Kill the ranks of the last host soon after the ranks have begun the output.  When one rank is
+# dead, MPI may end other ranks before the loop kills them.
 run -p1 -9 x >log 2>&1 &
 job=$!
 for ((i = 0; i < 200; i++)); do

@@ -34,8 +34,8 @@ decodes_all() {
     [ "$wrong" -eq 0 ]
 }
 
-# not_empty DIGEST: fails if this is the digest of empty output, which a command that fails would
-# give.
+# not_empty DIGEST: fails if DIGEST is that of an empty output.  A command that has failed has such
+# an output.
 not_empty() {
     [ "$1" != "$(sha </dev/null)" ] || fail "there is no output"
 }
@@ -258,7 +258,7 @@ END
 }
 
 @test "one output: a small file alone, beside another, and from a pipe" {
-    # For a single file, the command allocates memory only for the file's size.
+    # For a single file, the command allocates only as much memory as the file's size needs.
     for n in 1 1000 4096 4097 32767 32768 32769 100000; do
         head -c $n in/sources.tar >x
         cp x y
@@ -406,6 +406,6 @@ END
             esac
         done
     done
-    # From level 10 on, one worker matches all chunks of a segment.
+    # From level 10 on, one worker matches all chunks of a segment, so -vv must not tell of parts.
     "$GZLZSS" -nc -p5 -vv -10 in.524287 2>&1 >/dev/null | grep -q ': 1 segment;'
 }

@@ -8,8 +8,9 @@ setup() {
     NAME=${GZLZSS##*/}
 }
 
-# waits_for_a OPTION...: starts the command on two small files, a and b, side by side.  b is done
-# first, but must wait for a.  The function stops the command in that state; $pid is its process.
+# waits_for_a OPTION...: starts the command on two small files, a and b, side by side.  The command
+# finishes b first, but must wait for a before it removes b.  The function stops the command in this
+# state, and sets $pid to its process.
 waits_for_a() {
     local suffix='' output=b.gz
     if [ "$1" = -d ]; then
@@ -26,8 +27,8 @@ waits_for_a() {
     [ -e "b$suffix" ]
 }
 
-# goes_on STATUS MESSAGE...: lets the command go on.  It must end with this status and these
-# messages.
+# goes_on STATUS MESSAGE...: lets the stopped command go on.  The command must end with this status
+# and these messages.
 goes_on() {
     local expected=$1 status=0
     shift
@@ -195,7 +196,8 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
             [ "$(find . -type f | wc -l)" -eq 31 ]' "$GZLZSS" "$p" || fail "-p$p: $(cat stderr)"
         stderr_is
     done
-    # A file that does not fit on the disk gives an error; the other files are done.
+    # A file whose output does not fit on the disk gives an error; the other files must be
+    # compressed.
     # shellcheck disable=SC2016
     "${with_mounts[@]}" bash -e -c '
         mount -t tmpfs -o size=20m none disk
@@ -231,8 +233,8 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
     done
 }
 
-# Skips the test with a sanitizer, whose memory the command's limits do not count, and which needs
-# much address space.
+# Skips the test in a build with a sanitizer.  A sanitizer needs much address space, and the command
+# does not count a sanitizer's memory towards its own limits.
 need_own_memory() {
     ! is_sanitized || skip "built with a sanitizer"
 }
@@ -278,9 +280,9 @@ sys.exit(peak > 262144)' "$GZLZSS"
     done
 }
 
-# new_group CONTROLLER FILE1 VALUE1 FILE2 VALUE2: makes a control group, $group, which teardown
-# removes, and writes the value into the file: FILE1 in version 1 of control groups, FILE2 in
-# version 2.
+# new_group CONTROLLER FILE1 VALUE1 FILE2 VALUE2: makes a control group, and sets $group to its
+# directory; teardown removes the group.  In version 1 of control groups, writes VALUE1 into FILE1
+# of the group.  In version 2, writes VALUE2 into FILE2.
 new_group() {
     local above
     for above in "/sys/fs/cgroup/$1" /sys/fs/cgroup; do
