@@ -384,7 +384,7 @@ set_startup() {
     fi
     head -c 1 "$whole" >"$work/tiny"
     set_command "$1"
-    # The first use of a GPU after a while takes longer, so the second run counts.
+    # If a GPU was idle for a while, its first use takes longer. So the second run counts.
     for i in 1 2; do
         if ! timed "${command[@]}" "$work/tiny" 2>"$work/err"; then
             complain "${command[*]}: $(tail -n 1 "$work/err")"

@@ -268,7 +268,8 @@ make_all() {
     done
 }
 
-# has_room BYTES succeeds if there is space for a .gz of this size in DIR, and for two in memory.
+# has_room BYTES succeeds if DIR has space for a .gz of this size, and the memory has space for two
+# of them.
 has_room() {
     local space memory
     space=$(df -B 1 --output=avail "$dir" | sed 1d)
@@ -276,7 +277,8 @@ has_room() {
     [ "$1" -lt "$space" ] && [ $((2 * $1)) -lt "$memory" ]
 }
 
-# repeat N GZ TO writes N copies of GZ, as members, to TO. Returns 1 if they have no room.
+# repeat N GZ TO writes N copies of GZ, as members, to TO. Returns 1 if there is no space for the
+# copies.
 repeat() {
     local i
     has_room $(($1 * $(stat -c %s "$2"))) || return 1

@@ -54,7 +54,7 @@
  * too high. */
 #define CYCLE_SIZE ((size_t)64 << 20)
 
-/* The format that all libraries make and read: GZLZSS_GZIP, _ZLIB or _RAW. */
+/* The format that all libraries make and read: GZLZSS_GZIP, GZLZSS_ZLIB or GZLZSS_RAW. */
 static gzlzss_format format = GZLZSS_GZIP;
 
 /* zlib's window bits for each format. */

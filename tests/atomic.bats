@@ -150,7 +150,7 @@ have_unnamed() {
     ends_with 0 "$GZLZSS" --atomic "$long"
     [ "$(find . -name 'nnn*' | wc -l)" -eq 1 ]
     gzip -dc nnn* | cmp - data
-    # The existing output is the input itself, through a link.
+    # g is a link to g.gz, so the file that has the output's name is the input itself.
     ln -s g.gz g
     ends_with 1 "$GZLZSS" --atomic -f g
     stderr_is "$NAME: g.gz: input and output are the same file"
@@ -171,7 +171,8 @@ have_unnamed() {
         stderr_is "$NAME: f: --atomic uses a temporary name here"
         gzip -dc f.gz | cmp - data
         [ "$(names)" = "data f f.gz stderr stdout " ]
-        # The note is printed once for all files, and not with -q.
+        # The command must print the note about temporary names once for all files, and must not
+        # print it with -q.
         ends_with 0 "${without_proc[@]}" --atomic -kf f data
         stderr_is "$NAME: f: --atomic uses a temporary name here"
         ends_with 0 "${without_proc[@]}" --atomic -qkf f data
@@ -197,7 +198,7 @@ have_unnamed() {
 @test "unnamed files are made where there are some" {
     needs_strace
     strace -f -e trace=openat,linkat -o trace "$GZLZSS" --atomic f 2>stderr
-    # The command tries an unnamed file, even if this file system has none.
+    # The command must try to make an unnamed file, even if this file system has no unnamed files.
     grep -q O_TMPFILE trace
     grep -q -e 'linkat.*/proc/self/fd' -e 'linkat.*\.gzlzss-' trace
 }

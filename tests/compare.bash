@@ -456,7 +456,8 @@ compare_equal() {
 }
 
 compare_messages() {
-    # A link leads to its own directory.  The programs follow it 40 or 41 times before they stop.
+    # In this tree, a link leads to its own directory.  The programs follow the link 40 or 41 times
+    # before they stop.
     if [ "$tree" = forest ]; then
         sed -i -e '/\/self\/self\//d' -e '/(totals)$/d' out/"$i".*
     fi

@@ -50,7 +50,8 @@ damage() {
 }
 
 @test "extra fields are told of once a file, however many members have one" {
-    # A file like bgzip's: members with an extra field of six bytes, and an empty member at the end.
+    # Make a file as bgzip does: members with an extra field of six bytes, and an empty member at
+    # the end.
     local i some=50 name=${GZLZSS##*/}
     block='\037\213\010\004\0\0\0\0\0\003\006\0BC\002\0%b%b'
     # shellcheck disable=SC2059 # printf converts the escapes in it.
@@ -86,7 +87,7 @@ damage() {
     "$GZLZSS" -t case/three.gz
     "$GZLZSS" -d case/three.gz
     cmp case/three expected
-    # Many small members.
+    # Try a file of many small members.
     for n in $(seq 100); do
         "$GEN" text "$n" >part
         "$GZLZSS" <part >>many.gz

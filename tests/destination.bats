@@ -188,7 +188,7 @@ holds() {
         ends_with 0 "$GZLZSS" -fo out $input
         holds out a
     done
-    # The same inputs with --rm, which must not remove them.
+    # Try the same inputs with --rm, which must not remove them.
     ends_with 1 "$GZLZSS" -o new --rm soft
     stderr_is "$NAME: soft: Too many levels of symbolic links"
     ends_with 2 "$GZLZSS" -o new --rm hard
@@ -443,7 +443,7 @@ holds() {
     stderr_is "$NAME: in/link: Too many levels of symbolic links"
     ends_with 0 "$GZLZSS" -f --output-dir=out in/link
     holds out/link.gz a
-    # The directory itself may be a link.
+    # The directory of --output-dir may be a link.
     ln -s out outlink
     ends_with 0 "$GZLZSS" --output-dir=outlink b
     holds out/b.gz b

@@ -217,8 +217,8 @@ ahead() {
 }
 
 # rows BYTES DOUBLINGS COUNT: makes f.gz, and the file "data" with its uncompressed data.  BYTES are
-# one or more blocks that decode to COUNT letters x.  f.gz has them 2^DOUBLINGS times, then the
-# contents of "plain".
+# one or more blocks that decode to COUNT letters x.  f.gz has these blocks 2^DOUBLINGS times, and
+# then the contents of "plain".
 rows() {
     # shellcheck disable=SC2059 # printf converts the escapes in it.
     printf "$1" >row
@@ -267,8 +267,8 @@ rows() {
 }
 
 @test "data of which a part makes far more output than the rest" {
-    # A region of the compressed file decodes to more bytes than an output buffer can hold.  Threads
-    # still share the rest.
+    # A region of the compressed file decodes to more bytes than an output buffer can hold.  Several
+    # threads must still decode the rest of the file.
     {
         cat plain
         yes "the same line" | head -c 20000000

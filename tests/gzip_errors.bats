@@ -15,7 +15,8 @@ make_inputs() {
     printf hello | gzip -n >tiny.gz
     printf hello >hello
     gzip hello
-    # Headers with all fields: extra field, name and comment.  The second header also has a CRC.
+    # Make members whose headers have all fields: extra field, name and comment.  The second header
+    # also has a CRC.
     {
         printf '\037\213\010\034\001\002\003\104\0\003\005\0extraname\0comment\0'
         tail -c +11 tiny.gz

@@ -64,8 +64,8 @@ without_sanitizers() {
     ! is_sanitized || skip "tells nothing more with a sanitizer"
 }
 
-# True if the command uses musl's C library.  Some of its error messages differ from glibc's, and so
-# from gzip's.
+# True if the command uses musl's C library.  Some of musl's error messages differ from glibc's, so
+# some messages of the command differ from gzip's.
 has_musl() {
     grep -q -a -e ld-musl- -e 'Symbolic link loop' "$GZLZSS"
 }
@@ -198,7 +198,7 @@ make_real_inputs() {
     cp "$srcdir/src/operands.c" in/operands.c
     cp "$srcdir/tests/helpers.bash" in/helpers.bash
     tar -C "$srcdir" -cf in/sources.tar src lzss huffman compat gpu tests/gen.c tests/data
-    # A tar of many small files: documentation or, if there is none, configuration.
+    # Make a tar of many small files: documentation or, if there is none, configuration.
     find /usr/share/doc /usr/share/perl-base /etc -xdev -type f -size -40k -readable 2>/dev/null |
         head -n 400 >list
     tar -cf in/small-files.tar -T list 2>/dev/null || true

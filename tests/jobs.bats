@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# jobs.bats - the threads of one pipeline work on files of all sizes at a time
+# jobs.bats - the threads of one pipeline work on several files, of all sizes, at the same time
 
 load helpers
 

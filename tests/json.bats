@@ -211,7 +211,7 @@ END
     # Without --json, the list is text.
     "$GZLZSS" --list-devices >text
     [ -n "$(sed 's/^[0-9]*: //' text)" ]
-    # The emulated GPU is known, so its whole object can be compared.
+    # All properties of the emulated GPU are known, so the test can compare the whole object.
     [ -x "${GEN%gen}emulated_gzlzss" ] || return 0
     "${GEN%gen}emulated_gzlzss" --list-devices --json >stdout
     is stdout 1 'o' "{'device': 0, 'name': 'emulated device', 'compute_capability': '9.0', \

@@ -106,7 +106,8 @@ make_inputs() {
             done
             [ "$level" -eq 0 ] || [ "$level" -eq 6 ] || continue
             GZLZSS_TEST_REGION=20000 mpi_ends_with 0 "$ranks" -p2 -vv -d y.*.gz
-            # All ranks must decompress the files of three or more segments: these have marks.
+            # All ranks together must decompress each file of three or more segments, because such a
+            # file has marks.
             [ "$ranks" -eq 1 ] || lacks 'y\.(65537|131072|262145|524288|1000001)\.gz: it' stderr
             for f in x.*; do
                 cmp "$f" "y${f#x}"
@@ -448,8 +449,8 @@ fails() {
     local mount
     [ "$(id -u)" -eq 0 ] || skip "only root can hide a control group"
     [ "$(nproc)" -gt 1 ] || skip "there is one processor"
-    # Mount files that allow one processor over those of the control groups, in the formats of both
-    # versions.
+    # Replace the files of the control groups by files that allow one processor.  The new files have
+    # the names and formats of both versions of control groups.
     mount=$(awk '/ - cgroup2 / || / - cgroup [^ ]+ [^ ]*,?cpu(,|$)/ { print $5 }' \
         /proc/self/mountinfo | head -n 1)
     [ -n "$mount" ] || skip "there are no control groups"

@@ -6,9 +6,9 @@
 # Run it by hand, as root.  It makes HOSTS (default 2) namespaces, each with a name and an address,
 # and a bridge between them, and removes them at the end.  Two ranks on each host compress and
 # decompress a file.  They reach the other hosts only by TCP, so MPI treats them as different
-# machines that share a file system.  Then the script kills the ranks of one host.  MPIRUN, an
-# mpirun of Open MPI or MPICH, starts the ranks; in place of ssh, it gets a script that enters a
-# namespace.
+# machines that share a file system.  Then the script kills the ranks of one host.  MPIRUN is an
+# mpirun of Open MPI or MPICH.  It starts the ranks on the hosts by a script that enters a
+# namespace, in place of ssh.
 set -u
 
 hosts=${1-2}

@@ -80,7 +80,7 @@ for ((i = 1; i <= times; i++)); do
     fi
     wait $job
     status=$?
-    # mpirun may end before the ranks do.
+    # Wait for the ranks, since mpirun may end before the ranks end.
     for ((wait = 0; wait < 100 && $(pgrep -cf "$mpi" || true) > 0; wait++)); do
         sleep 0.05
     done

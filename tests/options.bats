@@ -35,8 +35,9 @@ value_of() {
     esac
 }
 
-# Prints a line for each option that --help lists: -LETTER or two blanks, --NAME, and the argument's
-# name or nothing.
+# Prints a line "LETTER|NAME|ARGUMENT" for each option that --help lists.  LETTER is the letter with
+# its dash, or two blanks if there is no letter.  NAME is the long name with its dashes.  ARGUMENT
+# is the argument's name, or empty.
 listed_options() {
     "$GZLZSS" --help |
         sed -nE 's/^  (-.|  ),? +(--[a-z-]+)(=([A-Za-z]+))? .*/\1|\2|\4/p'
@@ -210,7 +211,7 @@ same_output() {
     works --te
     works --verb
     works --proc=2 --block=64 --backe=cpu
-    # An abbreviation of two names is an error.
+    # An abbreviation that fits two names is an error.
     ends_with 1 "$GZLZSS" --s
     grep -q ambiguous stderr
 }

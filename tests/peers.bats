@@ -240,12 +240,13 @@ make_bgzf() {
         s:size:decompress_N_bytes:_see_--range' -d
     refused bin/bgzip -d -l 13 data.gz
     stderr_is "bgzip: invalid level '13': give 0 to $(last_level)"
-    # From 1.17 on, bgzip ends blocks of text with a line.
+    # From version 1.17 on, bgzip ends a block of text only at the end of a line, unless --binary is
+    # given.
     ends_with 0 bin/bgzip -dc --binary data.gz
     cmp stdout plain
     stderr_is 'bgzip: option --binary ignored by gzlzss, which this is (blocks need not end with a line)'
     bin/bgzip --help | grep -qx '  ignored:                 --binary'
-    # bgzip does not read GZIP.
+    # bgzip does not read the variable GZIP.
     GZIP=-9 bin/bgzip -cd data.gz 2>stderr | cmp - plain
     stderr_is
 }
@@ -266,7 +267,7 @@ make_bgzf() {
     cmp again theirs
     bin/bgzip -fi large
     cmp large.gz.gzi theirs
-    # bgzip 1.16 writes -1 as the number of members here.
+    # For an empty input, bgzip 1.16 writes -1 as the number of members.
     : >empty
     bin/bgzip -i empty
     cmp empty.gz.gzi <(head -c 8 /dev/zero)

@@ -49,7 +49,7 @@ marks() {
     "$GZLZSS" -n -b 64 -c data >data.gz
     for segment in 3 8 15; do
         mark=$(marks data.gz | sed -n "${segment}p")
-        # 600 bytes of noise in the middle of the segment.
+        # Write 600 bytes of noise into the middle of the segment.
         "$GEN" random 600 "$segment" | put $((mark + 4000)) data.gz
     done
     exits 2 "$GZLZSS" --recover -f data.gz

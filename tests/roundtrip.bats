@@ -382,7 +382,7 @@ END
 }
 
 @test "segments that several threads match in parts have the same bytes" {
-    # Sizes around those of chunks (32 KiB), of parts (two to eight chunks) and of segments.
+    # Try sizes around those of chunks (32 KiB), of parts (two to eight chunks) and of segments.
     local sizes=(98304 98305 524287 2200000)
     is_sanitized || sizes+=(200000 1048577)
     for size in "${sizes[@]}"; do

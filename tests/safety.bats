@@ -39,7 +39,7 @@ goes_on() {
 }
 
 # Skips the test where no mounts can be made.  "${with_mounts[@]}" COMMAND runs a command that can
-# make mounts; they vanish when it ends.
+# make mounts.  These mounts vanish when the command ends.
 need_mounts() {
     with_mounts=(unshare -m)
     [ "$(id -u)" -eq 0 ] || with_mounts=(unshare -rm)
@@ -307,7 +307,7 @@ teardown() {
     done
 }
 
-# in_group COMMAND...: runs the command in the group.
+# in_group COMMAND...: runs the command in the control group $group.
 in_group() {
     # shellcheck disable=SC2016
     bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"
