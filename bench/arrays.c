@@ -10,7 +10,7 @@
  *     field     float32: a field of 512 x 512 points, one time step after another. The values are a
  *               sum of moving waves, with random noise of one part in ten thousand.
  *     codes     uint16: the values of "field", coded as SZ codes them. SZ is a compressor with an
- *               error bound. It predicts each value by the Lorenzo predictor. The code is 512 plus
+ *               error bound. SZ predicts each value by the Lorenzo predictor. The code is 512 plus
  *               the difference between the value and its prediction, in steps of twice the error
  *               bound.
  *

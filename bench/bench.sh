@@ -168,8 +168,8 @@ if [ "$gpus" -eq 0 ]; then
         "its engine is the CPU's."
 fi
 
-# A "candidate" is one thing to measure. It is a string of five words: TOOL ENGINE LEVEL THREADS
-# DEVICES.
+# A "candidate" is a tool with its settings, which the script measures. A candidate is a string of
+# five words: TOOL ENGINE LEVEL THREADS DEVICES.
 
 # set_command CANDIDATE sets $command to its command.
 set_command() {
@@ -234,7 +234,8 @@ candidates() {
 
 # --- Inputs ---------------------------------------------------------------------------------------
 
-# The current part, and the current input: its file (whole), its name in the tables, and its size.
+# part: the current part. whole, name and size: the file of the current input, the input's name in
+# the tables, and its size in bytes.
 part=
 whole=
 name=

@@ -2,9 +2,9 @@
  * codings.c - computes the size of a method's matches in the coding of the method's paper
  * (codings.h)
  *
- * Each coding has up to three functions. They add a size in bits to the sum: one function adds the
- * size of literals, one that of a match, and one that of a segment's end. If a paper does not give
- * the width of a field, the comment says which width is assumed.
+ * Each coding has up to three functions. Each function adds a size in bits to the sum: the first
+ * adds the size of literals, the second the size of a match, and the third the size of a segment's
+ * end. If a paper does not give the width of a field, the comment says which width is assumed.
  */
 #include "config.h"
 

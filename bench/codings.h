@@ -3,7 +3,7 @@
  *
  * gzlzss codes all matches by DEFLATE. Each paper has a coding of its own, and gives compression
  * ratios in that coding. To compare with these ratios, the functions below compute from the
- * sequences how many bits the paper's coding would take. They do not encode.
+ * sequences how many bits the paper's coding would take, without encoding.
  */
 #ifndef GZLZSS_BENCH_CODINGS_H
 #define GZLZSS_BENCH_CODINGS_H

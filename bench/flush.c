@@ -156,7 +156,7 @@ static void measure(gzlzss *z, int level, const struct work *w, int rounds)
     fflush(stdout);
 }
 
-/* Returns the bytes of the resident set. */
+/* Returns the size of the resident set in bytes. */
 static double resident(void)
 {
     FILE *f = fopen("/proc/self/statm", "r");

@@ -95,8 +95,8 @@ row() {
         'BEGIN { printf "%-26s %7d %8.3f %8.3f %8.3f %10.2f\n", w, n, t - o, o, s, s / n / f }'
 }
 
-# table WHAT OPTION... measures everything and prints the table. All rows take turns in each round,
-# because the machine may be faster at one time than at another.
+# table WHAT OPTION... measures compression or decompression (WHAT) and prints a table. All rows
+# take turns in each round, because the machine may be faster at one time than at another.
 table() {
     local what=$1 input=$file output=$out wanted=$want n i
     shift

@@ -8,7 +8,7 @@
  *   bench/nvcomp_inflate [-n ROUNDS] FILE.gz...
  *
  * DIR is nvCOMP's folder, for instance nvidia/libnvcomp of the Python package
- * nvidia-libnvcomp-cu13. It must be nvCOMP 6.
+ * nvidia-libnvcomp-cu13. The version of nvCOMP must be 6.
  *
  * With -c, the program cuts each FILE into chunks of BYTES. zlib makes a raw DEFLATE stream of each
  * chunk, at level 6. nvCOMP's batched Deflate decompresses all chunks. Give -c several times for

@@ -5,7 +5,8 @@
 # TREE is a command that fills the current directory; COMMAND is a line of shell.  COMMAND runs
 # twice, each time in a directory that TREE has filled.  The first time, `gzip`, `gunzip`, `zcat`
 # and a few other names are GNU gzip; the second time, they are gzlzss.  gzlzss takes its name from
-# argv[0], as gzip does, so the same name is in both programs' messages.  These must be equal:
+# argv[0], as gzip does, so the same name is in both programs' messages.  The following must be
+# equal for both programs:
 #
 #   - the exit status, and standard output and error to the byte;
 #   - the tree: names, types, modes with the set-uid, set-gid and sticky bits, owners, numbers of
@@ -442,7 +443,7 @@ compare_as() {
     differences+=$(diff -a <("$@" "out/$i.theirs.$what") <("$@" "out/$i.ours.$what") | cat -v)$'\n'
 }
 
-# compare_equal STREAM: true if both programs have written the same to this stream.  The shell
+# compare_equal STREAM: true if both programs have written the same bytes to STREAM.  The shell
 # itself compares text, since starting a program takes longer.  If `read` succeeds, the stream has a
 # null byte, so it is not text.
 compare_equal() {

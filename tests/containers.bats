@@ -19,8 +19,8 @@ setup() {
 inputs="plain empty one whole longer"
 
 # read_back FORMAT: the command must write the same output in this format from a file and from
-# standard input, with one thread and with several.  It must decompress this output in all of these
-# ways, too.
+# standard input, with one thread and with several.  It must also decompress this output, from a
+# file and from standard input, with one thread and with several.
 read_back() {
     local f level levels
     for f in $inputs; do
@@ -150,7 +150,7 @@ z = zipfile.ZipFile("packed.zip")
 assert z.testzip() is None and z.namelist() == [sys.argv[1]]
 assert z.read(sys.argv[1]) == open(sys.argv[1], "rb").read()' "$f"
     done
-    # The header says that the name is UTF-8.
+    # The header must say that the name is in UTF-8.
     cp plain "$(printf '\303\244.txt')"
     "$GZLZSS" -K ./*.txt
     python3 -c '

@@ -313,7 +313,8 @@ damage() {
         '$TOOL -df garbage.gz' '$TOOL -d garbage.gz'
 }
 
-# gzip decodes such data, and reports only a wrong checksum (man gzlzss, DIFFERENCES).
+# gzip decodes data that refers to bytes before its start, and reports only a wrong checksum (man
+# gzlzss, DIFFERENCES).
 @test "data that refers to bytes before their start is invalid there" {
     # A fixed block: the letter a, a match of three bytes at distance two, and the end of the block.
     printf '\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\x04\x42\0\0\0\0\0\x04\0\0\0' >far.gz

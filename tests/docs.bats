@@ -6,8 +6,8 @@
 
 load helpers
 
-# Options that the command accepts, but that --help does not list.  The manual page must have them.
-# The completions may have them.
+# Options that the command accepts, but that --help does not list.  The manual page must have these
+# options.  The completions may have them, but need not.
 unlisted='ascii files files0 memlimit output-dir-flat reindex silent to-stdout uncompress'
 unlisted_letters='H a'
 

@@ -84,7 +84,8 @@ needs_terminal() {
         [ "$(stat -c %a f)" = "$mode" ]
         "$GZLZSS" -c f | gzip -dc | cmp - original
     done
-    # The last file has the sticky bit; with -f, it is compressed nevertheless.
+    # The last mode of the loop has the sticky bit.  With -f, the command compresses such a file
+    # nevertheless.
     "$GZLZSS" -kf f
     [ "$(stat -c %a f.gz)" = 755 ]
 }
@@ -434,7 +435,8 @@ needs_terminal() {
 @test "neither file nor directory: refused, also with -f" {
     mkfifo pipe
     for force in -k -kf -f; do
-        # No process writes to the FIFO; the command must not wait for one.
+        # No process has opened the FIFO for writing, and the command must not wait for such a
+        # process.
         ends_with 2 timeout 10 "$GZLZSS" $force pipe
         stderr_is "$NAME: pipe is not a directory or a regular file - ignored"
         [ -p pipe ]
@@ -835,8 +837,8 @@ count_files() {
     wait $! || status=$?
     # The command did not touch the files in the new directory.
     [ "$(cat "$(level 29)"/* | sort | uniq -c | tr -d ' ')" = 12new ]
-    # The command may have left out files of the directory that was renamed; if so, it must have
-    # printed a message.  It must have compressed all other files.
+    # The command may have left out files of the directory that was renamed; if so, the command must
+    # have printed a message.  The command must have compressed all other files.
     names=(-name '[1-9]' -o -name '1[0-2]')
     left=$(find "$(level 28)/other" "${names[@]}" | wc -l)
     if [ "$left" -gt 0 ]; then

@@ -17,7 +17,7 @@ make_inputs() {
     gzip -k large
 }
 
-# theirs, ours: run GNU gzip, and gzlzss under the name gzip.
+# theirs ARGUMENT...: runs GNU gzip.  ours ARGUMENT...: runs gzlzss under the name gzip.
 theirs() {
     "$compare_base/theirs/gzip" "$@"
 }
@@ -87,8 +87,8 @@ keeps() {
     printf '\037\213\010\0\5\6\7\4\0\003\003\0\0\0\0\0\0\0\0\0' >second
     cat first second >ours.gz
     cp ours.gz theirs.gz
-    # gzip gives the output the stored time of the last member that has such a time.  gzlzss takes
-    # the first member's.
+    # gzip gives the output the stored time of the last member that has such a time.  gzlzss gives
+    # the output the first member's time.
     theirs -dN theirs.gz
     [ "$(stat -c %Y theirs)" -eq $((0x04070605)) ]
     ours -dN ours.gz

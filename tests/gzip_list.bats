@@ -229,7 +229,7 @@ writing=(-dv -dkv -dvq -dkq -dvN)
         'gzip -l text.gz nothing other.gz 2>&1'
 }
 
-# This takes a minute, since both programs decompress the whole file for -l.
+# This test takes a minute, since for -l, gzip and gzlzss decompress the whole file.
 @test "sizes above 4 GiB" {
     [ -n "${GZLZSS_TEST_LARGE-}" ] || skip "takes long: set GZLZSS_TEST_LARGE"
     head -c 4294967297 /dev/zero | gzip -1 >"$inputs/large.gz"

@@ -153,7 +153,7 @@ odd_neighbours() {
         done
     }
     for suffix in gz tgz az taz z GZ Taz _gz -z gzz z.gz; do
-        # Define a tree for each suffix.  It contains files with all names.
+        # Define a tree for each suffix.  The tree contains files with all names.
         eval "in_directories_for_$suffix() { in_directories; }"
         for i in "${!names[@]}"; do
             name=${names[i]}

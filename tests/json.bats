@@ -86,7 +86,8 @@ is() {
     is stderr 2 'o["uncompressed"]' 300
     "$GZLZSS" --json -d <a.gz 2>stderr | cmp - a
     is stderr 1 'o["name"], "output" in o' "('-', False)"
-    # These commands write nothing else to standard output, so the object goes there.
+    # The next commands write nothing else to standard output, so the object goes to standard
+    # output.
     "$GZLZSS" --json -o out <a >stdout
     is stdout 1 'o["name"], o["output"]' "('-', 'out')"
     "$GZLZSS" --json -t <a.gz >stdout

@@ -260,8 +260,8 @@ in_group() {
     ends_with 1 in_group 4000000 "$GZLZSS" -p2 f copy
     stderr_is "$NAME: memory exhausted: needs 6 MiB, and the limit is 3 MiB"
     absent f.gz copy.gz
-    # If memory is enough for one thread, the output is the same.  Smaller segments need less
-    # memory, and decompression needs little.
+    # If the memory is enough for one thread, the output is the same as without a limit.  Smaller
+    # segments need less memory, and decompression needs only little memory.
     "$GZLZSS" -n -12 -c f >expected
     in_group 34000000 "$GZLZSS" -n -12 -p4 -c f | cmp - expected
     in_group 25000000 "$GZLZSS" -12 -b 1024 -k f

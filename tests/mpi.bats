@@ -65,7 +65,7 @@ in_help() {
 }
 
 # nothing_left_but FILE...: of all names that begin with a dot or an x, the current directory must
-# have exactly these.
+# have exactly the names FILE....
 nothing_left_but() {
     local found
     found=$(find . -maxdepth 1 \( -name '.?*' -o -name 'x*' \) -printf '%P\n' | LC_ALL=C sort |
@@ -223,8 +223,8 @@ differ() {
     without_links=(unshare -m sh -c 'mount -t tmpfs none /proc/$$/fd && exec "$0" "$@"')
     "${without_links[@]}" true 2>/dev/null || skip "no mounts can be made here"
     "$GEN" text 3000000 >x
-    # One rank alone decompresses a file without marks.  If there are two files, each rank gets one
-    # of them.
+    # One rank alone decompresses a file without marks.  If there are two such files, each rank gets
+    # one file.
     "$GZLZSS" -b 32768 -c x >y1.gz
     cp y1.gz y2.gz
     for files in y1.gz 'y1.gz y2.gz'; do

@@ -3,12 +3,12 @@
 #
 #   GZLZSS_COMMAND=/path/to/gzlzss GEN=/path/to/tests/gen tests/mpi_hosts.sh [HOSTS]
 #
-# Run it by hand, as root.  It makes HOSTS (default 2) namespaces, each with a name and an address,
-# and a bridge between them, and removes them at the end.  Two ranks on each host compress and
-# decompress a file.  They reach the other hosts only by TCP, so MPI treats them as different
-# machines that share a file system.  Then the script kills the ranks of one host.  MPIRUN is an
-# mpirun of Open MPI or MPICH.  It starts the ranks on the hosts by a script that enters a
-# namespace, in place of ssh.
+# Run this script by hand, as root.  The script makes HOSTS (default 2) namespaces, each with a name
+# and an address, and a bridge between the namespaces.  At the end, the script removes the
+# namespaces and the bridge.  Two ranks on each host compress and decompress a file.  The ranks
+# reach other hosts only by TCP, so MPI treats the hosts as different machines that share a file
+# system.  Then the script kills the ranks of one host.  MPIRUN is an mpirun of Open MPI or MPICH.
+# mpirun starts the ranks on the hosts by a script that enters a namespace, in place of ssh.
 set -u
 
 hosts=${1-2}

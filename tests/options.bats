@@ -487,8 +487,8 @@ END
     done
 }
 
-# wrong_isal NUMBER: makes an ISA-L in this directory.  It does one thing wrong, which NUMBER
-# selects, and otherwise works like the real ISA-L.  With number 0, nothing is wrong.
+# wrong_isal NUMBER: makes an ISA-L in this directory.  This ISA-L does one thing wrong, which
+# NUMBER selects, and otherwise works like the real ISA-L.  With number 0, nothing is wrong.
 wrong_isal() {
     local name
     name=$(grep -ao 'libisal\.so\.[0-9]*' "$GZLZSS" | head -n 1)

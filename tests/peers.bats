@@ -36,7 +36,7 @@ header() {
 # refuses PROGRAM OPTIONS BEFORE: under the name PROGRAM, gzlzss must refuse each option, in every
 # spelling, with the right message.  Each word of OPTIONS is LETTER:NAME:WHAT.  WHAT is a text for
 # the message, with _ in place of blanks.  BEFORE has the other options without which the program
-# would refuse any command line; it may be empty.
+# would refuse any command line; BEFORE may be empty.
 refuses() {
     local program=$1 options=$2 before=$3 option letter name what word
     for option in $options; do

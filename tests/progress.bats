@@ -89,7 +89,7 @@ sys.exit(subprocess.call(sys.argv[2:], stderr=side))' "$@"
 @test "the work goes on, and ends, while the terminal is stopped" {
     "$GEN" text 8000000 >big
     for how in stopped full pipe; do
-        # This takes half a second, long enough for the line to be drawn.
+        # The next command takes half a second, which is long enough for the line to be drawn.
         slowly 40 <big | on_stopped $how sh -c '"$GZLZSS_COMMAND" -b 64 -p2 --progress >big.gz'
         gzip -dc big.gz | cmp - big
         slowly 40 <big.gz | on_stopped $how sh -c '"$GZLZSS_COMMAND" -d -p2 --progress >out'

@@ -4,7 +4,7 @@
 
 load helpers
 
-# Makes the files for all tests once, in "case".  Each test gets links to them.
+# Makes the files for all tests once, in "case". Each test gets links to these files.
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
     mkdir case

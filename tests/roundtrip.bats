@@ -5,7 +5,8 @@
 
 load helpers
 
-# Makes all inputs once, in "in", and compresses them at the default level, in "gz".
+# Makes the inputs for all tests once, in the directory "in".  Compresses them at the default level,
+# into the directory "gz".
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
     make_edge_inputs
@@ -238,7 +239,7 @@ END
             done
         done
     done
-    # Without -p, the output is the same, too.
+    # Without -p, the output must be the same as with -p.
     [ "$("$GZLZSS" -nc in/sources.tar | sha)" = "$("$GZLZSS" -nc -p 1 in/sources.tar | sha)" ]
 }
 

@@ -69,8 +69,8 @@ print(n)' "$1" "$2"
         "$GZLZSS" --rsyncable -n >middle.gz
     [ "$(common_tail plain.gz middle.gz)" -ge $((size * 48 / 100)) ]
     cmp -n $((size * 48 / 100)) plain.gz middle.gz
-    # Without --rsyncable, the outputs must stay different after the change.  This shows that the
-    # checks above can fail.
+    # Without --rsyncable, the outputs must stay different after the change.  So the checks above
+    # are able to fail.
     "$GZLZSS" -nf plain
     (printf x && gzip -dc plain.gz) | "$GZLZSS" -n >front.gz
     [ "$(common_tail plain.gz front.gz)" -lt 30000 ]

@@ -46,8 +46,9 @@ need_mounts() {
     "${with_mounts[@]}" mount -t tmpfs none /mnt 2>/dev/null || skip "no mounts can be made here"
 }
 
-# Commands that each change FILE: remove it and make a new one; make it longer; make it shorter;
-# rename it and make a new one; rewrite it with the same data and time.
+# Each of these commands changes FILE.  The first removes FILE and makes a new FILE; the second
+# makes FILE longer; the third makes FILE shorter; the fourth renames FILE and makes a new FILE; the
+# fifth rewrites FILE with the same data and time.
 changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE other; cat new >FILE'
     'touch -r FILE time; dd if=FILE of=all status=none
         dd if=all of=FILE conv=notrunc status=none; touch -r time FILE')

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # signals.bats - at whatever moment a signal comes, either the input is left or the whole output
 #
-# The tests send about one hundred signals, of several kinds that end a program.  They send them
+# The tests send about one hundred signals, of several kinds that end a program.  The signals come
 # while several threads compress a large file, while a file is decompressed, and while many small
 # files are compressed side by side.
 

@@ -162,8 +162,8 @@ make_sparse() {
     "$GEN" random 5000 | dd of=in bs=1 seek=10000000 conv=notrunc status=none
     strace -f -e trace=read,pread64 -o log "$GZLZSS" -nc in >out
     gzip -dc out | cmp - in
-    # Sum up the bytes that the command has read of the input.  They must be only the data between
-    # the holes, and a segment at the end.
+    # Sum up the bytes that the command has read of the input.  The command must have read only the
+    # data between the holes, and a segment at the end.
     sum=$(sed -n 's/.*pread64(.* = \([0-9]*\)$/\1/p' log | awk '{ sum += $1 } END { print sum + 0 }')
     [ "$sum" -lt 4000000 ] || fail "$sum bytes were read"
     [ "$sum" -ge 5000 ]

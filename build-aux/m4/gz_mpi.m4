@@ -49,7 +49,7 @@ AS_IF([test "$with_mpi" != no],
    AS_IF([test "$gz_mpi" = no],
      [AC_MSG_ERROR([--with-mpi was given, and a program of MPI 3 cannot be linked with what $MPICC -show prints (config.log says why)])])
    # mpirun is in the same directory as mpicc.  If mpicc has a suffix, as in mpicc.mpich, mpirun has
-   # the same.
+   # the same suffix.
    gz_mpirun=`AS_ECHO(["$MPICC"]) | sed 's,mpicc\([[^/]]*\)$,mpirun\1,'`
    AS_IF([test -x "$gz_mpirun" && test "$gz_mpirun" != "$MPICC"], [MPIRUN=$gz_mpirun])
    gz_mpi_text="yes ($MPICC)"])
