@@ -219,8 +219,8 @@ want() {
     bytes_of[$gz]=$(stat -Lc %s "$2")
 }
 
-# want_part KIND FILE does the same as want, but for the kinds of slow programs, only the first
-# megabytes of FILE are compressed.
+# want_part KIND FILE does the same as want. But if a slow program makes this kind, the .gz is made
+# from the first megabytes of FILE only.
 want_part() {
     case $1 in
     zopfli) first 10 "$2" ;;

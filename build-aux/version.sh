@@ -1,5 +1,5 @@
 #!/bin/sh
-# version.sh - checks that all files that contain gzlzss's version contain the same one
+# version.sh - checks that all files that contain gzlzss's version contain the same version
 #
 #   build-aux/version.sh [DIR]    checks the tree in DIR, by default the tree that this script is in
 #

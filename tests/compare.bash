@@ -507,7 +507,8 @@ compare_without_sizes() {
 }
 
 # Reads all trees at once.  entries[PATH] becomes a description of the path.  lists[TREE] becomes a
-# string of all paths of the tree and their descriptions, with // after each (no path contains //).
+# string of all paths of the tree and their descriptions.  In this string, // follows each path and
+# each description, since no path contains //.
 compare_read_trees() {
     local path type mode owner links changed read target sum top=$((4 + 2 * depth)) text
     local -A sums=()

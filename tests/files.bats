@@ -835,7 +835,7 @@ count_files() {
     kill -s CONT $!
     status=0
     wait $! || status=$?
-    # The command did not touch the files in the new directory.
+    # The command must not have touched the files in the new directory.
     [ "$(cat "$(level 29)"/* | sort | uniq -c | tr -d ' ')" = 12new ]
     # The command may have left out files of the directory that was renamed; if so, the command must
     # have printed a message.  The command must have compressed all other files.

@@ -49,7 +49,8 @@ make_inputs() {
     fi
 }
 
-# with_fields FLAGS TIME FIELDS: prints a member with this header and the data "hello".
+# with_fields FLAGS TIME FIELDS: prints a member with the data "hello". FLAGS, TIME and FIELDS are
+# the bytes for its header.
 with_fields() {
     printf '\037\213\010%b%b\0\003%b' "$1" "$2" "$3"
     printf '\313\110\315\311\311\007\0\206\246\020\066\005\0\0\0'

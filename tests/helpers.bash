@@ -280,7 +280,8 @@ golden_input() {
     fi
 }
 
-# golden_digest LEVEL BLOCKSIZE KIND SIZE: prints the digest that this build gives for such a line.
+# golden_digest LEVEL BLOCKSIZE KIND SIZE: prints the digest that this build gives for a line with
+# these words.
 golden_digest() {
     local block=(-b "$2")
     if [ "$1" = - ]; then
@@ -296,7 +297,8 @@ golden_digest() {
 #
 #     DIGEST MATCHER KIND SIZE            of `gen KIND SIZE | gzlzss -n --matcher=MATCHER`
 
-# paper_digest MATCHER KIND SIZE: prints the digest that this build gives for such a line.
+# paper_digest MATCHER KIND SIZE: prints the digest that this build gives for a line with these
+# words.
 paper_digest() {
     golden_input "$2" "$3" | "$GZLZSS" --backend=cpu -n "--matcher=$1" | sha
 }

@@ -65,7 +65,7 @@ in_help() {
 }
 
 # nothing_left_but FILE...: of all names that begin with a dot or an x, the current directory must
-# have exactly the names FILE....
+# have exactly the given ones.
 nothing_left_but() {
     local found
     found=$(find . -maxdepth 1 \( -name '.?*' -o -name 'x*' \) -printf '%P\n' | LC_ALL=C sort |
