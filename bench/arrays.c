@@ -3,16 +3,19 @@
  *
  *   bench/arrays counters|field|codes BYTES
  *
- *     counters  int32: the readings of 16 event counters, one reading after another. Between two
- *               readings, a counter stays (one time in four) or rises by a small random number. The
- *               largest rise is 1 for some counters, and up to 128 for others.
+ *     counters  int32: the readings of 16 event counters, one reading after another. From one
+ *               reading to the next, one time in four a counter keeps its value; otherwise, the
+ *               counter rises by a small random number. The largest rise is 1 for some counters,
+ *               and up to 128 for others.
  *     field     float32: a field of 512 x 512 points, one time step after another. The values are a
  *               sum of moving waves, with random noise of one part in ten thousand.
- *     codes     uint16: that field as an error-bounded compressor (SZ) codes it. A code is 512 plus
- *               the difference from the prediction (Lorenzo), in steps of twice the error bound.
+ *     codes     uint16: the values of "field", coded as SZ codes them. SZ is a compressor with an
+ *               error bound. SZ predicts each value by the Lorenzo predictor. The code is 512 plus
+ *               the difference between the value and its prediction, in steps of twice the error
+ *               bound.
  *
- * Numbers have the machine's byte order. Different machines may differ in the last bits of
- * floating-point results.
+ * All numbers have the machine's byte order. The last bits of floating-point numbers may differ
+ * between machines.
  */
 #include <math.h>
 #include <stdint.h>
@@ -20,8 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of event counters; the number of points along each side of the field; and the error
- * bound of the codes. With a larger error bound, codes differ less, so they compress better. */
+/* COUNTERS is the number of event counters. SIDE is the number of points along each side of the
+ * field. ERROR_BOUND is the error bound of the codes: with a larger bound, the codes vary less, so
+ * they compress better. */
 #define COUNTERS 16
 #define SIDE 512
 #define ERROR_BOUND 1e-3
@@ -100,8 +104,8 @@ static void field(uint64_t left, int as_codes)
                 const double guess = west + north - both;
                 const double steps = floor((f[at] - guess) / (2 * ERROR_BOUND) + 0.5);
 
-                /* A point too far from its prediction gets code 0. (SZ stores its value
-                 * elsewhere.) */
+                /* If the value is too far from its prediction, the code is 0. SZ itself would also
+                 * store the value, but elsewhere. */
                 if (steps > -512 && steps < 512) {
                     codes[at] = (uint16_t)(512 + (int)steps);
                     known[at] = guess + steps * 2 * ERROR_BOUND;

@@ -6,36 +6,40 @@
 #                  [-d DIR] [FILE...]
 #
 # Writes DIR/results.csv, DIR/time.csv and DIR/results.md. If gnuplot is installed, bench/plot.sh
-# then draws the plots; it can also draw them later, on another machine, from the CSV files. PARTs,
-# all by default:
+# then draws the plots. bench/plot.sh can also draw them later, on another machine, from the CSV
+# files. The script measures these PARTs (default: all):
 #
 #   pareto   size and speed of each tool, for each FILE (default: the files of bench/corpora.sh)
-#   time     where the time of gzlzss goes on the threads and the GPU, by gzlzss -vvv
+#   time     how much time gzlzss spends in each step, on the threads and on the GPU (gzlzss -vvv
+#            tells)
 #   size     throughput on inputs of 64 KiB to 10 GB, which are the FILEs, repeated
 #   threads  throughput with 1, 2, 4, ... threads, on the first FILE
 #   devices  throughput with 1, 2, ... GPUs, on the first FILE, if there are several GPUs; use a
 #            large FILE, since gzlzss uses one GPU for every 8 GiB
 #
-# TOOLs (-t): pigz, igzip, libdeflate-gzip, gzip, zopfli and nvcomp, if they are installed. =COMMAND
-# sets a tool's command; for nvcomp, the python3 that has the package (bench/nvcomp_deflate.py).
-# GZLZSS is the command to measure, with options if needed (default: ./gzlzss). ENGINEs (-e): cpu,
-# gpu and auto; without a GPU that gzlzss can use, only cpu. LEVELs by default: 1, 3, 6, 9 and 12
-# (-l); in the last three parts, 1 and 6 (-L). The first part measures all of igzip's levels, 0 to
-# 3.
+# TOOLs (-t) are pigz, igzip, libdeflate-gzip, gzip, zopfli and nvcomp (default: those that are
+# installed). =COMMAND sets a tool's command; for nvcomp, COMMAND is a python3 that has nvCOMP's
+# package (bench/nvcomp_deflate.py). GZLZSS is the command to measure, with options if needed
+# (default: ./gzlzss). ENGINEs (-e) are cpu, gpu and auto (default: all, but only cpu if gzlzss can
+# use no GPU). -l sets the LEVELs of the parts pareto and time (default: 1, 3, 6, 9 and 12), and -L
+# those of the other parts (default: 1 and 6). But the part pareto measures all of igzip's levels, 0
+# to 3.
 #
 # The tools take turns, RUNS times (default 3; 5 if a tool's runs together take less than 0.1 s).
-# The input is in the page cache, and the output goes to memory (/dev/shm). The best wall time
-# counts. Every output is decompressed and compared: by gzip, if the input has at most 256 MiB or
-# the output is the tool's first; otherwise by the first of igzip, pigz and gzip that is installed.
-# An output with the same SHA-256 as a correct output for the same input is not decompressed again
-# ("same").
+# The input is in the page cache, and the output goes to memory (/dev/shm). The least wall time
+# counts. The script decompresses every output and compares the result with the input. gzip
+# decompresses the output if the input has at most 256 MiB, and always the first output of each
+# tool. Otherwise, igzip decompresses the output or, if igzip is not installed, pigz or gzip. If an
+# output has the same SHA-256 as a correct output for the same input, the script does not decompress
+# it, and its check is called "same".
 #
-# -b limits the time of one run (default 10 s). A tool that is expected to take longer for FILE gets
-# a sample of it: 1, 2, 5, 10, ... MB, made of up to 64 extracts from the whole file. Its ratio for
-# the whole file is then estimated: its ratio on the sample, times the factor between gzlzss -6's
-# ratios on the file and on the sample. No new run begins later than SECONDS (-T) after the start.
-# -S limits the size of all inputs (for instance 10G or 512Mi), and -p the threads. The inputs of
-# the part "size" are in memory, or in DIR (-d).
+# -b limits the time of one run (default 10 s). If a tool is expected to take longer for FILE, the
+# tool gets only a sample of FILE: 1, 2, 5, 10, ... MB, made of up to 64 extracts from the whole
+# file. The script then estimates the tool's ratio on the whole file from its ratio on the sample.
+# For this, the script also runs gzlzss -6 on the sample and on the file, and assumes that the
+# ratios of all tools change by the same factor. No new run begins later than SECONDS (-T) after the
+# start. -S limits the size of each input (for instance 10G or 512Mi), and -p limits the number of
+# threads. The inputs of the part "size" are in memory or, with -d, in that DIR.
 
 # Quotes words for a shell. Commas need no quotes, but %q quotes them.
 quoted() {
@@ -103,8 +107,8 @@ rm -f "$dir"/{results.csv,time.csv,results.md}
 errors=0
 notes=()
 
-# note TEXT adds TEXT to the notes at the end of the Markdown. complain TEXT also prints it to
-# standard error, and counts an error.
+# note TEXT adds TEXT to the notes at the end of the Markdown. complain TEXT adds TEXT to the notes,
+# too; it also prints TEXT to standard error, and counts an error.
 note() {
     local old
     for old in "${notes[@]}"; do
@@ -164,8 +168,8 @@ if [ "$gpus" -eq 0 ]; then
         "its engine is the CPU's."
 fi
 
-# A "candidate" is one thing to measure. It is a string of five words: TOOL ENGINE LEVEL THREADS
-# DEVICES.
+# A "candidate" is a tool with its settings, which the script measures. A candidate is a string of
+# five words: TOOL ENGINE LEVEL THREADS DEVICES.
 
 # set_command CANDIDATE sets $command to its command.
 set_command() {
@@ -196,7 +200,8 @@ spoken() {
     echo "$tool -$level, threads: $p$([ "$n" -eq 0 ] || echo ", GPUs: $n")"
 }
 
-# candidates LEVEL THREADS TOOL... prints the candidates that exist.
+# candidates LEVEL THREADS TOOL... prints the candidates for this level and this number of threads.
+# It leaves out tools that are not installed or do not have the level.
 candidates() {
     local level=$1 p=$2 tool engine
     shift 2
@@ -229,7 +234,8 @@ candidates() {
 
 # --- Inputs ---------------------------------------------------------------------------------------
 
-# The current part, and the current input: its file (whole), its name in the tables, and its size.
+# part: the current part. whole, name and size: the file of the current input, the input's name in
+# the tables, and its size in bytes.
 part=
 whole=
 name=
@@ -248,8 +254,8 @@ take() {
 }
 
 # sample BYTES prints BYTES bytes of the current input, in extracts that are as far apart as
-# possible. Each extract has at least 256 KiB: matches cannot reach back from one extract to
-# another, so short ones would compress less.
+# possible. Each extract has at least 256 KiB, because short extracts would compress worse than the
+# whole input: no match can reach back from one extract to another.
 sample() {
     local bytes=$1 pieces i length
     pieces=$((bytes / 262144))
@@ -262,7 +268,8 @@ sample() {
     done
 }
 
-# input BYTES sets $input to a file with BYTES bytes of the current input: a sample or the whole.
+# input BYTES sets $input to a file with BYTES bytes of the current input: a sample, or the whole
+# input.
 input() {
     if [ "$1" -eq "$size" ]; then
         input=$whole
@@ -286,19 +293,21 @@ set_rungs() {
 
 # --- A measurement --------------------------------------------------------------------------------
 
-# For each candidate, on the current input: input bytes, best time and total time in microseconds,
-# number of runs, output bytes, the tool that checked the output, and what -vvv printed.
+# The results of each candidate on the current input. at: bytes of input. best, spent: least time
+# and total time, in microseconds. count: number of runs. out_bytes: bytes of output. checked: the
+# tool that checked the output. said: the numbers from gzlzss -vvv (what_vv_said).
 declare -A at best spent count out_bytes checked said
 
-# startup: microseconds for the smallest input, for each tool and engine. by_gzip: not empty for
-# each tool of which gzip has checked an output.
+# startup: for each tool and engine, the time for the smallest input, in microseconds. by_gzip: has
+# a value for each tool if gzip has already checked an output of the tool.
 declare -A startup by_gzip
 
 is_late() {
     [ "$SECONDS" -ge "$total" ]
 }
 
-# run CANDIDATE BYTES runs the candidate once, through `timed`. Returns whether the run succeeded.
+# run CANDIDATE BYTES runs the candidate once on that number of bytes, and measures the time
+# (`timed`). Fails if the candidate fails.
 run() {
     input "$2"
     set_command "$1"
@@ -307,11 +316,12 @@ run() {
     return 1
 }
 
-# right: its keys are the correct outputs. A key has the input, and the digest of the output.
+# right: has a key for each correct output. The key consists of the input's name and size, and the
+# output's digest.
 declare -A right
 
-# check CANDIDATE BYTES checks the last output. Sets $by to the tool that checked it, "same", or
-# WRONG.
+# check CANDIDATE BYTES checks the last output. Sets $by to the name of the tool that checked the
+# output, to "same" if no check was needed, or to WRONG.
 check() {
     local tool=${1%% *} program=gzip output
     output="$whole $2 $(sha256sum <"$work/out")"
@@ -332,8 +342,9 @@ check() {
     [ "$program" != gzip ] || by_gzip[$tool]=1
 }
 
-# Reads what -vvv has printed. Prints the numbers of segments matched by the CPU and by the GPU, and
-# on a second line the seconds, in the order of time.csv.
+# Reads the message that gzlzss -vvv has printed. The first line of its output has the numbers of
+# segments that the CPU and the GPU have matched. The second line has the seconds of each step, in
+# the order of time.csv.
 what_vv_said() {
     local n='([0-9]+)' t='([0-9.]+)'
     sed -nE -e "s/.* segments?: $n by CPU, $n by GPU.*/\\1,\\2/p" -e t \
@@ -364,8 +375,8 @@ keep() {
     fi
 }
 
-# set_startup CANDIDATE measures the candidate's time for the smallest input. A candidate that fails
-# here is not tried again.
+# set_startup CANDIDATE measures the candidate's time for the smallest input. If the candidate
+# fails, the script does not run it again.
 set_startup() {
     local key=${1% * * *} i
     if [ -n "${startup[$key]-}" ]; then
@@ -374,7 +385,7 @@ set_startup() {
     fi
     head -c 1 "$whole" >"$work/tiny"
     set_command "$1"
-    # The first use of a GPU after a while takes longer, so the second run counts.
+    # If a GPU was idle for a while, its first use takes longer. So the second run counts.
     for i in 1 2; do
         if ! timed "${command[@]}" "$work/tiny" 2>"$work/err"; then
             complain "${command[*]}: $(tail -n 1 "$work/err")"
@@ -385,16 +396,17 @@ set_startup() {
     done
 }
 
-# takes_too_long CANDIDATE BYTES BYTES_BEFORE USEC: whether BYTES bytes are expected to take longer
-# than the budget, since BYTES_BEFORE bytes took USEC microseconds.
+# takes_too_long CANDIDATE BYTES BYTES_BEFORE USEC succeeds if the candidate is expected to take
+# longer than the budget for BYTES bytes. The estimate comes from BYTES_BEFORE bytes, which took
+# USEC microseconds.
 takes_too_long() {
     local start=${startup[${1% * * *}]} rest
     rest=$(($4 > start ? $4 - start : 1))
     [ $((start + rest * $2 / $3)) -gt $((budget * 1000000)) ]
 }
 
-# settle CANDIDATE finds the largest of $rungs that the time budget allows, and keeps the result of
-# that run.
+# settle CANDIDATE runs the candidate on samples that become larger, up to the largest of $rungs
+# that the time budget allows. It keeps the result of the last run.
 settle() {
     local now=0 next=${rungs[0]} rung
     set_startup "$1" || return 1
@@ -410,7 +422,7 @@ settle() {
     keep "$1" "$now"
 }
 
-# measure CANDIDATE... measures all candidates, in turns.
+# measure CANDIDATE... measures all candidates, which take turns.
 measure() {
     local c i failed=" "
     for ((i = 0; i < (runs > 5 ? runs : 5); i++)); do
@@ -459,8 +471,8 @@ forget() {
 
 # --- The parts ------------------------------------------------------------------------------------
 
-# Runs gzlzss -6 on the samples and on the file, if it has not run on them yet. Its ratios serve to
-# estimate another tool's ratio on the file from that on a sample.
+# Runs gzlzss -6 on the samples and on the file, if it has not run on them yet. From its ratios,
+# results.awk estimates the ratio on the whole file of a tool that ran only on a sample.
 refer() {
     local c="gzlzss cpu 6 $threads 0" n top=${rungs[-1]} sizes
     sizes=$(printf '%s\n' "${at[@]}" | sort -nu)
@@ -472,7 +484,7 @@ refer() {
         run "$c" "$n" || return 0
         keep "$c" "$n"
         record reference "$c"
-        # Leave out the last size, the largest, if it takes too long.
+        # Leave out the largest size, which is the last, if it would take too long.
         if takes_too_long "$c" "$top" "$n" "$usec"; then
             return
         fi
@@ -556,8 +568,8 @@ free_in() {
     df --output=avail -B1 "$1" | tail -n 1
 }
 
-# has_room BYTES: whether there is space for an input of this size instead of the current one, and
-# for an output.
+# has_room BYTES succeeds if there is space for an input of this size, which replaces the current
+# input, and for its output.
 has_room() {
     if [ "$input_dir" = "$work" ]; then
         [ $(($(free_in "$work") + size)) -ge $((2 * $1)) ]
@@ -623,7 +635,7 @@ threads_part() {
     for level in $few_levels; do
         for p in "${counts[@]}"; do
             mapfile -t list < <(candidates "$level" "$p" gzlzss pigz igzip)
-            # igzip uses at most 8 threads, so leave it out above that.
+            # igzip uses at most 8 threads, so leave it out if there are more.
             [ "$p" -le 8 ] || mapfile -t list < <(printf '%s\n' "${list[@]}" | grep -v ^igzip)
             [ "$p" -eq 1 ] || mapfile -t list < <(printf '%s\n' "${list[@]}" | grep -v '^igzip.* 1 0$')
             measure "${list[@]}"
@@ -661,7 +673,7 @@ version() {
     esac
 }
 
-# Prints the head of the Markdown: which machine and which tools.
+# Prints the head of the Markdown, which names the machine and the tools.
 head_of_report() {
     local tool commit
     commit=$(git -C "$here" describe --always --dirty 2>/dev/null) || commit=

@@ -1,14 +1,15 @@
 #!/bin/bash
-# bgzf.sh - gzlzss --format=bgzf beside bgzip: size and speed at each level, as Markdown
+# bgzf.sh - compares gzlzss --format=bgzf with bgzip: size and speed at each level, as Markdown
 #
 #   bench/bgzf.sh [-e "ENGINE..."] [-l "LEVEL..."] [-p THREADS] [-r RUNS] [FILE...]
 #
 # By default, the ENGINE is cpu, LEVELs are 1, 6 and 9, and FILEs are those of bench/corpora.sh. A
-# cell has the size in bytes and the wall time in seconds: the best of RUNS (default 3), in which
-# the programs take turns. The last two columns divide bgzip's size and time by those of the first
-# ENGINE, so a ratio above 1 is in favour of gzlzss. The last row of a table decompresses bgzip's
-# file to /dev/null. bgzip decompresses every compressed output once, and the result is compared.
-# GZLZSS is the command to measure (default: ./gzlzss), BGZIP the peer (default: bgzip).
+# cell has the size in bytes and the least wall time of RUNS runs (default 3), in seconds. The
+# programs take turns. The last two columns have bgzip's size and time, divided by those of the
+# first ENGINE: a ratio above 1 means that gzlzss is better. The last row of a table is for the
+# decompression of bgzip's file to /dev/null. bgzip decompresses every output once, and the script
+# compares the result with FILE. GZLZSS is the command to measure (default: ./gzlzss), and BGZIP is
+# the bgzip to compare with (default: bgzip).
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -31,7 +32,8 @@ shift $((OPTIND - 1))
 [ $# -gt 0 ] || set -- "${corpus_files[@]}"
 command -v "$bgzip" >/dev/null || fail "there is no $bgzip; BGZIP names the peer"
 
-# compress ENGINE LEVEL FILE: one run, of bgzip if the engine is "bgzip".
+# compress ENGINE LEVEL FILE: compresses FILE once, by gzlzss with this engine, or by bgzip if
+# ENGINE is "bgzip".
 compress() {
     if [ "$1" = bgzip ]; then
         timed "$bgzip" -@ "$threads" -l "$2" -c "$3"
@@ -40,7 +42,7 @@ compress() {
     fi
 }
 
-# decompress ENGINE FILE: one run, without an output file.
+# decompress ENGINE FILE: decompresses FILE once in the same way, to /dev/null.
 decompress() {
     if [ "$1" = bgzip ]; then
         timed bash -c '"$@" >/dev/null' - "$bgzip" -@ "$threads" -dc "$2"
@@ -54,7 +56,8 @@ ratio() {
     awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", a / b }'
 }
 
-# best ENGINE: keeps the time of the run that has just ended if it is the ENGINE's best.
+# best ENGINE: keeps the time of the run that has just ended if it is the ENGINE's least time so
+# far.
 best() {
     if [ "$usec" -lt "${times[$1]:-$((usec + 1))}" ]; then times[$1]=$usec; fi
 }

@@ -1,8 +1,10 @@
 /*
- * codings.c - computes the size of a method's matches in its paper's own coding (codings.h)
+ * codings.c - computes the size of a method's matches in the coding of the method's paper
+ * (codings.h)
  *
- * Each coding has functions that add the sizes, in bits, of literals, of a match, and of a
- * segment's end. Where a paper does not give a width, the comment says which one is assumed.
+ * Each coding has up to three functions. Each function adds a size in bits to the sum: the first
+ * adds the size of literals, the second the size of a match, and the third the size of a segment's
+ * end. If a paper does not give the width of a field, the comment says which width is assumed.
  */
 #include "config.h"
 
@@ -16,7 +18,7 @@
 #include "papers/gpulz.h"
 #include "papers/lzss.h"
 
-/* Each literal is a flag bit and a byte. */
+/* Each literal takes a flag bit and a byte. */
 static void flagged_literals(struct coding_sum *sum, const uint8_t *in, size_t at, size_t count)
 {
     (void)in;
@@ -26,9 +28,10 @@ static void flagged_literals(struct coding_sum *sum, const uint8_t *in, size_t a
 
 /* --- CULZSS ---------------------------------------------------------------------------------- */
 
-/* A match is a flag bit, a byte for the distance and a byte for the length. In the paper, a match
- * repeats only bytes of the window, so it is never longer than its distance. gzlzss joins adjacent
- * matches, so a longer match counts as several. */
+/* A match takes a flag bit, a byte for the distance and a byte for the length. A match of the paper
+ * is never longer than its distance, because it copies only bytes of the window. A match of gzlzss
+ * may be longer, because gzlzss joins adjacent matches. If it is longer, the function counts as
+ * many matches of the paper as cover its length. */
 static void culzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                          size_t distance)
 {
@@ -42,10 +45,10 @@ static void culzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, s
 
 /* --- GLZSS ----------------------------------------------------------------------------------- */
 
-/* A match is a flag bit, 16 bits for the distance, and 8 for the length. The paper does not give
- * the width of a length: 8 bits are assumed. With these, the compression ratio of kernel source is
- * 2.42, close to the 2.55 in the paper's table 3 for another version of it. With 16 bits, it would
- * be 2.01. */
+/* A match takes a flag bit, 16 bits for the distance, and 8 bits for the length. The paper does not
+ * give the width of a length, so 8 bits are assumed: with 8 bits, the compression ratio of kernel
+ * source is 2.42, and with 16 bits, the ratio would be 2.01. Table 3 of the paper has a ratio of
+ * 2.55, for another version of the kernel. */
 static void glzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                         size_t distance)
 {
@@ -57,7 +60,7 @@ static void glzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, si
     sum->bits += 25 * (uint64_t)((length + most - 1) / most);
 }
 
-/* Each chunk takes 8 bytes more (section 6.5). */
+/* Besides its literals and matches, each chunk of the paper takes 8 bytes (section 6.5). */
 static void glzss_end(struct coding_sum *sum)
 {
     const size_t chunk = sum->level->param[GLZSS_CHUNK];
@@ -67,7 +70,7 @@ static void glzss_end(struct coding_sum *sum)
 
 /* --- Mathur's LZSS --------------------------------------------------------------------------- */
 
-/* A match is a flag bit, 12 bits for the distance and 4 for the length. */
+/* A match takes a flag bit, 12 bits for the distance and 4 bits for the length. */
 static void lzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                        size_t distance)
 {
@@ -81,14 +84,15 @@ static void lzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, siz
 
 /* --- LZ4 ------------------------------------------------------------------------------------- */
 
-/* Returns the bytes that a number takes in addition to its part of the token, which holds up to
- * 15. */
+/* The token of LZ4 has room for a number up to 15. Returns how many more bytes follow the token if
+ * the number is `number`. */
 static uint64_t lz4_more(size_t number)
 {
     return number < 15 ? 0 : (number - 15) / 255 + 1;
 }
 
-/* Only counts the literals: they share a token with the next match, which adds their size. */
+/* Counts the literals, and adds no size yet: these literals share a token with the next match, and
+ * lz4_match adds the size of both. */
 static void lz4_literals(struct coding_sum *sum, const uint8_t *in, size_t at, size_t count)
 {
     (void)in;
@@ -96,7 +100,8 @@ static void lz4_literals(struct coding_sum *sum, const uint8_t *in, size_t at, s
     sum->state[0] += (uint32_t)count;
 }
 
-/* Returns the bytes of the literals counted so far, including their token, and resets the count. */
+/* Returns the number of bytes that the token and the counted literals take, and resets the count to
+ * 0. */
 static uint64_t lz4_take_literals(struct coding_sum *sum)
 {
     const uint64_t bytes = 1 + lz4_more(sum->state[0]) + sum->state[0];
@@ -114,8 +119,8 @@ static void lz4_match(struct coding_sum *sum, const uint8_t *in, size_t at, size
     sum->bits += 8 * (lz4_take_literals(sum) + 2 + lz4_more(length - 4));
 }
 
-/* A segment is an LZ4 block, which ends with a token and literals. (LZ4's own blocks end with at
- * least five literals.) */
+/* Each segment becomes an LZ4 block, which ends with a token and literals. LZ4 itself would end
+ * each block with at least five literals; this function does not demand them. */
 static void lz4_end(struct coding_sum *sum)
 {
     sum->bits += 8 * lz4_take_literals(sum);
@@ -123,9 +128,9 @@ static void lz4_end(struct coding_sum *sum)
 
 /* --- Lists of positions ---------------------------------------------------------------------- */
 
-/* The size before the paper's range coder: a byte for a literal, two numbers of 32 bits for a
- * match, and two more at the start of a row of matches. The savings of the range coder are not
- * counted. */
+/* A literal takes a byte. A match takes two numbers of 32 bits. A row of adjacent matches takes two
+ * more such numbers at its start. The paper then makes the result smaller by a range coder, which
+ * these functions leave out. */
 static void position_lists_literals(struct coding_sum *sum, const uint8_t *in, size_t at,
                                     size_t count)
 {
@@ -149,12 +154,13 @@ static void position_lists_match(struct coding_sum *sum, const uint8_t *in, size
 
 /* --- gpuLZ ----------------------------------------------------------------------------------- */
 
-/* Indexes of sum->state. FLAGS: how many flags the current packet has. PACKETS, CHUNKS: the current
- * packet and chunk, counted from 1. WIDTH: the bytes of a symbol. */
+/* Indexes of sum->state. GPULZ_FLAGS has the number of flags in the current packet. GPULZ_PACKETS
+ * and GPULZ_CHUNKS have the numbers of the current packet and of the current chunk, counted from 1.
+ * GPULZ_WIDTH has the size of a symbol in bytes. */
 enum { GPULZ_FLAGS, GPULZ_PACKETS, GPULZ_WIDTH, GPULZ_CHUNKS };
 
-/* Ends a packet, which the paper calls a chunk: pads its flags to whole bytes, and adds its two
- * numbers of 32 bits. */
+/* Ends a packet. (The paper calls a packet a chunk.) Adds the bits that pad the packet's flags to
+ * whole bytes, and the two numbers of 32 bits that each packet has. */
 static void gpulz_end(struct coding_sum *sum)
 {
     const uint32_t flags = sum->state[GPULZ_FLAGS];
@@ -164,8 +170,8 @@ static void gpulz_end(struct coding_sum *sum)
     sum->state[GPULZ_FLAGS] = 0;
 }
 
-/* Moves the sum on to in[at]. If in[at] is in another packet, ends the current one. Returns the
- * bytes of a symbol at in[at]. */
+/* Prepares the sum for a literal or a match at in[at]: if in[at] is not in the current packet, ends
+ * that packet. Returns the size of a symbol at in[at], in bytes. */
 static uint32_t gpulz_come_to(struct coding_sum *sum, const uint8_t *in, size_t at)
 {
     const uint32_t packets = (uint32_t)(at / sum->level->param[GPULZ_CHUNK]) + 1;
@@ -184,7 +190,7 @@ static uint32_t gpulz_come_to(struct coding_sum *sum, const uint8_t *in, size_t 
     return sum->state[GPULZ_WIDTH];
 }
 
-/* Each literal symbol is a flag bit and the symbol's bytes. */
+/* Each symbol that is a literal takes a flag bit and the symbol's bytes. */
 static void gpulz_literals(struct coding_sum *sum, const uint8_t *in, size_t at, size_t count)
 {
     const size_t packet = sum->level->param[GPULZ_CHUNK];
@@ -201,9 +207,9 @@ static void gpulz_literals(struct coding_sum *sum, const uint8_t *in, size_t at,
     }
 }
 
-/* A match is a flag bit, a byte for the length and a byte for the distance. In the paper, a match
- * is never longer than its distance. gzlzss joins adjacent matches, so a longer match counts as
- * several. */
+/* A match takes a flag bit, a byte for the length and a byte for the distance. A match of the paper
+ * is never longer than its distance. A match of gzlzss may be longer, because gzlzss joins adjacent
+ * matches; it then counts as several matches. */
 static void gpulz_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                         size_t distance)
 {
@@ -216,9 +222,10 @@ static void gpulz_match(struct coding_sum *sum, const uint8_t *in, size_t at, si
 
 /* --- DKLZSS ---------------------------------------------------------------------------------- */
 
-/* The paper does not give its coding. A match is assumed to be a flag bit, and log2(chunk) bits
- * each for the distance and the length. In the paper, a match is never longer than its distance.
- * gzlzss joins adjacent matches, so a longer match counts as several. */
+/* The paper does not give its coding. This function assumes that a match takes a flag bit,
+ * log2(chunk) bits for the distance, and log2(chunk) bits for the length. A match of the paper is
+ * never longer than its distance. A match of gzlzss may be longer, because gzlzss joins adjacent
+ * matches; it then counts as several matches. */
 static void dklzss_match(struct coding_sum *sum, const uint8_t *in, size_t at, size_t length,
                          size_t distance)
 {
@@ -270,7 +277,7 @@ uint64_t coding_bits(const struct coding *coding, const struct lz_level *level, 
             if (s->literals > 0)
                 coding->literals(&sum, in, at, s->literals);
             at += s->literals;
-            /* Join matches that were cut for DEFLATE. */
+            /* Join the parts of a match that was cut because DEFLATE allows at most 258 bytes. */
             for (i++; i < c->count && c->sequences[i].literals == 0 &&
                       c->sequences[i].distance == distance;
                  i++)

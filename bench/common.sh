@@ -6,7 +6,7 @@ export LC_ALL=C
 unset GZIP GZIP_OPT PIGZ
 
 read -ra gzlzss <<<"${GZLZSS:-./gzlzss}"
-# GZLZSS must not be exported: the command would read options from it.
+# GZLZSS must not be exported: gzlzss would read options from this variable.
 export -n GZLZSS
 corpora=${GZLZSS_CORPORA:-${XDG_CACHE_HOME:-$HOME/.cache}/gzlzss-corpora}
 corpus_files=("$corpora"/{linux200,gcc.tar,cldr.tar,gcide,wordnet.tar,lib.tar})
@@ -34,7 +34,8 @@ usage() {
     exit 1
 }
 
-# about WORD... prints the first lines of the output: the script, the processor, and the version.
+# about WORD... prints the first lines of a script's output: the words, the processor, and the
+# version of gzlzss.
 about() {
     local model
     model=$(sed -n 's/^model name.*: //p' /proc/cpuinfo | sed -n 1p)
@@ -66,7 +67,7 @@ timed() {
     return "$status"
 }
 
-# verify FILE: whether gzip decompresses the last output to FILE.
+# verify FILE succeeds if gzip decompresses the last output to the contents of FILE.
 verify() {
     gzip -dc <"$work/out" | cmp - "$1"
 }

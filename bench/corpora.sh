@@ -4,7 +4,7 @@
 #   bench/corpora.sh [DIR]
 #
 # The files come from Debian packages, and stay in DIR (default: $GZLZSS_CORPORA, or
-# ~/.cache/gzlzss-corpora). A file that is there already is not fetched again. Needs 3 GB of space,
+# ~/.cache/gzlzss-corpora). A file that is already in DIR is not fetched again. Needs 3 GB of space,
 # apt-get with package lists, dpkg-deb, xz and gzip, but not root.
 set -euo pipefail
 
@@ -21,7 +21,8 @@ unpack() {
     mv "unpacked/$1.new" "unpacked/$1"
 }
 
-# make FILE COMMAND... writes the command's output to FILE. FILE is complete or does not exist.
+# make FILE COMMAND... writes the command's output to FILE, unless FILE exists. If the command
+# fails, FILE does not exist afterwards.
 make() {
     local file=$1
     shift
@@ -34,7 +35,8 @@ first() {
     head -c "$1" "$2"
 }
 
-# gzip does not know the suffix .dz.
+# undz FILE prints the decompressed FILE. gzip gets it as standard input, since gzip would refuse a
+# file name that ends in .dz.
 undz() {
     gzip -dc <"$1"
 }

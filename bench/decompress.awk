@@ -1,8 +1,8 @@
-# decompress.awk - prints a gnuplot script for the results of bench/decompress.sh -o: it draws speed
+# decompress.awk - prints a gnuplot script that draws the results of bench/decompress.sh -o: speed
 # against threads, with one small plot for each kind of .gz file
 #
-# bench/plot.sh runs it. The variable png is the terminal for PNG. The plots go to decompress.png
-# and decompress.svg. The colours are those of plots.awk.
+# bench/plot.sh runs this program. The variable png is the name of gnuplot's terminal for PNG. The
+# plots go to decompress.png and decompress.svg. The colours are those of plots.awk.
 
 BEGIN {
     FS = ","

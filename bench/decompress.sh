@@ -1,20 +1,21 @@
 #!/bin/bash
-# decompress.sh - measures decompression of each kind of .gz file, with several numbers of threads,
-# beside gzlzss's peers
+# decompress.sh - compares gzlzss with its peers in decompression, for each kind of .gz file, with
+# several numbers of threads
 #
 #   bench/decompress.sh [-o DIR] [-p "THREADS..."] [-r RUNS] [FILE]
 #
-# Compresses FILE (default: the kernel source of bench/corpora.sh) by gzlzss, pigz, pigz -i, gzip,
-# igzip, bgzip and, up to 20 MB, zopfli, if they are installed. Another file consists of six copies
-# of gzip's output, so of six members. The peers are igzip, gzip, pigz and rapidgzip -P (if Python
-# finds it).
+# Makes several kinds of .gz file from FILE (default: the kernel source of bench/corpora.sh).
+# gzlzss, pigz, pigz -i, gzip, igzip, bgzip and zopfli each make one kind, if they are installed;
+# zopfli does so only if FILE has at most 20 MB. The kind "members" is six copies of gzip's output,
+# so it has six members. The peers are igzip, gzip, pigz and rapidgzip -P (if Python finds it).
 #
-# Each tool runs RUNS times (default 5), all in turn, with output to /dev/null and to a file in
-# memory. A table for each kind shows the medians of both speeds, in GB of output for each second,
-# and peak memory in MiB. The last table shows the machine's limits: the speed of dd alone, writing
-# such a file; and for each number of THREADS, the speed of as many igzip processes side by side,
-# writing to /dev/null. With -o, DIR/decompress.csv also gets the medians; bench/plot.sh DIR then
-# draws speed against threads. GZLZSS is the command to measure (default: ./gzlzss). Needs GNU time.
+# The tools take turns, RUNS times (default 5). Each time, a tool writes once to /dev/null, and once
+# to a file in memory. The table for a kind shows the medians of these two speeds, in GB of output
+# for each second, and the peak memory in MiB. The last table shows the machine's limits. Its first
+# row is the speed of dd, which writes zeros to a file in memory. The other rows are for igzip.
+# There is a row for each number of THREADS: that many igzip processes run side by side, and write
+# to /dev/null. With -o, DIR/decompress.csv also gets the medians; bench/plot.sh DIR then draws
+# speed against threads. GZLZSS is the command to measure (default: ./gzlzss). Needs GNU time.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -38,7 +39,8 @@ shift $((OPTIND - 1))
 file=${1:-$corpora/linux200}
 [ -r "$file" ] || fail "cannot read $file"
 
-# make NAME COMMAND... writes the command's output to $work/NAME.gz, if the command is installed.
+# make NAME COMMAND... writes the command's output to $work/NAME.gz. It does nothing if the command
+# is not installed.
 kinds=()
 make() {
     local name=$1
@@ -62,7 +64,7 @@ for _ in 1 2 3 4 5 6; do
 done >"$work/members.gz"
 kinds+=(members)
 
-# The tools' commands. FILE stands for the input.
+# The commands of all tools. The word FILE in a command stands for the input.
 tools=()
 for p in $threads; do
     tools+=("${gzlzss[*]} -p$p -dc FILE")
@@ -80,7 +82,7 @@ if python3 -c 'import rapidgzip' 2>/dev/null; then
     done
 fi
 
-# command_of TOOL NAME sets $words to the tool's command for an input.
+# command_of TOOL NAME sets $words to the tool's command for the input $work/NAME.gz.
 command_of() {
     read -ra words <<<"${1/FILE/$work/$2.gz}"
     local i
@@ -120,7 +122,7 @@ for kind in "${kinds[@]}"; do
             memory[$tool]+=" $usec"
         done
     done
-    # Check only the output of the last tool, and that of gzlzss.
+    # To save time, check only two outputs: that of the last tool, and that of gzlzss.
     if [ "$kind" != members ]; then
         cmp "$work/out" "$file" || fail "$kind: ${words[*]} is wrong"
         "${gzlzss[@]}" -dc "$work/$kind.gz" | cmp - "$file" || fail "$kind: gzlzss is wrong"

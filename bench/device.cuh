@@ -1,5 +1,5 @@
 /*
- * device.cuh - what the measurements in CUDA share
+ * device.cuh - functions of the measuring programs in CUDA
  */
 #ifndef GZLZSS_BENCH_DEVICE_CUH
 #define GZLZSS_BENCH_DEVICE_CUH

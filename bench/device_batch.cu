@@ -5,10 +5,11 @@
  *
  * Cuts each FILE into chunks of BYTES (default: 65536, then 4096). zlib compresses each chunk at
  * level 6, in every format. One call decompresses all chunks of a FILE, with input and output in
- * the GPU's memory. Prints a line for each FILE, BYTES and format: the format, the bytes of a
- * chunk, the bytes of all inputs and of all outputs, and GB of output for each second of wall time.
- * The time is that of the fastest of ROUNDS rounds (default 5), after one that does not count. The
- * output of the last round is compared with FILE.
+ * the GPU's memory. Prints a line for each FILE, BYTES and format. The line has the file's name,
+ * the format, the size of a chunk, the sizes of all inputs and of all outputs together, GB of
+ * output for each second of wall time, and milliseconds. Sizes are in bytes. The first round is not
+ * timed; then the fastest of ROUNDS rounds (default 5) counts. The program compares the output of
+ * the last round with FILE.
  */
 #include <cuda_runtime.h>
 #include <stdint.h>
@@ -62,7 +63,7 @@ static bytes pack(const uint8_t *in, size_t len, int window_bits)
     return out;
 }
 
-/* Compresses each chunk, with all cores. */
+/* Compresses each chunk; all cores work at it. */
 static std::vector<bytes> pack_chunks(const bytes &file, size_t chunk, int window_bits)
 {
     std::vector<bytes> packed((file.size() + chunk - 1) / chunk);

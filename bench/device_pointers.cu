@@ -3,18 +3,19 @@
  *
  *   bench/device_pointers [-n MB] [-r RUNS] [-t THREADS] [-l LEVEL]... FILE
  *
- * Repeats FILE until MB megabytes (default 1000) are in the GPU's memory. For each LEVEL (default 1
- * and 6), makes an object, and times these ways:
+ * Fills the GPU's memory with MB megabytes (default 1000): FILE, repeated if it is shorter. For
+ * each LEVEL (default 1 and 6), makes an object of the library, and measures these ways:
  *
  *   device      gzlzss_cuda_compress, from the GPU's memory to pinned memory
  *   to-device   gzlzss_cuda_compress, from the GPU's memory to the GPU's memory
- *   pinned      a copy of the input to pinned memory, then gzlzss_compress
- *   pageable    a copy to memory from malloc, then gzlzss_compress
- *   copy        only the copy to pinned memory
+ *   pinned      copies the input to pinned memory, then calls gzlzss_compress
+ *   pageable    copies the input to memory from malloc, then calls gzlzss_compress
+ *   copy        only copies the input to pinned memory, for comparison
  *
- * Prints a line LEVEL,WAY,BYTES,OUT_BYTES,SECONDS,GB/s for each. SECONDS is the median of RUNS
- * (default 5), after one run that does not count. Host memory is allocated and touched before. All
- * outputs must be equal. For nvCOMP, use bench/nvcomp_copies.cu.
+ * Prints a line LEVEL,WAY,BYTES,OUT_BYTES,SECONDS,GB/s for each level and way. The first run is not
+ * timed; SECONDS is the median of the next RUNS runs (default 5). All host memory is allocated and
+ * touched before the first run. The first four ways must give the same output. To measure nvCOMP in
+ * the same way, use bench/nvcomp_copies.cu.
  */
 #include <algorithm>
 #include <cuda_runtime.h>
@@ -45,7 +46,7 @@ enum way { DEVICE, TO_DEVICE, PINNED, PAGEABLE, COPY, WAYS };
 
 static const char *const names[] = {"device", "to-device", "pinned", "pageable", "copy"};
 
-/* Does the work once, by `way`. Sets *out to the output, and returns its size in bytes. */
+/* Does the work once, in the way `way`. Sets *out to the output, and returns its size in bytes. */
 static size_t run(const struct setting *s, enum way way, const uint8_t **out)
 {
     size_t len = s->room;

@@ -4,14 +4,15 @@
  *
  *   bench/encode_stage FILE LEVEL [MIB [SECONDS]]
  *
- * The CPU engine matches at most MIB (default 128) of FILE once. For SECONDS (default 4), the
- * segments are then encoded, and their CRCs computed, again and again, in the same way as by the
- * command's workers. If a GPU finds the matches, this is all that the cores do, besides reading and
- * writing. For a realistic result, use a file several times as large as the last-level cache.
+ * First, the CPU engine matches at most MIB mebibytes (default 128) of FILE. Then, for SECONDS
+ * (default 4), the program encodes the segments and computes their CRCs, again and again, in the
+ * same way as the command's workers do. When a GPU finds the matches, the cores have only this
+ * work, and reading and writing. For a realistic result, use a file several times as large as the
+ * last-level cache.
  *
- * Prints medians over rounds, in MB of input for each second of this thread's processor time; one
- * round encodes the whole file. Also prints the size and the CRC of the output: a change for speed
- * alone must not change these.
+ * Each round encodes the whole file. Prints the medians over all rounds, in MB of input for each
+ * second of this thread's processor time. Also prints the size and the CRC of the output, which
+ * must stay the same if a change of the code is only for speed.
  */
 #include "config.h"
 
@@ -141,7 +142,7 @@ int main(int argc, char **argv)
         rounds++;
     } while (rounds < MAX_ROUNDS && cpu_seconds() - start < seconds);
 
-    median_all = median(all, rounds); /* also sorts, the shortest time first */
+    median_all = median(all, rounds); /* also sorts `all`: shortest first */
     printf("%s, level %s: %.0f MB/s; encode %.0f, crc %.0f; best of %zu rounds %.0f; %zu bytes, "
            "%zu sequences, to %zu bytes with CRC %08x (of the input, summed up: %08x)\n",
            argv[1], argv[2], (double)len / median_all * 1e-6,

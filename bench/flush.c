@@ -1,19 +1,20 @@
 /*
- * flush.c - measures streams that are flushed often, beside zlib
+ * flush.c - compares gzlzss with zlib on streams that are flushed often
  *
  *   bench/flush [-l LEVEL,...] [-s SIZE,...] [-m BYTES] [-r ROUNDS] [-t THREADS] [-f] FILE
  *
  * Defaults: levels 1, 6 and 9; a flush after every 100, 1000, 10000 and 100000 bytes; the first
  * 4000000 bytes of FILE; 5 rounds; 1 thread.  -f: full flushes instead of sync flushes.
  *
- * For each size and level, prints two numbers for gzlzss and two for zlib: the microseconds for a
- * flush and the push before it, and the compressed size as a percentage.  The times are medians
- * over the rounds, in which the two libraries take turns.  zlib decompresses both outputs once, and
- * the result is compared.
+ * For each size and level, and for each of the two libraries, prints a time and a size.  The time
+ * is that of a whole stream, divided by the number of flushes, in microseconds.  The size is the
+ * compressed size as a percentage of the input.  The times are medians over the rounds, in which
+ * the libraries take turns.  zlib decompresses each library's output once, and the program compares
+ * the result with the input.
  *
- * For each level, a final line gives the memory that a stream keeps between two flushes.  It is the
- * growth of the resident set by 1000 streams, divided by 1000.  Each stream was flushed after 1000
- * bytes, and again after 40000 bytes.
+ * For each level, a final line gives the memory that a stream keeps between two flushes.  To
+ * measure this memory, the program makes 1000 streams, flushes each after 1000 bytes and again
+ * after 40000 bytes, and divides the growth of the resident set by 1000.
  */
 #include "config.h"
 
@@ -58,7 +59,7 @@ static void run(gzlzss_stream *s, gzlzss_out *out, const uint8_t *bytes, size_t 
         die("gzlzss failed");
 }
 
-/* Compresses by gzlzss.  Returns the bytes of output. */
+/* Compresses with gzlzss.  Returns the bytes of output. */
 static size_t by_gzlzss(gzlzss *z, const struct work *w)
 {
     const gzlzss_directive flush = w->is_full ? GZLZSS_FULL_FLUSH : GZLZSS_FLUSH;
@@ -76,7 +77,7 @@ static size_t by_gzlzss(gzlzss *z, const struct work *w)
     return out.used;
 }
 
-/* Compresses by zlib.  Returns the bytes of output. */
+/* Compresses with zlib.  Returns the bytes of output. */
 static size_t by_zlib(int level, const struct work *w)
 {
     z_stream s = {.next_out = w->out, .avail_out = (uInt)w->room};
@@ -155,7 +156,7 @@ static void measure(gzlzss *z, int level, const struct work *w, int rounds)
     fflush(stdout);
 }
 
-/* Returns the bytes of the resident set. */
+/* Returns the size of the resident set in bytes. */
 static double resident(void)
 {
     FILE *f = fopen("/proc/self/statm", "r");
@@ -206,7 +207,8 @@ static void measure_memory(gzlzss *z, int level, const struct work *w)
     }
 }
 
-/* Reads a list of numbers, 1 or more each, separated by commas.  Returns their count. */
+/* Reads a list of numbers, separated by commas; each number must be at least 1.  Returns the count
+ * of the numbers. */
 static int read_list(const char *text, size_t *list)
 {
     int count = 0;
@@ -221,7 +223,8 @@ static int read_list(const char *text, size_t *list)
     return count;
 }
 
-/* Reads the first w->len bytes of a file, or all if it has fewer, and makes room for the output. */
+/* Reads the first w->len bytes of a file, and allocates memory for the output.  If the file is
+ * shorter, reads all of it. */
 static void read_work(struct work *w, const char *path)
 {
     uint8_t *in = need(malloc(w->len));
@@ -236,7 +239,7 @@ static void read_work(struct work *w, const char *path)
     w->in = in;
     w->room = 2 * w->len + (1 << 20);
     w->out = need(malloc(w->room));
-    /* Touch the memory now, so that it does not count as a stream's. */
+    /* Touch the output's memory now: otherwise, it would count later as memory of a stream. */
     memset(w->out, 0, w->room);
 }
 

@@ -7,13 +7,15 @@
 # By default, FILEs are those of bench/corpora.sh, and LEVELs are all of gzlzss's except 0. The
 # peers are gzip, pigz -p1, igzip, libdeflate-gzip and minigzip (of zlib or zlib-ng), if they are
 # installed, at all of their levels except pigz -11. GZLZSS is the command to measure (default:
-# ./gzlzss); it runs with -p1 --backend=cpu. All tools take turns, RUNS times (default 1), with
-# output to a file in memory. The least user and system time of a run counts. gzip decompresses
-# every output of gzlzss, and the result is compared.
+# ./gzlzss); it runs with -p1 --backend=cpu. All tools take turns, RUNS times (default 1), and write
+# to a file in memory. The time of a run is its user time plus its system time; the least time of a
+# tool counts. gzip decompresses every output of gzlzss, and the script compares the result with
+# FILE.
 #
-# Prints, as Markdown, MB of input for each second of CPU time, and the ratio, for each file and for
-# all files together. Then lists the dominated levels of gzlzss. A level is dominated if a peer has
-# a level that is at least as fast on all files together, and makes the output at least as small.
+# Prints a Markdown table with MB of input for each second of CPU time, and the compression ratio,
+# for each file and for all files together. Then lists the dominated levels of gzlzss. A level is
+# dominated if a peer has a level that is at least as fast on all files together, and whose output
+# is not larger.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"

@@ -1,34 +1,40 @@
 #!/bin/bash
-# gpu_decompress.sh - measures decompression of .gz files by a GPU, beside nvCOMP, the cores and
-# rapidgzip
+# gpu_decompress.sh - compares decompression of .gz files by a GPU with nvCOMP, with gzlzss on the
+# cores, and with rapidgzip
 #
 #   bench/gpu_decompress.sh [-o DIR] [-P PART,...] [-k "KIND..."] [-p "THREADS..."] [-r RUNS] [-l]
 #                           [-s BYTES] [-d DIR] [-T SECONDS] [FILE...]
 #
-# FILEs are not compressed (default: the files of bench/corpora.sh that exist). Prints a table for
-# each PART and FILE. PARTs, all by default:
+# FILEs are uncompressed files (default: those files of bench/corpora.sh that exist). Prints a table
+# for each PART and FILE. The script measures these PARTs (default: all):
 #
-#   inflate   bench/gpu_inflate on FILE in each KIND, from the GPU's memory to the GPU's memory
-#   nvcomp    bench/nvcomp_inflate, if that program was built, timed in the same way: on FILE in
-#             chunks of 64 KiB to 2 MiB, each a stream of its own; on gzip-6; on the members of bgzf
+#   inflate   bench/gpu_inflate on each KIND of .gz file made from FILE, from the GPU's memory to
+#             the GPU's memory
+#   nvcomp    bench/nvcomp_inflate, timed in the same way, if that program was built. It
+#             decompresses FILE in chunks of 64 KiB to 2 MiB, each of which is a stream; the file of
+#             KIND gzip-6; and the members of the file of KIND bgzf
 #   sizes     bench/gpu_inflate on the first 1, 3, 10, ... MB of the first FILE, up to BYTES (-s,
-#             default 300M, at most 10G), as gzip-6, pigz-6, bgzf and gzlzss-6. If FILE is smaller
-#             than a size, the .gz of a tenth of that size is repeated ten times, as members.
-#   commands  wall time of gzlzss -t, and of -dc to /dev/null, with each --backend and number of
-#             THREADS (-p, default "4 16"), beside rapidgzip -P (if Python finds it), on gzip-6,
-#             bgzf and gzlzss-6. With -l, also on 3 and 27 copies of these, as members. All commands
-#             run in turn, RUNS times (-r, default 3), and the least time of each counts. A command
-#             that takes more than 1 s runs once.
+#             default 300M, at most 10G), in the KINDs gzip-6, pigz-6, bgzf and gzlzss-6. If FILE is
+#             smaller than a size, the input is ten copies, as members, of the .gz for a tenth of
+#             that size.
+#   commands  wall time of gzlzss -t, of gzlzss -dc to /dev/null, and of rapidgzip -P (if Python
+#             finds it), with each number of THREADS (-p, default "4 16"). gzlzss runs with each
+#             --backend. The inputs are the files of KINDs gzip-6, bgzf and gzlzss-6. With -l, 3
+#             copies and 27 copies of each file, as members, are inputs, too. All commands take
+#             turns, RUNS times (-r, default 3), and the least time of each counts. A command that
+#             takes more than 1 s runs once.
 #
 # KINDs (-k, all by default): gzip-1, gzip-6, gzip-9, pigz-6, pigz-i-6 (pigz -i), igzip-1,
 # libdeflate-6, libdeflate-12, zopfli, bgzf (bgzip or bench/python_gz.py), python-zlib, gzlzss-1,
-# gzlzss-6 and gzlzss-12, if their programs are installed. libdeflate-12 gets the first 100 MB of a
-# FILE, and zopfli the first 10 MB. Programs of one thread run side by side.
+# gzlzss-6 and gzlzss-12. A KIND is left out if the program that makes it is not installed.
+# libdeflate-12 gets the first 100 MB of a FILE, and zopfli the first 10 MB. Programs that have one
+# thread run side by side.
 #
-# The .gz files are in memory, or in DIR (-d), which keeps them for later calls. Copies that would
-# fill the free space or half of the memory are left out. No measurement begins later than SECONDS
-# (-T) after the start. With -o, DIR gets gpu_inflate.csv, gpu_sizes.csv and gpu_commands.csv, each
-# if its part was measured; bench/plot.sh DIR draws the sizes.
+# The script makes the .gz files in memory or, with -d, in that DIR, where they stay for later
+# calls. It leaves out copies that would fill the free space or half of the memory. No measurement
+# begins later than SECONDS (-T) after the start. With -o, the script writes gpu_inflate.csv,
+# gpu_sizes.csv and gpu_commands.csv into that DIR, but only those of the measured parts;
+# bench/plot.sh DIR draws the speed against the size.
 #
 # GZLZSS, GPU_INFLATE and NVCOMP_INFLATE are the programs to measure (default: ./gzlzss,
 # bench/gpu_inflate and bench/nvcomp_inflate in the current directory).
@@ -113,7 +119,8 @@ echo x | "${gzlzss[@]}" --backend=gpu 2>"$work/errors" >/dev/null ||
     fail "$(sed -n 's/^[^:]*: //; 1p' "$work/errors")"
 mkdir -p "$dir"
 
-# begin_csv NAME COLUMN,... makes the file, if there is a directory for it, and sets $csv.
+# begin_csv NAME COLUMN,... makes the file NAME in the directory of -o, with a heading, and sets
+# $csv to its path. Without -o, sets $csv to /dev/null.
 begin_csv() {
     csv=/dev/null
     [ -n "$out" ] || return 0
@@ -122,14 +129,15 @@ begin_csv() {
     echo "$2" >"$csv"
 }
 
-# problem TEXT reports an error after which the script goes on.
+# problem TEXT prints an error. The script goes on, but will end with status 1.
 status=0
 problem() {
     echo "${0##*/}: $1" >&2
     status=1
 }
 
-# late succeeds if the time is over. The script prints the notes at its end.
+# late succeeds if the time limit (-T) is over, and adds a note about that. The script prints all
+# notes at its end.
 notes=()
 is_late=
 late() {
@@ -145,12 +153,12 @@ megabytes() {
 
 # --- The .gz files --------------------------------------------------------------------------------
 
-# The kinds of programs with one thread, the slowest first; then those of programs that use all
-# cores.
+# of_one_thread has the kinds that are made by programs with one thread; the slowest comes first.
+# of_all_cores has the kinds that are made by programs that use all cores.
 of_one_thread="zopfli libdeflate-12 gzip-9 gzip-6 python-zlib libdeflate-6 gzip-1 igzip-1"
 of_all_cores="pigz-6 pigz-i-6 bgzf gzlzss-1 gzlzss-6 gzlzss-12"
 
-# has_program KIND: whether a program that makes this kind is installed.
+# has_program KIND succeeds if a program that makes this kind is installed.
 has_program() {
     case $1 in
     gzlzss-*) true ;;
@@ -162,7 +170,7 @@ has_program() {
     esac >/dev/null
 }
 
-# compress KIND FILE writes the compressed file to standard output.
+# compress KIND FILE writes FILE, compressed as this kind, to standard output.
 compress() {
     local level=-${1##*-}
     case $1 in
@@ -191,7 +199,7 @@ compress() {
 }
 
 # first MB FILE sets $input to a file with the first MB megabytes of FILE. If FILE is not larger,
-# that is FILE itself.
+# sets $input to FILE.
 first() {
     input=$2
     [ "$(stat -Lc %s "$2")" -gt $(($1 * 1000000)) ] || return 0
@@ -199,9 +207,9 @@ first() {
     [ -f "$input" ] || head -c $(($1 * 1000000)) "$2" >"$input"
 }
 
-# want KIND FILE asks make_all for a .gz of this kind. Sets $gz to its name, or returns 1 if there
-# is no program. original[GZ] is the file to compress, kind_of[GZ] the kind, and bytes_of[GZ] the
-# size that the .gz must decompress to.
+# want KIND FILE tells make_all to make a .gz of this kind from FILE, and sets $gz to its name.
+# Returns 1 if no program that makes this kind is installed. original[GZ] is the file to compress,
+# kind_of[GZ] is the kind, and bytes_of[GZ] is the size of the decompressed data.
 declare -A original=() kind_of=() bytes_of=()
 want() {
     has_program "$1" || return 1
@@ -211,8 +219,8 @@ want() {
     bytes_of[$gz]=$(stat -Lc %s "$2")
 }
 
-# want_part KIND FILE does the same as want, for the first part of FILE, of the size that this kind
-# gets.
+# want_part KIND FILE does the same as want. But if a slow program makes this kind, the .gz is made
+# from the first megabytes of FILE only.
 want_part() {
     case $1 in
     zopfli) first 10 "$2" ;;
@@ -226,7 +234,7 @@ make_one() {
     compress "${kind_of[$1]}" "${original[$1]}" >"$1.new" && mv "$1.new" "$1"
 }
 
-# missing KIND sets $gzs to the files of this kind that have to be made.
+# missing KIND sets $gzs to the files of this kind that were wanted and do not exist yet.
 missing() {
     local gz
     gzs=()
@@ -260,7 +268,8 @@ make_all() {
     done
 }
 
-# has_room BYTES succeeds if there is space for a .gz of this size in DIR, and for two in memory.
+# has_room BYTES succeeds if DIR has space for a .gz of this size, and the memory has space for two
+# of them.
 has_room() {
     local space memory
     space=$(df -B 1 --output=avail "$dir" | sed 1d)
@@ -268,7 +277,8 @@ has_room() {
     [ "$1" -lt "$space" ] && [ $((2 * $1)) -lt "$memory" ]
 }
 
-# repeat N GZ TO writes N copies of GZ, as members, to TO. Returns 1 if they have no room.
+# repeat N GZ TO writes N copies of GZ, as members, to TO. Returns 1 if there is no space for the
+# copies.
 repeat() {
     local i
     has_room $(($1 * $(stat -c %s "$2"))) || return 1
@@ -281,7 +291,8 @@ repeat() {
 # --- From the GPU's memory to the GPU's memory ----------------------------------------------------
 
 # inflate PROGRAM ARG... runs gpu_inflate or nvcomp_inflate. For each line of output, sets lines[I]
-# to "FILE|BYTES|OUT_BYTES|GB/s|MS|DETAILS", or to "FILE|BYTES|-|-|-|WHY" without a result.
+# to "FILE|BYTES|OUT_BYTES|GB/s|MS|DETAILS". If the line has no result, sets lines[I] to
+# "FILE|BYTES|-|-|-|WHY".
 inflate() {
     local line IFS='|'
     local good='^(.*[^ ]) +([0-9]+) +([0-9]+) +([0-9.]+) GB/s +([0-9.]+) ms: (.*)$'
@@ -302,15 +313,16 @@ inflate() {
     done <"$work/lines"
 }
 
-# is_size FILE BYTES succeeds if FILE decompresses to this number of bytes. Otherwise, it reports an
-# error.
+# is_size FILE BYTES succeeds if the decompressed data of FILE must have BYTES bytes. Otherwise, it
+# prints an error.
 is_size() {
     [ "$2" = "${bytes_of[$1]}" ] && return
     problem "${1##*/} became $2 bytes, not ${bytes_of[$1]}"
     return 1
 }
 
-# show LINE KIND TOOL prints a row for a line that inflate has set, and adds it to the CSV file.
+# show LINE KIND TOOL prints a row of the table for LINE, one of $lines, and adds the row to the CSV
+# file.
 show() {
     local gz bytes made speed ms details
     IFS='|' read -r gz bytes made speed ms details <<<"$1"
@@ -369,15 +381,16 @@ for size in 1 3 10 30 100 300 1000 3000 10000; do
     [ $((size * 1000000)) -gt "$limit" ] || sizes+=("$size")
 done
 
-# want_size KIND MB asks make_all for a .gz of the first MB megabytes of the first FILE. Sets $gz to
-# its name. Returns 1 if FILE is smaller, or there is no program.
+# want_size KIND MB tells make_all to make a .gz of this kind from the first MB megabytes of the
+# first FILE, and sets $gz to its name. Returns 1 if FILE is smaller, or if no program that makes
+# this kind is installed.
 want_size() {
     [ "$(stat -Lc %s "${files[0]}")" -ge $(($2 * 1000000)) ] || return 1
     first "$2" "${files[0]}"
     want "$1" "$input"
 }
 
-# size_row KIND prints the row of a kind.
+# size_row KIND prints the row of this kind in the table of the part "sizes".
 size_row() {
     local size line gz bytes made speed ms details gzs=() large=() cells=()
     local -A of_size=() speeds=()
@@ -419,7 +432,8 @@ if has_part commands && python3 -c 'import rapidgzip' 2>/dev/null; then
     tools+=("-dc rapidgzip")
 fi
 
-# command_of TOOL THREADS GZ sets $words to the command.
+# command_of TOOL THREADS GZ sets $words to the command that decompresses GZ with this tool and this
+# number of threads.
 command_of() {
     if [ "$1" = "-dc rapidgzip" ]; then
         words=(python3 -c 'import sys, rapidgzip; sys.exit(rapidgzip.cli())' "-P$2" -dc "$3")
@@ -428,7 +442,8 @@ command_of() {
     fi
 }
 
-# time_commands GZ sets least[THREADS TOOL] to the least wall time in microseconds.
+# time_commands GZ runs all tools on GZ, with each number of threads. It sets least[THREADS TOOL] to
+# the least wall time in microseconds.
 declare -A least
 time_commands() {
     local i p tool start usec
@@ -451,7 +466,8 @@ time_commands() {
     done
 }
 
-# command_rows KIND COPIES prints a row for each number of threads.
+# command_rows KIND COPIES prints the rows for this number of copies of the .gz of this kind: one
+# row for each number of threads.
 command_rows() {
     local p tool usec seconds cells gz one
     want "$1" "$file" || return 0
@@ -485,7 +501,7 @@ command_rows() {
 
 # --- The parts ------------------------------------------------------------------------------------
 
-# those_of KIND... prints those of the KINDs that are to be measured (-k).
+# those_of KIND... prints each of these KINDs that the user has chosen (-k).
 those_of() {
     local kind
     for kind; do

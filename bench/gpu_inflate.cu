@@ -3,10 +3,11 @@
  *
  *   bench/gpu_inflate [-n ROUNDS] FILE.gz...
  *
- * Prints for each file: compressed and uncompressed bytes, GB of output for each second of wall
- * time, and the milliseconds of each step by the device's clock.  The numbers are those of the
- * fastest of ROUNDS rounds (default 5), after one that does not count.  Each round compares the
- * output's CRC-32 with the trailer.  "left" means that the GPU leaves this file to the CPU.
+ * Prints a line for each file: compressed and uncompressed bytes, GB of output for each second of
+ * wall time, and the milliseconds of each step by the device's clock.  The first round is not
+ * timed; then the fastest of ROUNDS rounds (default 5) counts.  Each round includes comparing the
+ * CRC-32 of the output with the trailer.  "left" in a line means that the GPU leaves this file to
+ * the CPU.
  */
 #include <cuda_runtime.h>
 
@@ -48,7 +49,7 @@ static void measure(struct gpu_inflate *g, const char *name, int rounds)
         room = available / 2;
     if (cudaMalloc(&in, len) != cudaSuccess || cudaMalloc(&out, room) != cudaSuccess ||
         cudaMemcpy(in, bytes, len, cudaMemcpyHostToDevice) != cudaSuccess ||
-        cudaDeviceSynchronize() != cudaSuccess) /* cudaMemcpy may return before the end */
+        cudaDeviceSynchronize() != cudaSuccess) /* cudaMemcpy may return before it is done */
         die("no memory on the device");
     for (int i = 0; i <= rounds && result == GPU_INFLATE_DONE; i++) {
         const double start = now();

@@ -1,9 +1,9 @@
-# gpu_sizes.awk - prints a gnuplot script for gpu_sizes.csv of bench/gpu_decompress.sh -o: it draws
+# gpu_sizes.awk - prints a gnuplot script that draws gpu_sizes.csv of bench/gpu_decompress.sh -o:
 # the speed of decompression by a GPU against the size of the output, with one line for each kind of
 # .gz file
 #
-# bench/plot.sh runs it. The variable png is the terminal for PNG. The plots go to gpu_sizes.png and
-# gpu_sizes.svg. The colours are those of plots.awk.
+# bench/plot.sh runs this program. The variable png is the name of gnuplot's terminal for PNG. The
+# plots go to gpu_sizes.png and gpu_sizes.svg. The colours are those of plots.awk.
 
 BEGIN {
     FS = ","

@@ -3,18 +3,20 @@
  *
  *   bench/gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES]]]]
  *
- * LEVEL is a level from 1 on, or a method as in --matcher. By default, there are 8 batches of 16
- * MiB, segments of 2048 KiB, and only device 0 is used. With DEVICES, each of the first DEVICES
- * devices has BATCHES batches.
+ * LEVEL is a level from 1 on, or a method as in --matcher. The defaults are batches of 16 MiB, 8
+ * batches, segments of 2048 KiB, and one device, number 0. With DEVICES, the program uses the first
+ * DEVICES devices, and gives BATCHES batches to each of them.
  *
- * The stage begins with input in pinned memory, and ends with sequences in pinned memory. One
- * thread for each batch submits and collects it again and again, for some seconds after a warm-up.
- * Nothing is read, encoded or written meanwhile. Each device matches the first BATCH_MIB x BATCHES
- * of FILE; a shorter file is repeated. To measure more than the GPU's cache, make this amount
- * several times as large as the cache.
+ * The stage begins with input in pinned memory, and ends with sequences in pinned memory. Each
+ * batch has a thread, which submits the batch to the GPU and collects the result, again and again.
+ * The measurement takes some seconds, after a warm-up; in this time, the program reads, encodes and
+ * writes nothing. Each device matches the first BATCH_MIB x BATCHES mebibytes of FILE; a shorter
+ * FILE is repeated. Choose this amount several times as large as the GPU's cache: otherwise, you
+ * measure mainly the cache.
  *
- * Prints the throughput of the whole stage, and the mean times of one batch's copies and kernels by
- * the device's clock. Batches overlap, so these times add up to more than a batch's share.
+ * Prints the throughput of the whole stage. Also prints, by the device's clock, the mean times that
+ * the copies and the kernels of one batch take. Since batches overlap, the sum of these times is
+ * more than the whole time divided by the number of batches.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /*
- * level.h - reads the level or the method that a measuring program gets as an argument
+ * level.h - reads an argument of the measuring programs: a level, or a method
  */
 #ifndef GZLZSS_BENCH_LEVEL_H
 #define GZLZSS_BENCH_LEVEL_H
@@ -9,8 +9,9 @@
 
 #include "papers/papers.h"
 
-/* Returns the row of parameters that `text` names: a level's number, LZ_LEVEL_MIN or more, or a
- * method as --matcher takes it. If `text` is neither, prints a message and ends the program. */
+/* Returns the parameters of the level or method that `text` names. `text` is a level's number, at
+ * least LZ_LEVEL_MIN, or a method in the form of --matcher's value. If `text` is neither of them,
+ * prints a message and ends the program. */
 static inline struct lz_level level_of(const char *text)
 {
     struct lz_level level = *lz_level(LZ_LEVEL_DEFAULT);

@@ -1,20 +1,23 @@
 #!/bin/bash
-# levels.sh - size and speed of every level, beside pigz, gzip and libdeflate-gzip, as Markdown
+# levels.sh - compares size and speed of every level with pigz, gzip and libdeflate-gzip, as
+# Markdown
 #
 #   bench/levels.sh [-p THREADS] [-s] [-r RUNS] [-l "LEVEL..."] [-t "PEER..."] [-C CACHE] [FILE...]
 #
 # By default, FILEs are those of bench/corpora.sh, LEVELs are all except 0, and PEERs are pigz, gzip
-# and libdeflate-gzip. A peer that is not installed, or does not have the level, is left out. So is
-# pigz -11, which uses zopfli and is a hundred times slower. GZLZSS is the command to measure, with
-# options if needed (default: ./gzlzss).
+# and libdeflate-gzip. A peer is left out if it is not installed or does not have the level. pigz
+# -11 is left out, too: it uses zopfli, and is a hundred times slower. GZLZSS is the command to
+# measure, with options if needed (default: ./gzlzss).
 #
 # The tools take turns, RUNS times (default 3). Each file is read once before the runs, and the
-# output goes to a file in memory (/dev/shm). The best time counts. gzip and libdeflate-gzip have
-# one thread; -s also measures gzlzss with one. Speed is in MB of input for each second of wall
-# time. gzip decompresses every output, and the result is compared. After the tables, the script
-# prints ratios to the peers, and whether the levels meet their requirements.
+# output goes to a file in memory (/dev/shm). The least time counts. gzip and libdeflate-gzip have
+# only one thread; with -s, gzlzss also runs with one thread, to compare with them. Speed is in MB
+# of input for each second of wall time. gzip decompresses every output, and the script compares the
+# result with FILE. After the tables, the script prints the ratios of gzlzss to its peers, and
+# whether the levels meet their requirements.
 #
-# With -C, the peers' numbers are kept in the file CACHE, and read from there the next time.
+# With -C, the script keeps the peers' numbers in the file CACHE. A later call with the same CACHE
+# reads them instead of running the peers.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -58,8 +61,9 @@ for peer in $peers; do
     fi
 done
 
-# A result is a line with FILE, BYTES, LEVEL, TOOL, SIZE and MICROSECONDS, separated by tabs, both
-# here and in the cache. In the arrays `sizes` and `times`, the first four are the key.
+# A result is a line with FILE, BYTES, LEVEL, TOOL, SIZE and MICROSECONDS, separated by tabs. The
+# lines of the cache have the same form. The first four fields are the key in the arrays `sizes` and
+# `times`.
 declare -A sizes times cached
 if [ -f "$cache" ]; then
     while IFS=$'\t' read -r name bytes level tool size usec; do
@@ -71,8 +75,8 @@ if [ -f "$cache" ]; then
     echo "Peers' figures that $cache has are of an earlier run: ratios to their speeds are not of one run."
 fi
 
-# measure TOOL runs it on $file at $level, unless the tool lacks the level or the cache has its
-# numbers.
+# measure TOOL runs the tool on $file at $level. It does nothing if the tool does not have the
+# level, or if the numbers are in the cache.
 measure() {
     local command=("$1")
     case $1 in
@@ -143,7 +147,8 @@ function known(file, level, tool) {
     return (file, level, tool) in sizes
 }
 
-# hold(RULE, VALUE, OK, PLACE) counts a number for a rule. Returns it as the tables show it.
+# hold(RULE, VALUE, OK, PLACE) counts whether VALUE meets RULE, as OK says. Returns VALUE in the
+# form for the tables: with (!) if it does not meet the rule.
 function hold(rule, value, ok, place) {
     value = sprintf("%.4f", value)
     if (!(rule in count)) rules[++nrules] = rule
@@ -167,8 +172,8 @@ function size_ratio(file, level, peer,    x, place, shown) {
         (level > 9 ? "10 to " hardest - 1 : "1 to 9") ", at most " peer, x, x <= 1, place)
 }
 
-# Returns the ratio of the speeds of a tool and a peer, and checks it against the bounds least and
-# goal; 0 means no bound.
+# Returns the speed of the tool, divided by that of the peer, and checks whether this ratio reaches
+# the bounds `least` and `goal`. A bound of 0 means that there is no bound.
 function speed_ratio(file, level, tool, peer, least, goal,    x, place, shown) {
     if (!known(file, level, tool) || !known(file, level, peer)) return "-"
     x = times[file, level, peer] / times[file, level, tool]
@@ -198,7 +203,8 @@ function print_sum(    l, t) {
 }
 
 END {
-    # For each level: the least speed, as a multiple of the speed of the peer, and the goal.
+    # least[LEVEL] is the speed that a level must reach, and goal[LEVEL] is the speed that it should
+    # reach. Both are multiples of the speed of the peer.
     least[1] = 1.3; goal[1] = 2
     least[6] = 1.6; goal[6] = 2.5
     least[9] = 1.5; goal[9] = 2.9

@@ -1,26 +1,28 @@
 /*
- * library.c - measures libgzlzss beside zlib, libdeflate and ISA-L, on buffers in memory
+ * library.c - compares libgzlzss with zlib, libdeflate and ISA-L, on buffers in memory
  *
  *   bench/library [-t THREADS] [-l LEVEL,...] [-s SIZE,...] [-r ROUNDS] [-m MILLISECONDS]
  *                 [-f FORMAT] FILE
  *
  * FORMAT is gzip, zlib or raw. Defaults: gzip; as many threads as processors; levels 1 and 6;
- * buffers of 4096, 65536, 1048576 and 100000000 bytes of FILE; 5 rounds of 200 ms, or of one call
- * if that takes longer. `-t 1` leaves out "all" and "shared".
+ * buffers of 4096, 65536, 1048576 and 100000000 bytes of FILE; 5 rounds of 200 ms each (a call that
+ * takes longer is a round by itself). `-t 1` leaves out "all" and "shared".
  *
- * Prints microseconds for each call, the medians over the rounds. In a round, the libraries take
- * turns:
+ * Prints how many microseconds a call takes: the median over the rounds, in which the libraries
+ * take turns. The libraries are called in three ways:
  *
  *     one     one thread calls. libgzlzss's object has one thread, too, and no GPU.
- *     all     THREADS threads call at a time, each with a buffer of its own. All share one
- *             libgzlzss object with THREADS threads. The time of a call is divided by THREADS.
+ *     all     THREADS threads call at the same time, each with a buffer of its own. For libgzlzss,
+ *             they share one object, which has THREADS threads. The printed time is the wall time
+ *             divided by the number of calls of all threads.
  *     shared  one thread calls, and libgzlzss's object has THREADS threads. No other library can
  *             do this.
  *
- * Also prints the compressed size of the buffers, as a percentage. All libraries make and read
- * the same format, with objects that are used again. zlib decompresses each library's output once,
- * and the result is compared. The timed decompression reads libdeflate's output. ISA-L has levels 0
- * to 3: it runs at level 1 beside level 1, and at level 3 beside all others.
+ * Also prints the compressed size of the buffers, as a percentage of their size. All libraries make
+ * and read the same format. Each library's objects are made once and used for all calls. zlib
+ * decompresses each library's output once, and the program compares the result with the input. When
+ * decompression is timed, all libraries decompress what libdeflate has compressed. ISA-L has only
+ * levels 0 to 3: it runs at level 1 when the other libraries do, and otherwise at level 3.
  *
  * Needs libdeflate and ISA-L (in Debian, libdeflate-dev and libisal-dev).
  */
@@ -47,11 +49,12 @@
 #define ROUNDS_MAX 100
 #define LIST_MAX 8
 
-/* The threads go through this many bytes of input, all together, before they begin again. The input
- * must be larger than the caches, or the measured speed is too high. */
+/* The threads together work through this many bytes of input before they start again with the first
+ * buffer. This size must be larger than the processor's caches: otherwise, the measured speed is
+ * too high. */
 #define CYCLE_SIZE ((size_t)64 << 20)
 
-/* The format that all libraries make and read: GZLZSS_GZIP, _ZLIB or _RAW. */
+/* The format that all libraries make and read: GZLZSS_GZIP, GZLZSS_ZLIB or GZLZSS_RAW. */
 static gzlzss_format format = GZLZSS_GZIP;
 
 /* zlib's window bits for each format. */
@@ -59,13 +62,13 @@ static const int window_bits[] = {31, 15, -15};
 
 /* --- The libraries -------------------------------------------------------------------------- */
 
-/* A library. `open` makes an object; each thread has its own, or all threads share one if
- * is_shared. */
+/* A library. `open` makes an object. If is_shared, all threads use the same object; otherwise, each
+ * thread has its own. */
 struct library {
     const char *name;
     void *(*open)(int level, int threads);
     void (*close)(void *z);
-    /* These return the bytes of output; 0 on an error. */
+    /* Both functions return the number of bytes of output, or 0 after an error. */
     size_t (*compress)(void *z, void *out, size_t room, const void *in, size_t len);
     size_t (*decompress)(void *z, void *out, size_t room, const void *in, size_t len);
     bool is_shared;
@@ -276,10 +279,11 @@ struct caller {
     void *z;
     bool decompresses;
     size_t first, step; /* this thread's first buffer, and the step to its next one */
-    double seconds;     /* how long to go on */
+    double seconds;     /* time after which it stops */
     pthread_barrier_t *start;
     uint8_t *out;
-    /* Results: the number of calls, when the first began, and when the last ended. */
+    /* The results: the number of calls, the time when the first call began, and the time when the
+     * last call ended. */
     size_t calls;
     double begin, end;
 };
@@ -312,7 +316,7 @@ static void *caller_main(void *argument)
 /* One way of calling a library, with its results of all rounds. */
 struct way {
     const struct library *library;
-    int callers, threads; /* threads that call, and threads of the object */
+    int callers, threads; /* numbers of threads: that call, and of the object */
     struct caller *c;
     double us[ROUNDS_MAX];
 };
@@ -386,8 +390,8 @@ struct settings {
     double seconds;
 };
 
-/* Checks a library's output for the first 64 buffers, or fewer. Returns the size of this output,
- * divided by that of the input. */
+/* Checks a library's output for the first 64 buffers, or for all if there are fewer. Returns the
+ * size of this output, divided by the size of its input. */
 static double check(const struct library *l, const struct buffers *b, int level)
 {
     const size_t count = b->count < 64 ? b->count : 64;
@@ -413,7 +417,7 @@ static double check(const struct library *l, const struct buffers *b, int level)
     return (double)sum / (double)(count * b->size);
 }
 
-/* Measures all libraries in turn, and prints a row. */
+/* Measures all libraries, which take turns in each round. Prints a row of the table. */
 static void measure(const struct settings *s, const struct buffers *b, int level, bool decompresses,
                     const char *how)
 {
@@ -503,7 +507,7 @@ static void measure_size(const struct settings *s, const uint8_t *data, size_t l
     buffers_close(&b);
 }
 
-/* Reads numbers with commas between them. Returns how many there are. */
+/* Reads numbers that are separated by commas. Returns their count. */
 static int read_list(const char *text, size_t *list)
 {
     int count = 0;

@@ -3,12 +3,13 @@
 #
 #   bench/memory.sh [-p "THREADS..."] [-l "LEVEL..."] [FILE]
 #
-# Prints a column "file, pipe" in MiB for each number of THREADS (default 1, 2, 4 and 8). The
-# column's heading has the limit for levels 1 to 9, which is 24 MiB for each thread and 32 MiB more;
-# (!) marks numbers above it. The last column is the memory for one more thread, computed from the
-# first and the last number of threads. FILE (default: the kernel source of bench/corpora.sh) must
-# be large enough to keep all threads busy. GZLZSS is the command to measure, with options if needed
-# (default: ./gzlzss). Needs GNU time.
+# Prints a column for each number of THREADS (default 1, 2, 4 and 8). A cell has two peaks in MiB:
+# when gzlzss reads a file, and when it reads a pipe. The heading of a column has the limit for
+# levels 1 to 9: 32 MiB, and 24 MiB for each thread. (!) marks a cell with a peak above the limit.
+# The last column is the memory that one more thread takes, computed from the first and the last
+# number of threads. FILE (default: the kernel source of bench/corpora.sh) must be large enough to
+# keep all threads busy. GZLZSS is the command to measure, with options if needed (default:
+# ./gzlzss). Needs GNU time.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"

@@ -1,22 +1,24 @@
 #!/bin/bash
-# mpi.sh - measures how gzlzss-mpi scales with its ranks, beside gzlzss with the same number of
-# threads
+# mpi.sh - measures how gzlzss-mpi scales with its ranks, and compares it with gzlzss with the same
+# number of threads
 #
 #   bench/mpi.sh [-p THREADS] [-n "RANKS..."] [-l LEVEL] [-r REPEATS] FILE
 #
-# Compresses FILE by 1, 2, 4, 8 ranks (-n) of 2 threads each (-p), and by gzlzss with the same
-# number of threads in all; then decompresses it. Prints for each run the seconds, GB of FILE for
-# each second, and the efficiency. The seconds are the best of 3 rounds (-r), less the time to start
-# the same number of ranks that do nothing. The efficiency is the speed-up over the first row,
-# divided by the ratio of the numbers of threads. Every output is compared with that of gzlzss. FILE
-# should be in the page cache, in a tmpfs with space for two more copies: otherwise, this measures
-# the file system.
+# gzlzss-mpi compresses FILE with 1, 2, 4 and 8 ranks (-n), each of 2 threads (-p). gzlzss
+# compresses FILE with the same total numbers of threads. Then both decompress. The script prints a
+# row for each number of ranks or threads, with the seconds, the GB of FILE for each second, and the
+# efficiency. The seconds are the least time of 3 rounds (-r), less the time to start the same
+# number of ranks that do nothing. The efficiency is the speed for each thread, divided by that of
+# the first row. The script compares every output of gzlzss-mpi with that of gzlzss. FILE should be
+# in a tmpfs that has space for two more copies: otherwise, the script measures mainly the file
+# system.
 #
-# GZLZSS is the command; gzlzss-mpi must be beside it. MPIRUN starts the ranks, with its options. If
-# MPI is not installed, but unpacked into a folder DIR with the libraries that it needs, set
-# LD_LIBRARY_PATH=DIR/lib and PATH=DIR/bin:$PATH; for MPICH, also MPIRUN="mpiexec.hydra -launcher
-# fork" (hydra_pmi_proxy must be in the same folder). MPI must not bind a rank to fewer processors
-# than it has threads: this script tells Open MPI so, and MPICH binds nothing by default.
+# GZLZSS is the gzlzss to measure; gzlzss-mpi must be in the same folder. MPIRUN is the command that
+# starts the ranks, with options if needed. MPI need not be installed: it may be unpacked into a
+# folder DIR, together with the libraries that it needs. If so, set LD_LIBRARY_PATH=DIR/lib and
+# PATH=DIR/bin:$PATH; for MPICH, also set MPIRUN="mpiexec.hydra -launcher fork" (hydra_pmi_proxy
+# must be in the same folder). MPI must not bind a rank to fewer processors than the rank has
+# threads. The script tells Open MPI to bind no ranks; MPICH binds none by default.
 set -u
 
 threads=2 ranks="1 2 4 8" level=6 repeats=3
@@ -67,8 +69,9 @@ seconds() {
     awk -v b="$begin" -v e="$end" 'BEGIN { print e - b }'
 }
 
-# run KEY OUTPUT WANT COMMAND... runs the command, and keeps its least time, in seconds, in
-# least[KEY]. If OUTPUT is not empty, it is a file that is compared with WANT and removed.
+# run KEY OUTPUT WANT COMMAND... runs the command, and keeps its least time so far, in seconds, in
+# least[KEY]. OUTPUT is the file that the command writes, or empty. The function compares this file
+# with WANT, and removes it.
 declare -A least
 run() {
     local key=$1 output=$2 wanted=$3 took
@@ -81,7 +84,8 @@ run() {
     least[$key]=$(printf '%s\n' "$took" "${least[$key]:-$took}" | sort -g | head -n 1)
 }
 
-# row WHAT THREADS SECONDS START prints a row. $first is the speed of one thread in the first row.
+# row WHAT THREADS SECONDS START prints a row. START is the time to start the ranks, in seconds.
+# $first is the speed for each thread in the first row.
 first=
 row() {
     local speed
@@ -91,8 +95,8 @@ row() {
         'BEGIN { printf "%-26s %7d %8.3f %8.3f %8.3f %10.2f\n", w, n, t - o, o, s, s / n / f }'
 }
 
-# table WHAT OPTION... measures everything and prints the table. All rows take turns in each round,
-# because the machine may be faster at one time than at another.
+# table WHAT OPTION... measures compression or decompression (WHAT) and prints a table. All rows
+# take turns in each round, because the machine may be faster at one time than at another.
 table() {
     local what=$1 input=$file output=$out wanted=$want n i
     shift

@@ -9,17 +9,19 @@
  * DIR is nvCOMP's folder, for instance nvidia/libnvcomp of the Python package
  * nvidia-libnvcomp-cu13. FILE is repeated until there are MB megabytes (default 1000), and cut into
  * chunks of 64 KiB. Each chunk becomes a raw DEFLATE stream. For each ALGORITHM (default 1, 2 and
- * 4), times these ways:
+ * 4), measures these ways:
  *
  *   kernels     only compression, from the GPU's memory to the GPU's memory
- *   copied      the same; then the GPU puts the streams side by side, and they are copied to pinned
- *               memory with their sizes. A program must do at least this to get the streams there.
+ *   copied      compression as for "kernels"; then the GPU puts the streams one after another, and
+ *               the streams and their sizes are copied to pinned memory. A program that needs the
+ *               streams in the host's memory must do at least this.
  *
- * Prints a line ALGORITHM,WAY,BYTES,OUT_BYTES,SECONDS,GB/s for each. SECONDS is the median of RUNS
- * (default 5), after one run that does not count. zlib checks the streams.
+ * Prints a line ALGORITHM,WAY,BYTES,OUT_BYTES,SECONDS,GB/s for each algorithm and way. The first
+ * run is not timed; SECONDS is the median of the next RUNS runs (default 5). zlib decompresses the
+ * streams, and the program compares the result with the data.
  *
- * The result is no .gz yet: a program would also have to compute the CRC-32 of the data, and join
- * the streams.
+ * These streams are not a .gz file yet: to make one, a program would also have to compute the
+ * CRC-32 of the data, and to join the streams.
  */
 #include <algorithm>
 #include <cuda_runtime.h>
@@ -34,7 +36,7 @@
 
 #include "device.cuh"
 
-/* Bytes of a chunk, which becomes one stream. */
+/* The size of a chunk in bytes. Each chunk becomes one stream. */
 #define CHUNK ((size_t)65536)
 
 static void check(nvcompStatus_t status)
@@ -59,7 +61,7 @@ struct setting {
     size_t len, chunks, step, temp_size;
     uint8_t *in, *out, *side_by_side, *host;
     void *temp;
-    void **in_chunks, **out_chunks; /* on the GPU, like the next line */
+    void **in_chunks, **out_chunks; /* these and the next three: on the GPU */
     size_t *in_sizes, *out_sizes, *starts;
     size_t *host_sizes, *host_starts; /* pinned memory */
     cudaStream_t stream;
@@ -102,7 +104,7 @@ static size_t run(const struct setting *s, bool copies)
     return total;
 }
 
-/* Whether zlib decompresses the streams to the data. */
+/* Returns whether zlib decompresses the streams to the data. */
 static bool is_right(const struct setting *s, const std::vector<uint8_t> &data)
 {
     std::vector<uint8_t> back(CHUNK);

@@ -19,8 +19,9 @@ import time
 import zlib
 
 CHUNK = 65536
-# nvCOMP's algorithm types, from the fastest that finds matches to the one with the best ratio. Type
-# 0 finds no matches (entropy coding only), and type 3 is the same as 2.
+# The types of nvCOMP's algorithm to measure. A higher type is slower and has a better ratio. Type 0
+# is left out because it finds no matches (it is only entropy coding), and type 3 because it is the
+# same as type 2.
 LEVELS = (1, 2, 4, 5)
 
 
@@ -105,7 +106,7 @@ def main():
     if data.size == 0:
         give_up(f"{args.file} is empty")
     chunks = [data[i : i + CHUNK] for i in range(0, data.size, CHUNK)]
-    # nvCOMP's exceptions say whether a GPU, a driver or a library is missing.
+    # If a GPU, a driver or a library is missing, nvCOMP's exception says which.
     try:
         for level in LEVELS:
             seconds, total, right = measure(nvcomp, np, chunks, level, args.runs)

@@ -8,26 +8,29 @@
  *   bench/nvcomp_inflate [-n ROUNDS] FILE.gz...
  *
  * DIR is nvCOMP's folder, for instance nvidia/libnvcomp of the Python package
- * nvidia-libnvcomp-cu13. It must be nvCOMP 6.
+ * nvidia-libnvcomp-cu13. The version of nvCOMP must be 6.
  *
  * With -c, the program cuts each FILE into chunks of BYTES. zlib makes a raw DEFLATE stream of each
  * chunk, at level 6. nvCOMP's batched Deflate decompresses all chunks. Give -c several times for
  * several sizes.
  *
  * Without -c, nvCOMP's batched Gzip decompresses each FILE.gz, by its two algorithms: "naive" and
- * "lookahead". A BGZF file is a batch of its members, whose sizes are in their headers. Any other
- * file is one chunk. nvCOMP accepts it only if it has one member, and this program accepts it only
- * if its output is smaller than 4 GiB.
+ * "lookahead". If FILE.gz is in the BGZF format, each member is one chunk of the batch, because the
+ * members' headers contain their sizes. Any other FILE.gz is a batch of one chunk. nvCOMP can
+ * decompress such a file only if the file has one member, and this program only if the output is
+ * smaller than 4 GiB.
  *
- * Prints a line for each way, as bench/gpu_inflate does: name, compressed and uncompressed bytes,
- * GB of output for each second of wall time, milliseconds, and the way. The numbers are those of
- * the fastest of ROUNDS rounds (default 5), after one that does not count. If the first round takes
- * more than 5 s, it counts and is the only one. The output is compared with FILE, or its CRC-32
- * with the trailer; that is not timed. "failed" means that nvCOMP refused the file, or that its
- * output is wrong; the exit status is then 2.
+ * Prints a line for each file and way, in the format of bench/gpu_inflate: name, compressed and
+ * uncompressed bytes, GB of output for each second of wall time, milliseconds, and the way. If the
+ * first round takes more than 5 s, it is the only round, and counts. Otherwise, the first round is
+ * not timed, and the fastest of the next ROUNDS rounds (default 5) counts. The program compares the
+ * CRC-32 of each chunk's output with that of FILE or with the trailer, after the timed rounds.
+ * "failed" in a line means that nvCOMP refused the file, or that its output is wrong; the exit
+ * status is then 2.
  *
- * nvCOMP is told the size of each chunk's output, and gets its temporary memory before the clock
- * starts. The time of bench/gpu_inflate includes finding the sizes and comparing the CRC-32.
+ * Before the clock starts, nvCOMP gets the size of each chunk's output, and its temporary memory.
+ * bench/gpu_inflate is timed differently: its time includes finding the sizes and comparing the
+ * CRC-32.
  */
 #include <algorithm>
 #include <atomic>
@@ -45,9 +48,10 @@
 
 #include "device.cuh"
 
-/* Bytes to which each chunk's input and output are aligned. nvCOMP needs at most 8. */
+/* Each chunk's input and output start at a multiple of this number of bytes. nvCOMP needs a
+ * multiple of 8 at most. */
 #define ALIGNMENT ((size_t)256)
-/* A way whose first round takes more seconds than this runs only once. */
+/* If the first round of a way takes more seconds than this, it is the only round. */
 #define LONG_ROUND 5.0
 
 typedef std::vector<uint8_t> bytes;
@@ -61,7 +65,7 @@ struct chunk {
 struct batch {
     bytes in; /* the compressed chunks, with gaps */
     std::vector<struct chunk> chunks;
-    size_t in_total, out_total, out_size; /* out_size is the output's buffer, with gaps */
+    size_t in_total, out_total, out_size; /* out_size: the output's buffer, gaps included */
 };
 
 /* The arrays that nvCOMP takes, and the buffers, all in the GPU's memory. */
@@ -126,7 +130,7 @@ static void add(struct batch *b, const uint8_t *in, size_t in_len, size_t out_le
     b->out_total += out_len;
 }
 
-/* Compresses data in chunks of step bytes, on all cores. */
+/* Cuts the data into chunks of `step` bytes, and compresses each chunk; all cores work at it. */
 static struct batch cut(const bytes &data, size_t step)
 {
     const size_t n = (data.size() + step - 1) / step;
@@ -184,7 +188,7 @@ static struct batch members_of(const bytes &file)
     for (; p < end && (size = bgzf_member(p, (size_t)(end - p))) > 0; p += size) {
         const uint32_t out_len = little_endian(p + size - 4, 4);
 
-        if (out_len > 0) /* not the empty member at the end */
+        if (out_len > 0) /* leave out empty members, as at the end */
             add(&b, p, size, out_len, little_endian(p + size - 8, 4));
     }
     if (p == end && !b.chunks.empty())
@@ -281,7 +285,7 @@ static nvcompStatus_t decompress(enum way way, const struct arrays *a, size_t n,
                                             a->statuses, stream);
 }
 
-/* Returns NULL if the output is right, else what is wrong. */
+/* Returns NULL if the output is right; otherwise returns a text that says what is wrong. */
 static const char *wrong(const struct batch *b, const struct arrays *a)
 {
     const size_t n = b->chunks.size();
@@ -306,8 +310,8 @@ static const char *wrong(const struct batch *b, const struct arrays *a)
     return NULL;
 }
 
-/* Returns NULL, and sets *fastest to the seconds of the fastest round. On an error, returns what
- * went wrong. */
+/* Runs the rounds, and sets *fastest to the time of the fastest one in seconds. Returns NULL on
+ * success, and a text that says what went wrong on an error. */
 static const char *time_rounds(enum way way, const struct batch *b, struct arrays *a, int rounds,
                                double *fastest, cudaStream_t stream)
 {

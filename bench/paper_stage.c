@@ -4,10 +4,10 @@
  *
  *   bench/paper_stage FILE LEVEL|METHOD[,KEY=VALUE]... [MIB]
  *
- * Uses at most MIB (default 128) of FILE. Prints the MB of input that a core matches for each
- * second of its processor time, the number of sequences, the percentage of the input that matches
- * cover, and the size in the paper's coding in bytes ("-" for a level, which has no such coding).
- * bench/papers.sh runs it.
+ * Uses at most MIB (default 128) of FILE. Prints four numbers: the MB of input that a core matches
+ * for each second of its processor time; the number of sequences; the percentage of the input that
+ * matches cover; and the size in the paper's coding, in bytes. A level belongs to no paper, so its
+ * size is "-". bench/papers.sh runs this program.
  */
 #include "config.h"
 

@@ -1,9 +1,9 @@
-# papers.awk - prints a gnuplot script for the results of bench/papers.sh (papers.csv): it draws the
-# ratio against the speed of matching, on the GPU, or on a core if there was no GPU
+# papers.awk - prints a gnuplot script that draws papers.csv of bench/papers.sh: the ratio against
+# the speed of matching, on the GPU, or on a core if there was no GPU
 #
-# bench/plot.sh runs it. The variable png is the terminal for PNG. The plots go to papers.png and
-# papers.svg, with one small plot for each kind of data. Levels are blue, methods vermilion. A grey
-# point beside a method is the ratio in its own coding.
+# bench/plot.sh runs this program. The variable png is the name of gnuplot's terminal for PNG. The
+# plots go to papers.png and papers.svg, with one small plot for each kind of data. Levels are blue,
+# and methods are vermilion. A grey point near a method shows the ratio in the coding of its paper.
 
 NR > 1 {
     matcher = $0

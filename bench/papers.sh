@@ -1,24 +1,25 @@
 #!/bin/bash
-# papers.sh - measures all methods of papers, and levels 1, 6 and 9, on several kinds of data, in
-# one table
+# papers.sh - measures all methods of papers, and levels 1, 6 and 9, on several kinds of data
 #
 #   bench/papers.sh [-m MIB] [-o DIR] [-r RUNS] [-w MATCHER]... [FILE...]
 #
 # The data are the FILEs. By default, they are text, source, XML, binaries and DNA from Debian
 # packages (bench/corpora.sh), and arrays of counters, of a field and of quantization codes
-# (bench/arrays.c). Each file is cut to MIB mebibytes (default 96); a shorter one, like the DNA, is
-# repeated. DIR (default: the current directory) gets papers.csv, and papers.md with one table for
-# each file; bench/plot.sh DIR draws the ratio against the speed. -w adds a method with other
-# parameters, for instance -w culzss,window=64.
+# (bench/arrays.c). The script uses the first MIB mebibytes (default 96) of each file. A shorter
+# file of the default data, such as the DNA, is repeated. The script writes papers.csv and papers.md
+# into DIR (default: the current directory). papers.md has a table for each file; bench/plot.sh DIR
+# draws the ratio against the speed. -w adds a method with other parameters, for instance -w
+# culzss,window=64.
 #
-# The columns are: the size of the .gz file in bytes (gzip must be able to read it); the size in the
-# paper's own coding, computed from the sequences (bench/codings.c); the MB that a core matches in a
-# second; the GB/s of the GPU stage, if there is a GPU; and the command's time with all cores and,
-# if there is a GPU, with the GPU: the best of RUNS (default 3), in turns. The outputs with and
-# without the GPU must be equal.
+# The columns are: the size of the .gz file in bytes; the size in the paper's own coding, computed
+# from the sequences (bench/codings.c); the MB that a core matches in a second; the GB/s of the GPU
+# stage; the command's time with all cores; and the command's time with the GPU. The columns of the
+# GPU are empty if there is no GPU. The times are the least of RUNS (default 3), with and without
+# the GPU in turns. gzip must decompress each output to the data, and the outputs with and without
+# the GPU must be equal.
 #
-# GZLZSS is the command to measure (default: ./gzlzss); bench/paper_stage, bench/gpu_stage and
-# bench/arrays, which make builds, must be in its folder.
+# GZLZSS is the command to measure (default: ./gzlzss). Its folder must contain bench/paper_stage,
+# bench/gpu_stage and bench/arrays; build them with make.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -48,12 +49,12 @@ if echo x | "${gzlzss[@]}" --backend=gpu >"$work/out" 2>/dev/null; then
     fi
 fi
 
-# The methods that the command lists, and the levels.
+# The matchers to measure: all methods that the command lists, those of -w, and three levels.
 mapfile -t matchers < <("${gzlzss[@]}" --matcher=help | sed -n 's/^\([a-z][a-z0-9-]*\): .*/\1/p')
 [ ${#matchers[@]} -gt 0 ] || fail "this gzlzss has no methods of papers"
 matchers+=("${more[@]}" 1 6 9)
 
-# cut_to NAME COMMAND... writes the start of the command's output to $work/data/NAME.
+# cut_to NAME COMMAND... writes the first $mib mebibytes of the command's output to $work/data/NAME.
 mkdir "$work/data"
 data=()
 cut_to() {
@@ -72,8 +73,8 @@ cut_to() {
     data+=("$name")
 }
 
-# over_again FILE prints the file as often as needed. The copies are so far apart that no match
-# reaches from one to the next.
+# over_again FILE prints the file again and again, until there are at least $mib mebibytes. The
+# files are so large that no match reaches from one copy to the copy before it.
 over_again() {
     local i
     for ((i = 0; i <= (mib << 20) / $(stat -Lc %s "$1"); i++)); do
@@ -115,7 +116,7 @@ run() {
     fi
 }
 
-# line DATA MATCHER measures the matcher on this data, and adds a line to the table.
+# line DATA MATCHER measures the matcher on $work/data/DATA, and adds a line to papers.csv.
 line() {
     local file=$work/data/$1 size gz own core stage sequences matched i words
     size=$(stat -c %s "$file")

@@ -33,8 +33,8 @@ if gnuplot -e 'set terminal pngcairo' 2>/dev/null; then
 fi
 script=$(mktemp)
 trap 'rm -f "$script"' EXIT
-# Change to DIR instead of passing its name: awk would interpret a backslash in the name, and
-# gnuplot a quote.
+# Change to DIR instead of passing its name to awk and gnuplot: awk would interpret a backslash in
+# the name, and gnuplot would interpret a quote.
 (
     cd "$1"
     if [ -r results.csv ]; then

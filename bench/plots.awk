@@ -1,9 +1,9 @@
 # plots.awk - prints a gnuplot script that draws the results that results.awk has read
 #
-# bench/plot.sh runs it. The variable dir is the directory for the plots, and png the terminal for
-# PNG. Each plot is drawn as PNG and as SVG. The colours are those of Okabe and Ito, which
-# colour-blind people can tell apart. Points also differ in shape and lines in dashes, for printing
-# in grey.
+# bench/plot.sh runs this program. The variable dir is the directory for the plots, and png is the
+# name of gnuplot's terminal for PNG. Each plot is drawn as PNG and as SVG. The colours are those of
+# Okabe and Ito, which colour-blind people can tell apart. The points also differ in shape, and the
+# lines in dashes, so that a print in grey is readable.
 
 # style(SERIES) returns gnuplot's options for a line: colour, dashes and points.
 function style(s) {
@@ -19,8 +19,9 @@ function style(s) {
     return "lc rgb '#882255' dt 3 lw 1.5 pt 2 ps 1.3"
 }
 
-# Returns the options for the level's label beside a point, in the point's colour. The engines of
-# gzlzss have the same ratio, so their labels go to different sides of the point.
+# Returns gnuplot's options for a label with the level near a point, in the point's colour. Since
+# all engines of gzlzss have the same ratio, the labels of each engine go to another side of the
+# point.
 function beside(s,    colour) {
     colour = style(s)
     sub(/ dt .*/, "", colour)
@@ -42,7 +43,7 @@ function quoted(text) {
     return "\"" text "\""
 }
 
-# begin(NAME, WIDTH, HEIGHT) and end(BODY) print a plot, once for each terminal.
+# begin(NAME, WIDTH, HEIGHT) starts a plot, and end(BODY) prints it, once for each terminal.
 function begin(name, width, height) {
     plot = name
     gsub(/[^A-Za-z0-9._-]/, "_", plot)
@@ -57,7 +58,8 @@ function end(body) {
     print "unset output"
 }
 
-# points(NAME, LIST, N, WHAT) prints a block of data with one line for each row in LIST.
+# points(NAME, LIST, N, WHAT) prints a block of data with one line for each of the N rows in LIST.
+# WHAT tells the axes: "bytes", "threads" or "devices" against speed, or else speed against ratio.
 function points(name, list, n, what,    k, i, x, y) {
     printf "$%s << EOD\n", name
     for (k = 1; k <= n; k++) {
@@ -69,7 +71,8 @@ function points(name, list, n, what,    k, i, x, y) {
     print "EOD"
 }
 
-# Prints the Pareto front as steps: no tool reaches the area to the right of it or above it.
+# Prints the Pareto front as steps. No tool that competes has a point to the right of the front or
+# above it.
 function front(f,    i, k, n, list, key) {
     for (i = 1; i <= rows; i++)
         if (file[i] == f && is_on_front(i)) {
@@ -136,7 +139,7 @@ function common() {
         "set key spacing 1.2\n"
 }
 
-# Fills list with the levels that part p has measured, in order. Returns their number.
+# Fills list with the levels that were measured in part p, in rising order. Returns their number.
 function levels_of(p, list,    i, n, key, seen) {
     for (i = 1; i <= rows; i++)
         if (part[i] == p && is_right(i) && !(level[i] in seen)) {
@@ -201,18 +204,19 @@ function speed_plot(p, x, title,    levels, nl, l, i, k, n, m, list, key, seen, 
 
 # --- Where the time goes --------------------------------------------------------------------------
 
-# Adds a box to the stack, whose height so far is `top`.
+# Adds a box of this height on top of the stack, whose height before is `top`.
 function box(k, x1, x2, height) {
     if (height <= 0) return
     boxes[k] = boxes[k] sprintf("%g %.6g %g %g %.6g %.6g\n", (x1 + x2) / 2, top, x1, x2, top, top + height)
     top += height
 }
 
-# Draws two stacks side by side, both as high as the wall time for a GB. The left stack has the
-# times of the threads' steps, divided by the number of threads; the right stack has those of the
-# GPUs' steps, divided by the number of GPUs. The rest of each stack is waiting. A GPU works on
-# several batches at a time, so the times of its steps may add up to more than the wall time; then
-# they are scaled down.
+# Draws two stacks side by side, both as high as the wall time for a GB of input. The boxes of the
+# left stack are the times of the threads' steps, divided by the number of threads. The boxes of the
+# right stack are the times of the GPUs' steps, divided by the number of GPUs. The last box of each
+# stack is the time that is left: waiting. Since a GPU works on several batches at a time, the times
+# of its steps may add up to more than the wall time. If they do, the function scales them down to
+# the wall time.
 function stack(i, x,    s, gb, wall, left, right, steps, share) {
     gb = t_bytes[i] / 1e9
     wall = t_secs[i] / gb
@@ -243,7 +247,7 @@ function time_plot(f,    i, k, l, n, m, x, list, key, seen, body, tics, name, co
     sort(list, m, key)
     split("read|match|encode|write|waiting, starting, ending|GPU: copy in|GPU: kernels|GPU: copy out|" \
         "GPU: idle, starting", name, "|")
-    # Colours from dark to light in each stack, so that they also differ in grey.
+    # In each stack, the colours go from dark to light, so that they also differ in a print in grey.
     split("#00204D #31688E #7C9BBF #C8D8E8 #FFFFFF #7F2704 #E6550D #FDBE85 #FFFFFF", colour, " ")
     lines = m > 1 ? 2 : 1
     cols = m > 1 ? int((m + 2) / 2) : 2
@@ -273,7 +277,7 @@ function time_plot(f,    i, k, l, n, m, x, list, key, seen, body, tics, name, co
         }
         body = body "\n"
     }
-    # The last panel has the key to all of them.
+    # The last panel has the key to the colours of all panels.
     body = body "set label 1 at graph 0.02,0.06 \"" \
         (gpus ? "left: the threads, on average\\nright: the GPUs, on average" : "the threads, on average") \
         "\"\n" \

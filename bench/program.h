@@ -1,5 +1,5 @@
 /*
- * program.h - what the measuring programs in C share: they end at the first error
+ * program.h - functions of the measuring programs in C, which end at the first error
  */
 #ifndef GZLZSS_BENCH_PROGRAM_H
 #define GZLZSS_BENCH_PROGRAM_H
@@ -13,7 +13,8 @@ static inline __attribute__((noreturn)) void die(const char *what)
     errx(1, "%s", what);
 }
 
-/* Returns p, which malloc() or its like has returned.  Ends the program if p is NULL. */
+/* Ends the program if p is NULL; otherwise returns p. p is the result of a function such as
+ * malloc(). */
 static inline void *need(void *p)
 {
     if (p == NULL)

@@ -19,7 +19,8 @@ PIECE = 1 << 20
 def bgzf_member(data):
     coder = zlib.compressobj(6, zlib.DEFLATED, -15)
     body = coder.compress(data) + coder.flush()
-    # The header's last two bytes are the member's size less one: 18 + len(body) + 8 - 1.
+    # The last two bytes of the header are the size of the member, less one. The member is the
+    # header (18 bytes), the body and the trailer (8 bytes).
     header = bytes.fromhex("1f8b08040000000000ff060042430200") + struct.pack("<H", len(body) + 25)
     return header + body + struct.pack("<II", zlib.crc32(data), len(data))
 

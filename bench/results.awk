@@ -4,8 +4,9 @@
 #
 # The rows of results.csv are numbered from 1 to rows. Each column is an array, indexed by the row's
 # number: part, file, bytes, tool, engine, level, threads, devices, out, secs and checked. The rows
-# of time.csv are numbered from 1 to times. Their arrays are t_file, ..., t_step (indexed by the
-# row's number and the step, 1 to 7), t_cpu and t_gpu.
+# of time.csv are numbered from 1 to times. Their arrays have names that start with t_, such as
+# t_file. The seven columns with the seconds of a step are one array, t_step, indexed by the row's
+# number and the step, 1 to 7.
 
 BEGIN { FS = "," }
 
@@ -41,7 +42,7 @@ function is_right(i) {
     return checked[i] != "WRONG" && out[i] > 0
 }
 
-# Returns MB/s.
+# Returns the speed of a row in MB/s.
 function speed(i) {
     return bytes[i] / secs[i] / 1e6
 }
@@ -50,14 +51,14 @@ function is_sample(i) {
     return bytes[i] < most[file[i]]
 }
 
-# Whether gzlzss -6 has compressed both the sample and the file, so that their ratios can be
-# related.
+# Returns whether gzlzss -6 has compressed both the row's sample and the whole file.
 function is_related(i) {
     return ((file[i], bytes[i]) in ratio_of_6) && ((file[i], most[file[i]]) in ratio_of_6)
 }
 
-# Returns the ratio on the file: the ratio on the sample, times the ratio of gzlzss -6 on the file,
-# divided by its ratio on the sample.
+# Returns the compression ratio on the whole file. If the tool has compressed only a sample,
+# estimates the ratio: the tool's ratio on the sample, times the factor between the ratios of gzlzss
+# -6 on the file and on the sample.
 function ratio(i,    r) {
     r = bytes[i] / out[i]
     if (is_sample(i) && is_related(i))
@@ -65,8 +66,8 @@ function ratio(i,    r) {
     return r
 }
 
-# Returns the name of the line that a row belongs to. The rows of a line differ only in level, size
-# or number of threads.
+# Returns the name of the series to which a row belongs. A series becomes a line of a plot; its rows
+# differ only in level, size, or number of threads or GPUs.
 function series(i) {
     if (tool[i] == "gzlzss") return "gzlzss " engine[i]
     if (tool[i] == "igzip" && part[i] == "pareto")
@@ -74,8 +75,8 @@ function series(i) {
     return tool[i]
 }
 
-# Whether no other row of the series is faster on the same input. In the part "size", igzip has rows
-# with several numbers of threads; the fastest one counts.
+# Returns whether no other row of the series is faster on the same input. In the part "size", igzip
+# has rows with several numbers of threads, of which only the fastest counts.
 function is_best(i,    k) {
     for (k = 1; k <= rows; k++)
         if (part[k] == part[i] && bytes[k] == bytes[i] && level[k] == level[i] && series(k) == series(i) && \
@@ -84,13 +85,14 @@ function is_best(i,    k) {
     return 1
 }
 
-# nvCOMP does not compete: its streams are not .gz files, and its times do not include reading and
-# writing.
+# Returns whether the row may be on the Pareto front. nvCOMP may not: its streams are not .gz files,
+# and its times do not include reading and writing.
 function competes(i) {
     return part[i] == "pareto" && tool[i] != "nvcomp" && is_right(i)
 }
 
-# Whether no other row is at least as good in speed and ratio, and better in one of them.
+# Returns whether the row is on the Pareto front: no other row is at least as good in both speed and
+# ratio, and better in one of the two.
 function is_on_front(i,    k) {
     if (!competes(i)) return 0
     for (k = 1; k <= rows; k++)
@@ -106,7 +108,7 @@ function rank(text) {
     return text + 0
 }
 
-# sort(LIST, N, KEY) sorts the numbers in LIST by their values in KEY.
+# sort(LIST, N, KEY) sorts the N entries of LIST by their values in KEY, the smallest first.
 function sort(list, n, key,    i, k, x) {
     for (i = 2; i <= n; i++) {
         x = list[i]

@@ -1,14 +1,15 @@
 #!/bin/bash
-# rsyncable.sh - measures how much --rsyncable costs, and how much rsync sends again after a byte
-# was inserted
+# rsyncable.sh - measures how much larger --rsyncable makes the output, and how much rsync must send
+# after a byte was inserted into the input
 #
 #   bench/rsyncable.sh [-l "LEVEL..."] [FILE...]
 #
 # Uses the first 50 MB of each FILE (default: the kernel source and gcide, from bench/corpora.sh).
-# Prints the size without and with --rsyncable. Then inserts a byte, at the front and at 9 more
-# places, and prints the bytes that rsync -z sends ("literal data") to turn the old compressed file
-# into the new one. Does so for gzlzss and for gzip. GZLZSS is the command to measure (default:
-# ./gzlzss).
+# Prints a row for gzlzss and a row for gzip, with the sizes without and with --rsyncable. Then
+# inserts a byte into the input, at the front or at one of 9 other places, and compresses again. The
+# last two columns are the bytes that rsync -z sends ("literal data") to turn the old compressed
+# file into the new one: for the byte at the front, and the mean of all 10 places. GZLZSS is the
+# command to measure (default: ./gzlzss).
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"

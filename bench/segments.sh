@@ -5,10 +5,11 @@
 #
 # By default, segments have 1024, 2048 and 4096 KIB, LEVELs are 1, 6, 9 and 12, and FILEs are those
 # of bench/corpora.sh. A cell has the size in bytes, the speed in MB of input for each second of
-# wall time (the best of RUNS, default 3, in turns), and the peak resident memory in MiB. The last
-# table is for all files together; its cells also have the difference in size from the first column,
-# in millionths. gzip decompresses every output, and the result is compared. GZLZSS is the command
-# to measure, with options if needed (default: ./gzlzss). Needs GNU time.
+# wall time, and the peak resident memory in MiB. The segment sizes take turns, RUNS times (default
+# 3), and the best speed counts. The last table is for all files together. Its cells also have the
+# difference in size from the first column, in millionths. gzip decompresses every output, and the
+# script compares the result with FILE. GZLZSS is the command to measure, with options if needed
+# (default: ./gzlzss). Needs GNU time.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -36,7 +37,8 @@ for b in $segments; do
     columns+=("-b $b")
 done
 
-# Numbers of all files, by level and segment size; and of the current file, by segment size.
+# Arrays with "all" in their names have the numbers of all files together, by level and segment
+# size. The other arrays have those of the current file, by segment size.
 declare -A all_sizes all_times all_peaks sizes times peaks
 all=0
 for file; do

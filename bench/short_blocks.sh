@@ -1,14 +1,15 @@
 #!/bin/bash
-# short_blocks.sh - decompression of files made of millions of short blocks or members, beside its
-# peers
+# short_blocks.sh - compares gzlzss with gzip and pigz in decompressing files of millions of short
+# blocks or members
 #
 #   bench/short_blocks.sh [-m MIB] [-p "THREADS..."] [-r RUNS]
 #
-# Makes a .gz file of about MIB mebibytes (default 64) for each kind. Prints the processor time, in
-# milliseconds, that gzip, pigz -p1 and gzlzss with each number of THREADS (default "1 2 4 16") take
-# to decompress it: the least of RUNS (default 5), in turns. Next to it is the ratio to the least
-# time of gzip, pigz and the first gzlzss; (!) marks ratios above 1.2. A tool that takes more than
-# 20 seconds is left out. GZLZSS is the command to measure (default: ./gzlzss). Needs pigz.
+# Makes .gz files of six kinds of blocks or members, each of at most MIB mebibytes (default 64) and
+# more than a half of that. gzip, pigz -p1, and gzlzss with each number of THREADS (default "1 2 4
+# 16") decompress them in turns, RUNS times (default 5). A cell has the least processor time in
+# milliseconds, and its ratio to the least time among gzip, pigz -p1, and gzlzss with the first
+# number of THREADS. (!) marks a ratio of gzlzss above 1.2. A tool that takes more than 20 seconds
+# is left out. GZLZSS is the command to measure (default: ./gzlzss). Needs pigz.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -26,8 +27,9 @@ while getopts m:p:r: option; do
     esac
 done
 
-# repeated BYTES writes BYTES (printf escapes) to $work/row, again and again, as long as MIB is not
-# exceeded. It doubles the file at each step. $times becomes the number of repetitions.
+# repeated BYTES fills $work/row with copies of BYTES, which are escapes for printf. It starts with
+# one copy, and doubles the file until the file has at least half of MIB mebibytes. $times becomes
+# the number of copies.
 repeated() {
     # shellcheck disable=SC2059 # The bytes are escapes.
     printf "$1" >"$work/row"
@@ -39,8 +41,8 @@ repeated() {
     done
 }
 
-# blocks BYTES LETTERS makes $work/gz from repeated blocks. BYTES are the blocks, which decode to
-# LETTERS letters x.
+# blocks BYTES LETTERS makes $work/gz from many copies of BYTES. BYTES are one or more blocks that
+# decode to LETTERS letters x.
 blocks() {
     repeated "$1"
     head -c $(($2 * times)) /dev/zero | tr '\0' x | gzip -1 | tail -c 8 >"$work/trailer"
@@ -52,7 +54,7 @@ blocks() {
     } >"$work/gz"
 }
 
-# Eight dynamic blocks of three letters each.
+# Eight dynamic blocks; each decodes to three letters.
 dynamic='\004\300\201\010\000\000\000\000\040\355\361\017\011\200\003\021\000\000\000\000\100\332\343\037\022\000\007'
 dynamic+='\042\000\000\000\000\200\264\307\077\044\000\016\104\000\000\000\000\000\151\217\177\110\000\034\210\000\000'
 dynamic+='\000\000\000\322\036\377\220\000\070\020\001\000\000\000\000\244\075\376\041\001\160\040\002\000\000\000\000\110'

@@ -3,11 +3,11 @@
 #
 #   bench/small.sh [-n FILES] [-r RUNS] [FILE]
 #
-# Measures wall time in two ways. First, each tool compresses the first 1000 bytes of FILE (default:
-# the kernel source of bench/corpora.sh) 200 times, in turns; the median counts. Second, each tool
-# compresses with -r a directory of FILES (default 20000) files of 4096 bytes each, cut from FILE;
-# the best of RUNS (default 3), in turns, counts. GZLZSS is the command to measure (default:
-# ./gzlzss).
+# Measures wall time in two ways. First, the tools compress the first 1000 bytes of FILE (default:
+# the kernel source of bench/corpora.sh). They take turns, 200 times, and the median counts. Second,
+# the tools compress a directory (-r) of FILES files (default 20000) of 4096 bytes each, cut from
+# FILE. They take turns, RUNS times (default 3), and the least time counts. GZLZSS is the command to
+# measure (default: ./gzlzss).
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"

@@ -89,8 +89,8 @@ function names_of(p,    i) {
         if (part[i] == p) return file[i]
 }
 
-# Prints, for each level, the smallest measured size from which on engine e is always faster than
-# the CPU engine.
+# Prints for each level from which size of the input engine e is faster than the CPU engine: the
+# smallest measured size, if e is faster at this size and at all larger ones.
 function where_it_pays(e,    i, k, n, list, key, from, beaten, l, lv, levels) {
     for (i = 1; i <= rows; i++)
         if (in_part(i, "size") && tool[i] == "gzlzss" && engine[i] == e && is_right(i)) {

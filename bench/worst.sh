@@ -1,14 +1,15 @@
 #!/bin/bash
-# worst.sh - measures the speed on inputs that are hard on match finders, beside that on kernel
-# source
+# worst.sh - measures the speed on inputs that are hard for match finders, and compares it with that
+# on kernel source
 #
 #   bench/worst.sh [-m MIB] [-p THREADS] [-r RUNS] [-l "LEVEL..."] [-c "CASE..."] [FILE]
 #
-# Makes MIB mebibytes (default 64) of each CASE (default: all). Prints, as Markdown, each level's
-# speed in MB of input for each second, and its ratio to the speed on the same number of bytes of
-# FILE (default: the kernel source of bench/corpora.sh); (!) marks ratios below a fifth. THREADS and
-# RUNS are 1 by default; the best run counts. gzip decompresses every output, and the result is
-# compared. GZLZSS is the command to measure, with options if needed (default: ./gzlzss).
+# Makes MIB mebibytes (default 64) of each CASE (default: all). Prints a Markdown table with each
+# level's speed in MB of input for each second, and the ratio of that speed to the level's speed on
+# the same number of bytes of FILE (default: the kernel source of bench/corpora.sh). (!) marks a
+# ratio below a fifth. THREADS and RUNS are 1 by default; the best run counts. gzip decompresses
+# every output, and the script compares the result with the input. GZLZSS is the command to measure,
+# with options if needed (default: ./gzlzss).
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
@@ -30,9 +31,9 @@ while getopts m:p:r:l:c: option; do
 done
 shift $((OPTIND - 1))
 
-# debruijn LETTERS ORDER prints a sequence that has every string of ORDER letters once: all Lyndon
-# words whose length divides ORDER, in order (Fredricksen, Kessler and Maiorana 1978; Duval's
-# algorithm makes the words).
+# debruijn LETTERS ORDER prints a sequence that contains every string of ORDER letters once. The
+# sequence consists of all Lyndon words whose length divides ORDER, in order (Fredricksen, Kessler
+# and Maiorana 1978). Duval's algorithm makes the words.
 debruijn() {
     awk -v k="$1" -v n="$2" 'BEGIN {
         w[0] = -1
@@ -66,7 +67,8 @@ phrases() {
     }'
 }
 
-# endless CASE prints the case's data until the reader stops. (`yes` adds a newline to each copy.)
+# endless CASE prints the data of this case until the reader stops. `yes` prints a newline after
+# each copy, so a period is one byte longer than the string.
 endless() {
     case $1 in
     zeros) cat /dev/zero ;;
@@ -92,7 +94,8 @@ measure() {
             if [ -z "$best" ] || [ "$usec" -lt "$best" ]; then best=$usec; fi
         done
         verify "$work/in"
-        # Speed is in bytes for each millisecond. The first row is the reference.
+        # `speed` is in bytes for each millisecond. The speeds of the first row, which is for FILE,
+        # are the reference.
         speed=$((bytes * 1000 / best))
         reference[$level]=${reference[$level]:-$speed}
         ratio=$((speed * 100 / reference[$level]))

@@ -13,13 +13,14 @@
 # --disable-static there is no archive, and the script does nothing.  An empty OBJCOPY leaves the
 # archive as it is.
 #
-# C++'s inline functions are in section groups.  If several groups have the same name, a linker
-# keeps only the first, and local names in the others would be missing.  So --force-group-allocation
-# turns the groups into ordinary sections.  C++ uses GNU's unique symbols for objects that exist
-# once in a process.  objcopy cannot make these local, but it can make weak symbols local.  So the
-# script first makes C++'s names weak, but only those that are defined here: an undefined strong
-# name is a linker error, but an undefined weak name would silently be address 0.  -flto adds
-# sections with the names as they were; objcopy removes these.
+# C++ puts inline functions into section groups.  If several groups have the same name, a linker
+# keeps only the first group, and the local names of the other groups would be missing.  So
+# --force-group-allocation turns the groups into ordinary sections.  C++ also has unique symbols,
+# for objects that exist only once in a process.  objcopy cannot make unique symbols local, but it
+# can make weak symbols local.  So the script first makes the names of C++ weak, but only the names
+# that the archive defines.  Other names must stay strong: a strong name that nothing defines is an
+# error of the linker, but a weak name would silently be address 0.  Finally, objcopy removes the
+# sections of -flto, which still contain the global names.
 set -eu
 
 archive=$1
@@ -34,7 +35,7 @@ names=$archive.names
 object=${archive%.a}.all.o
 library=$(dirname "$archive")/../$(basename "$archive" .a).la
 status=1
-# After an error, removes both files, so that make starts again.
+# After an error, removes the archive and the .la file, so that the next make builds both again.
 clean_up() {
     rm -f "$names" "$names.cpp" "$object"
     [ $status -eq 0 ] || rm -f "$archive" "$library"

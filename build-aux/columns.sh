@@ -3,8 +3,8 @@
 #
 #   build-aux/columns.sh [DIR]    checks tracked files in DIR, by default this script's tree
 #
-# Prints file, line and width of each line that is longer, and fails if there is one.  A tab goes to
-# the next multiple of eight columns; a character of UTF-8 is one column.  Lines that cannot be
+# Prints file, number and width of each longer line, and fails if there is such a line.  A tab goes
+# to the next multiple of eight columns; a character of UTF-8 is one column.  Lines that cannot be
 # broken may be longer:
 #
 # - all lines of tests/data, which are recorded;

@@ -34,9 +34,10 @@ lib include base lzss huffman inflate compat access gpu papers pipeline
 src base lzss huffman inflate compat access gpu papers pipeline
 mpi include base inflate compat gpu pipeline src'
 
-# A line for each member of struct pipeline and struct expansion (variables p, pipeline or e) that
-# only one file may access: the member, and that file.  (Members that are missing here need no
-# check: they are pointers to structs that only one file defines.)
+# The members of struct pipeline and struct expansion whose fields only one file may access.  Each
+# line has a member, and the file that owns it.  Variables with these structs are called p, pipeline
+# or e.  The members that are not in the list need no check, since they are pointers to structs that
+# only one file defines.
 owners='measures pipeline/crew/measures
 slots pipeline/crew/slots
 crew pipeline/crew/workers
@@ -45,8 +46,8 @@ regions pipeline/expand/regions
 in_order pipeline/expand/in_order
 pushing pipeline/expand/pushing'
 
-# Functions that only commands may call.  All uses of stdout and stderr are forbidden elsewhere,
-# too.
+# Functions that only the commands (src/ and mpi/) may call.  Only commands may use stdout and
+# stderr, too.
 commands_own='getenv secure_getenv setenv unsetenv putenv exit _exit _Exit quick_exit atexit abort
     perror printf vprintf puts putchar signal sigaction raise kill stdout stderr'
 
@@ -198,8 +199,8 @@ folder != "src" && folder != "mpi" {
     }
 }
 
-# Visits all modules that a module uses, to find circles.  `path` lists the modules from the first
-# one to this one.
+# Visits all modules that the module uses, to find circles.  `path` lists the modules that led to
+# this module, from the first module on.
 function visit(module, path,    next_ones, n, i, at, circle)
 {
     state[module] = "open"

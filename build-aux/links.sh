@@ -4,9 +4,9 @@
 #   links.sh install TARGET DIR NAME...     makes DIR/NAME a link to TARGET, for every NAME
 #   links.sh uninstall TARGET DIR NAME...   removes those links
 #
-# TARGET and DIR are the final absolute paths.  During installation, both lie below DESTDIR, from
-# the environment.  DIR may contain other programs' files, such as another gzip.  So the script
-# replaces and removes only links to a file with TARGET's name.
+# TARGET and DIR are the final absolute paths.  During installation, TARGET and DIR lie below the
+# directory DESTDIR, which comes from the environment.  DIR may contain other programs' files, such
+# as another gzip.  So the script replaces and removes only links to a file with TARGET's name.
 set -eu
 
 action=$1
@@ -15,9 +15,10 @@ dir=$(printf '%s/\n' "$3" | tr -s /)
 dir=${dir%/}
 shift 3
 
-# link_text prints the text of the links: the relative path from DIR to TARGET, which stays right if
-# both are moved.  But if the first components of the two paths differ, one may be a link (/opt
-# often is), so the text is the absolute path.  Debian's policy demands the same.
+# link_text prints the text of the links.  The text is the relative path from DIR to TARGET, so that
+# the links still work if both are moved together.  But if the first components of the two paths
+# differ, the text is TARGET's absolute path, because one of these components may itself be a link,
+# as /opt often is.  Debian's policy demands this choice, too.
 link_text() {
     from=$dir
     up=

@@ -1,10 +1,10 @@
 #!/bin/sh
-# version.sh - checks that all files that contain gzlzss's version contain the same one
+# version.sh - checks that all files that contain gzlzss's version contain the same version
 #
 #   build-aux/version.sh [DIR]    checks the tree in DIR, by default the tree that this script is in
 #
 # The version in configure.ac is authoritative.  Prints a line for each place with another version,
-# and fails if there is one.  To release a version, see docs/releasing.md.
+# and fails if there is such a place.  To release a version, see docs/releasing.md.
 set -u
 
 cd "${1-$(dirname "$0")/..}" || exit 2

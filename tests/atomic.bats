@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 # atomic.bats - --atomic: an output gets its name only once it is complete
 #
-# Environment variables: KILLS is the number of kills (default 24), as in: KILLS=500 bats
-# tests/atomic.bats.  ATOMIC_DIR is a directory on the file system to test.
+# Two environment variables change the tests.  KILLS is the number of kills (default 24), for
+# example in `KILLS=500 bats tests/atomic.bats`.  ATOMIC_DIR is a directory on the file system to
+# test.
 
 load helpers
 
@@ -31,7 +32,8 @@ until_it_writes() {
     done
 }
 
-# True if this directory's file system supports O_TMPFILE: files that get a name later.
+# True if this directory's file system supports unnamed files (O_TMPFILE), which can get a name
+# later.
 have_unnamed() {
     "$GZLZSS" --atomic -k f && ! grep -q temporary stderr
 }
@@ -102,7 +104,8 @@ have_unnamed() {
         else
             absent f.gz
         fi
-        # After a signal that the command handles, only the files from before are left, too.
+        # End the command by a signal that it handles.  Only the files that existed before may be
+        # left.
         kill -TERM "$pid"
         kill -CONT "$pid"
         status=0
@@ -147,7 +150,7 @@ have_unnamed() {
     ends_with 0 "$GZLZSS" --atomic "$long"
     [ "$(find . -name 'nnn*' | wc -l)" -eq 1 ]
     gzip -dc nnn* | cmp - data
-    # The existing output is the input itself, through a link.
+    # g is a link to g.gz, so the file that has the output's name is the input itself.
     ln -s g.gz g
     ends_with 1 "$GZLZSS" --atomic -f g
     stderr_is "$NAME: g.gz: input and output are the same file"
@@ -168,7 +171,8 @@ have_unnamed() {
         stderr_is "$NAME: f: --atomic uses a temporary name here"
         gzip -dc f.gz | cmp - data
         [ "$(names)" = "data f f.gz stderr stdout " ]
-        # The note is printed once for all files, and not with -q.
+        # The command must print the note about temporary names once for all files, and must not
+        # print it with -q.
         ends_with 0 "${without_proc[@]}" --atomic -kf f data
         stderr_is "$NAME: f: --atomic uses a temporary name here"
         ends_with 0 "${without_proc[@]}" --atomic -qkf f data
@@ -194,7 +198,7 @@ have_unnamed() {
 @test "unnamed files are made where there are some" {
     needs_strace
     strace -f -e trace=openat,linkat -o trace "$GZLZSS" --atomic f 2>stderr
-    # The command tries an unnamed file, even if this file system has none.
+    # The command must try to make an unnamed file, even if this file system has no unnamed files.
     grep -q O_TMPFILE trace
     grep -q -e 'linkat.*/proc/self/fd' -e 'linkat.*\.gzlzss-' trace
 }
@@ -257,7 +261,8 @@ prepare() {
     esac
 }
 
-# is_new FILE NAME: true if FILE has all of NAME's data, compressed if its own name ends in .gz.
+# is_new FILE NAME: true if FILE has all data of ../kept/NAME.  If the name FILE ends in .gz, the
+# data must be compressed.
 is_new() {
     case $1 in
     *.gz) gzip -dc "$1" 2>/dev/null | cmp -s - "../kept/$2" ;;
@@ -265,7 +270,7 @@ is_new() {
     esac
 }
 
-# is_new_of_any FILE: true if FILE is the complete output for any of the files.
+# is_new_of_any FILE: true if FILE has all data of one of $files, compressed or not.
 is_new_of_any() {
     local name
     for name in "${files[@]}"; do
@@ -277,8 +282,9 @@ is_new_of_any() {
     return 1
 }
 
-# kill_often OPTION...: runs the command with these options, and kills it at random moments.  Sets
-# $loses to the number of outputs that were neither the old file nor the complete new one.
+# kill_often OPTION...: runs the command with these options again and again, and kills it at random
+# moments.  Sets $loses to the number of outputs that were neither the old file nor the complete new
+# file.
 kill_often() {
     local action round name input output left pid status killed=0
     local -a files back
@@ -331,7 +337,8 @@ kill_often() {
                 names=$((names + 1))
             fi
         done
-        # After a kill, a temporary name may be left only for an output that replaces a file.
+        # After a kill, a temporary file may be left only if an output was to replace an old file.
+        # The temporary file must then be complete.
         while read -r left; do
             case $action in
             *-old) is_new_of_any "$left" || fail "$action: $left is a part" ;;

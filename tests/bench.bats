@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # bench.bats - the benchmarks write well-formed files, and notice wrong output
 #
-# The times that they measure here mean nothing.
+# The tests ignore the measured times.
 
 # shellcheck disable=SC2154 # srcdir comes from the build.
 
@@ -238,8 +238,8 @@ END
     has_note '| gzlzss cpu | 1 | 4 | 0 | 300.0 | 3.000 | x | all of it | gzip |'
     has_note '| gzlzss gpu | 1 | 4 | 1 | 150.0 | 3.000 |  | all of it | same |'
     has_note '| gzlzss cpu | 6 | 4 | 0 | 100.0 | 4.000 | x | all of it | gzip |'
-    # The sample's ratio is 6.25.  With gzlzss -6, the sample compresses 25 % better than the
-    # whole file.  So the estimate for the file is 5.
+    # zopfli's ratio on the sample is 6.25.  gzlzss -6 compresses the sample 25 % better than the
+    # whole file.  So the estimate of zopfli's ratio on the file is 6.25 / 1.25 = 5.
     has_note '| zopfli | i15 | 1 | 0 | 0.5 | ~5.000 | x | 1 MB of it | gzip |'
     has_note '| gzip | 9 | 1 | 0 | 10.0 | 3.600 |  | all of it | gzip |'
     has_note '| nvcomp (1) | 1 | 1 | 1 | 9000.0 | 3.000 |  | all of it | zlib |'
@@ -338,8 +338,8 @@ END
     gzip -dc listing.gz | cmp - listing
     python3 "$srcdir/bench/python_gz.py" --bgzf listing >listing.bgzf
     gzip -dc <listing.bgzf | cmp - listing
-    # Each header has the size of its member. The last member is the one that the specification
-    # gives.
+    # Each header has the size of its member.  The last member is the empty member that the
+    # specification of BGZF demands.
     local -i at=0 members=0 size
     size=$(stat -c %s listing.bgzf)
     while [ "$at" -lt "$size" ]; do

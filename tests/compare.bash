@@ -5,7 +5,8 @@
 # TREE is a command that fills the current directory; COMMAND is a line of shell.  COMMAND runs
 # twice, each time in a directory that TREE has filled.  The first time, `gzip`, `gunzip`, `zcat`
 # and a few other names are GNU gzip; the second time, they are gzlzss.  gzlzss takes its name from
-# argv[0], as gzip does, so the same name is in both programs' messages.  These must be equal:
+# argv[0], as gzip does, so the same name is in both programs' messages.  The following must be
+# equal for both programs:
 #
 #   - the exit status, and standard output and error to the byte;
 #   - the tree: names, types, modes with the set-uid, set-gid and sticky bits, owners, numbers of
@@ -15,17 +16,17 @@
 #
 #     same_in_turn TREE COMMAND...
 #
-# runs the commands one after another in the same tree, and compares the tree after the last one.
-# This is several times as fast.  Use it for commands that change nothing, or that each change a
-# different file.
+# runs the commands one after another in the same tree, and compares the tree after the last
+# command.  `same_in_turn` is several times as fast as `same`.  Use it for commands that change
+# nothing, or that each change a different file.
 #
 # A stream or a file in gzip's format may differ if these are equal: the header (flags, time, XFL,
 # system), the stored name, and the data that GNU gzip decompresses.
 #
-# `same` only queues the comparisons.  The test's teardown makes all of them, and fails the test if
-# one fails.  It makes the comparisons with the same tree together, since making and reading trees
-# is most of the work.  At the end of a file, a comment in the TAP output gives the number of
-# comparisons.
+# `same` only queues the comparisons.  The test's teardown makes all queued comparisons, and the
+# test fails if a comparison fails.  Teardown groups the comparisons by tree, since making and
+# reading trees is most of the work.  At the end of a file, a comment in the TAP output gives the
+# number of comparisons.
 #
 # Intended differences
 #
@@ -56,8 +57,8 @@ compare_names=(gzip gunzip zcat gzcat uncompress)
 
 # Bats calls the four hooks below.  A test file that loads this file must define make_inputs.
 
-# Makes the directories "theirs" and "ours", which have programs with these names, and calls
-# make_inputs in the directory $inputs.
+# Makes the directories "theirs" and "ours", in which the names in compare_names are GNU gzip and
+# gzlzss.  Then calls make_inputs in the directory $inputs.
 setup_file() {
     local tool program theirs
     if ! theirs=$(command -v gzip) ||
@@ -79,7 +80,8 @@ setup_file() {
             if [ $tool = ours ] || [ "$name" = gzip ]; then
                 ln -s "$program" "$compare_base/$tool/$name"
             else
-                # gzip's other names are scripts, which call gzip under its own name.
+                # The real gunzip and zcat are scripts, which start a gzip that calls itself gzip in
+                # messages.  So make scripts that start gzip with the right name in argv[0].
                 compare_script "$theirs" "$name" >"$compare_base/theirs/$name"
                 chmod 755 "$compare_base/theirs/$name"
             fi
@@ -110,7 +112,7 @@ compare_version_is_right() {
     [ "$name" = gzip ] && [ "$((${major:-0} * 1000 + ${minor%%[!0-9]*}))" -ge 1012 ]
 }
 
-# Prints how many comparisons there were.
+# Prints how many comparisons the test file has made.
 teardown_file() {
     local all failed meant
     [ -e "$compare_base/count" ] || return 0
@@ -178,7 +180,9 @@ same_in_turn_but_sizes() {
     compare_later turn any "$@"
 }
 
-# compare_later HOW SIZES TREE COMMAND...: queues the comparisons.
+# compare_later HOW SIZES TREE COMMAND...: queues a comparison for each command.  HOW is "each" for
+# a tree for each command, or "turn" for one tree for all commands.  SIZES is "any" if sizes may
+# differ, or "same".
 compare_later() {
     local how=$1 sizes=$2 tree=$3 command
     shift 3
@@ -187,8 +191,9 @@ compare_later() {
     done
 }
 
-# Makes, in the current directory, the files from which most trees are made.  They have old times of
-# change and new times of access, so that reading them again changes no times.
+# Makes, in the current directory, the files from which most trees are made.  Each file's time of
+# change is older than its time of access, so that the file system does not set the time of access
+# again when the file is read.
 common_inputs() {
     "$GEN" text 4000 >text
     "$GEN" source 1500 >other
@@ -241,19 +246,19 @@ as_user() {
     fi
 }
 
-# Skips the test if as_user cannot work.  The function that makes the tree must give the files to
-# that user.
+# Skips the test if as_user cannot work.  In a test with as_user, the function that makes the tree
+# must also make that user the owner of the files.
 needs_user() {
     as_user test -x "$GZLZSS" 2>/dev/null || skip "cannot become another user"
     as_user test -x "$compare_base/ours/gzip" 2>/dev/null || skip "another user cannot get here"
 }
 
-# on_terminal COMMAND [TYPED]: runs the command on a new terminal, types TYPED (by default ^D) and
-# prints what the terminal shows.  It removes carriage returns, and all letters that are in TYPED,
-# since the terminal's echo may come before or after the program's output.
+# on_terminal COMMAND [TYPED]: runs the command on a new terminal, types TYPED (by default ^D), and
+# prints what the terminal shows.  From this text, it removes carriage returns, and all letters that
+# are in TYPED, since the terminal's echo may come before or after the program's output.
 on_terminal() {
     local status=0 shown=$BATS_TEST_TMPDIR/shown
-    # `script` would wait if its input ended; this FIFO never ends.
+    # The input of `script` is a FIFO that never ends, since `script` would wait if its input ended.
     mkfifo typed
     exec 8<>typed
     rm typed
@@ -273,13 +278,14 @@ needs_terminal() {
     script -qec true /dev/null >/dev/null 2>&1 </dev/null || skip "script does not work here"
 }
 
-# compare_with theirs|ours: from here on, `gzip` and its other names are GNU gzip or gzlzss.
+# compare_with theirs|ours: from here on, `gzip` and its other names are GNU gzip (theirs) or gzlzss
+# (ours).
 compare_with() {
     PATH=$compare_base/$1:${PATH#"$compare_base"/*:}
 }
 
-# compare_group HOW TREE INDEX...: makes the comparisons with these indexes in the queue, which all
-# use this tree.
+# compare_group HOW TREE INDEX...: makes all queued comparisons that use this tree.  Each INDEX is
+# the place of a comparison in the queue.
 compare_group() {
     local how=$1 tree=$2 tool i k=0 depth=1 leaf base command differences
     local -a status=()
@@ -347,51 +353,54 @@ compare_leaf() {
     done
 }
 
-# True if gzlzss differs on purpose for this command: by the list at the top, or in one of the
-# special cases below.
+# True if gzlzss differs on purpose for this command.  The reasons are in the list at the top of
+# this file, or in the comments below.
 compare_is_meant() {
     case "$tree; $command" in
-    # Standard input after a file: gzip stores the name "stdin".
+    # Standard input is compressed after a file.  gzip then stores the name "stdin".
     *'gzip'*' - '*) ;;
-    # A link to its own output: gzip destroys the file.
+    # The output of a link would be the file to which the link leads.  gzip destroys this file.
     'taken; gzip -'*'f'*' self') ;;
-    # A stored name that is empty, ends with a slash, or is the input's own.
+    # The stored name is empty, ends with a slash, or is the name of the input itself.
     "stored_name ''; "* | "stored_name '/'; "* | "stored_name 'b/'; "*) ;;
     "stored_name 'a.gz'; gzip -dNf a.gz" | 'stored_name a.gz; gzip -dNf a.gz') ;;
-    # Compressed data that is compressed again.  gzlzss prints more messages, which sorting puts
-    # between the others.
+    # Compressed data is compressed again.  gzlzss prints more messages than gzip, and after
+    # sorting, they stand between the others.
     'forest; timeout 9 gzip -r'*'f '* | 'forest; timeout 9 gzip -rvv '*) ;;
-    # A FIFO that is not open for writing yet: gzip treats it as empty.
+    # No process has opened the FIFO for writing yet.  gzip treats such a FIFO as empty.
     'menagerie; timeout 0.5 gzip -'*' fifo' | 'menagerie; exec 9<>fifo;'*) ;;
-    # A suffix with a slash in it.
+    # The suffix contains a slash.
     *'gzip -dfS x/y fx/y' | *'gzip -dfS ../x f../x' | *'gzip -dfS ./ f./') ;;
     # Offsets in the output, and the ratio of copied data, depend on the size of compressed data.
     *'grep -aobe'*) ;;
     'take text text.gz junk.gz zeros.gz cut.gz empty random'*'multi.gz plain.gz; printf'*) ;;
-    # Paths of more than 1023 bytes.  Calls by gzip's other names, which are scripts.
+    # A path has more than 1023 bytes, or gzip is called by one of its other names, which are
+    # scripts.
     *p/p/p/p/p/p/p/p* | *./////////* | *'(exec -a '*) ;;
-    # The root directory.
+    # The input is the root directory.
     'odd_names; gzip /' | 'odd_names; gzip -d /') ;;
-    # An error in a member after the first, or in a .Z: gzip removes the input.
+    # There is an error in a member after the first, or in a .Z.  gzip removes the input
+    # nevertheless.
     'take second_method.gz; gzip -d'* | *'\037\213x'*' | with_tail '*) ;;
-    # Damaged data: gzlzss may write more of the data before the damage, and reports matches that
-    # reach back before the data's start.
+    # The data is damaged.  gzlzss may write more of the data before the damage, and reports matches
+    # that reach back before the data's start.
     *'head -c '*' | gzip -dc' | *'flip '*' | gzip -'* | 'flipped '*'; gzip -dc'*' flip-255-'*) ;;
-    # gzlzss's own levels and options.
+    # The command uses levels and options that only gzlzss has.
     *'-12'* | *"GZIP='-10'"* | *"GZIP='--bytes'"* | *' --p '* | *'-b ""'* | *'-dbx '*) ;;
     "two_files; gzip '-o' text" | "two_files; gzip '-ko' text") ;;
-    # Errors in writing a list, or help, to standard output.
+    # Writing a list or help to standard output fails.
     *'gzip -l'*'>/dev/full' | *'gzip -l'*'>&-'* | *'gzip -l'*'1</dev/null'*) ;;
     *'gzip -l big.gz)'*) ;;
     *'gzip -h '* | *'gzip -V '* | *'gzip -L >/dev/full') ;;
-    # Compressed data that is truncated in a pipe, shown on a terminal, or compressed again.
+    # Compressed data is truncated in a pipe, shown on a terminal, or compressed again.
     *'gzip '*' | dd bs=1 count=40000 status=none' | *"on_terminal 'gzip "*c*) ;;
     'menagerie # -'*'f; gzip -'*'f sticky.gz') ;;
     *) return 1 ;;
     esac
 }
 
-# Makes comparison $i, of the trees $k and $k + 1.  Differences go to the file "verdict".
+# Makes comparison $i of the queue.  Tree $k is that of gzip, and tree $k + 1 that of gzlzss.
+# Differences go to the file "verdict".
 compare_one() {
     local theirs ours
     differences=
@@ -434,8 +443,9 @@ compare_as() {
     differences+=$(diff -a <("$@" "out/$i.theirs.$what") <("$@" "out/$i.ours.$what") | cat -v)$'\n'
 }
 
-# compare_equal STREAM: true if both programs wrote the same to it.  Text is compared in the shell,
-# without starting a program.  (If `read` succeeds, the stream has a null byte, so it is not text.)
+# compare_equal STREAM: true if both programs have written the same bytes to STREAM.  The shell
+# itself compares text, since starting a program takes longer.  If `read` succeeds, the stream has a
+# null byte, so it is not text.
 compare_equal() {
     local theirs ours
     if IFS= read -r -d '' theirs <"out/$i.theirs.$1" ||
@@ -447,7 +457,8 @@ compare_equal() {
 }
 
 compare_messages() {
-    # A link leads to its own directory.  The programs follow it 40 or 41 times before they stop.
+    # In this tree, a link leads to its own directory.  The programs follow the link 40 or 41 times
+    # before they stop.
     if [ "$tree" = forest ]; then
         sed -i -e '/\/self\/self\//d' -e '/(totals)$/d' out/"$i".*
     fi
@@ -489,13 +500,15 @@ compare_but_sizes() {
     cmp -s <(compare_without_sizes "out/$i.theirs.$1") <(compare_without_sizes "out/$i.ours.$1")
 }
 
-# Replaces the ratios of -v and -l, and the two sizes of -l before them, by words.
+# Replaces the ratios in the reports of -v and -l by words.  In the reports of -l, also replaces the
+# two sizes before each ratio.
 compare_without_sizes() {
     sed -E -e 's/ *-?[0-9]+\.[0-9]%/ RATIO/g' -e 's/ +[0-9]+( +[0-9]+ RATIO)/ SIZE\1/' "$@"
 }
 
 # Reads all trees at once.  entries[PATH] becomes a description of the path.  lists[TREE] becomes a
-# string of all paths of the tree and their descriptions, with // after each (no path contains //).
+# string of all paths of the tree and their descriptions.  In this string, // follows each path and
+# each description, since no path contains //.
 compare_read_trees() {
     local path type mode owner links changed read target sum top=$((4 + 2 * depth)) text
     local -A sums=()
@@ -518,7 +531,7 @@ compare_read_trees() {
     return 0
 }
 
-# compare_is_now TIME: true if it is after the start of the tests.
+# compare_is_now TIME: true if TIME is after the start of the tests.
 compare_is_now() {
     local seconds=${1%%.*}
     [[ $seconds != - && $seconds -ge $compare_epoch && $seconds -le $((compare_epoch + 100000)) ]]
@@ -552,7 +565,8 @@ compare_trees() {
     done
 }
 
-# compare_compressed FILE FILE: true if both are in gzip's format, with equal headers and data.
+# compare_compressed FILE FILE: true if both files are in gzip's format, and their headers and their
+# data are equal.
 compare_compressed() {
     local a b
     a=$(compare_header "$1") && b=$(compare_header "$2") && [ "$a" = "$b" ] || return 1

@@ -201,7 +201,7 @@ zsh_files() {
     shift
     zsh -f -c "
         setopt extendedglob nullglob
-        # Prints the files that match the pattern, or all files.
+        # Prints the files that match the pattern or, without a pattern, all files.
         _files() { print -rl -- \${~\${2:-*}} }
         _arguments() { : }
         source '$srcdir/completions/zsh/_gzlzss'

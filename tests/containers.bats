@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# containers.bats - --format: zlib, raw DEFLATE, BGZF and zip, read by other programs, and read back
+# containers.bats - --format: other programs and gzlzss itself can read zlib, raw DEFLATE, BGZF and
+# zip
 
 # shellcheck disable=SC2154 # GEN and GZLZSS come from the build.
 
@@ -17,8 +18,9 @@ setup() {
 
 inputs="plain empty one whole longer"
 
-# read_back FORMAT: the command must decompress its own output in that format, from files and from
-# pipes, with one thread and with several.  The output must not depend on these.
+# read_back FORMAT: the command must write the same output in this format from a file and from
+# standard input, with one thread and with several.  It must also decompress this output, from a
+# file and from standard input, with one thread and with several.
 read_back() {
     local f level levels
     for f in $inputs; do
@@ -86,7 +88,7 @@ needs() {
     ends_with 2 "$GZLZSS" -d plain.zip
     stderr_is "gzlzss: plain.zip: unknown suffix -- ignored"
     "$GZLZSS" -dc plain.zip | cmp - plain
-    # A name with .zz is compressed as any other, as with gzip.
+    # A file whose name ends in .zz is compressed like any other file, as by gzip.
     "$GZLZSS" -z -k plain
     ends_with 0 "$GZLZSS" -k plain.zz
     [ -s plain.zz.gz ]
@@ -148,7 +150,7 @@ z = zipfile.ZipFile("packed.zip")
 assert z.testzip() is None and z.namelist() == [sys.argv[1]]
 assert z.read(sys.argv[1]) == open(sys.argv[1], "rb").read()' "$f"
     done
-    # The header says that the name is UTF-8.
+    # The header must say that the name is in UTF-8.
     cp plain "$(printf '\303\244.txt')"
     "$GZLZSS" -K ./*.txt
     python3 -c '

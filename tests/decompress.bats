@@ -50,7 +50,8 @@ damage() {
 }
 
 @test "extra fields are told of once a file, however many members have one" {
-    # A file like bgzip's: members with an extra field of six bytes, and an empty member at the end.
+    # Make a file as bgzip does: members with an extra field of six bytes, and an empty member at
+    # the end.
     local i some=50 name=${GZLZSS##*/}
     block='\037\213\010\004\0\0\0\0\0\003\006\0BC\002\0%b%b'
     # shellcheck disable=SC2059 # printf converts the escapes in it.
@@ -86,7 +87,7 @@ damage() {
     "$GZLZSS" -t case/three.gz
     "$GZLZSS" -d case/three.gz
     cmp case/three expected
-    # Many small members.
+    # Try a file of many small members.
     for n in $(seq 100); do
         "$GEN" text "$n" >part
         "$GZLZSS" <part >>many.gz
@@ -145,11 +146,12 @@ damage() {
     done
 }
 
-# With sanitizers, tests/fuzz/mutate tries damaged bytes instead, in all formats.
+# In a build with sanitizers, this test is skipped, because tests/fuzz/mutate tries damaged bytes in
+# all formats.
 @test "a damaged byte anywhere is noticed" {
     without_sanitizers
-    # The file is small, so that each byte can be tried.  If a bit is flipped, the output must stay
-    # the same, or there must be an error.
+    # The file is small, so that the test can damage each byte.  If a bit is flipped, the command
+    # must either write the same output or fail.
     "$GEN" source 300 >small
     "$GZLZSS" -nc small >small.gz
     # Build the file from octal numbers in the shell: a process for each of the many steps would
@@ -164,7 +166,8 @@ damage() {
             cmp out small
         fi
     done
-    # Check the method: the file that was made last differs from the original in the last byte only.
+    # Check that the loop damages files: the last damaged file must differ from the original only in
+    # its last byte.
     ! cmp -s damaged.gz small.gz || fail "nothing was damaged"
     cmp -n $((${#bytes[@]} - 1)) damaged.gz small.gz
 }
@@ -245,8 +248,9 @@ damage() {
         '$TOOL -tv good.gz crc.gz 2>/dev/null' '$TOOL -tv garbage.gz good.gz 2>/dev/null'
 }
 
-# Each file holds "aa" with the right CRC and length.  In all files but the first, one code is
-# incomplete: some bit patterns have no meaning.  ISA-L decodes them all.
+# Each file contains "aa", with the right CRC and length.  In each file except the first, one of the
+# Huffman codes is incomplete, which means that some bit patterns have no meaning.  ISA-L alone
+# would accept all of these files.
 # shellcheck disable=SC2016
 @test "as gzip: codes that are not complete" {
     for name in complete literals distances lengths; do
@@ -272,12 +276,14 @@ damage() {
         '$TOOL -tv complete.gz lengths.gz' '$TOOL -d lengths.gz good.gz'
 }
 
-# The input ends at some byte after a block's header.  Either the header is known to be bad by then,
-# or the input counts as truncated.  zlib alone would ask for more input in both cases.
+# The input ends at some byte after a block's header.  If the input ends early, it must count as
+# truncated; if the input ends later, its header must count as bad.  zlib alone would ask for more
+# input in both cases.
 # shellcheck disable=SC2016
 @test "as gzip: a block without any code" {
     local bytes n
-    # Dynamic blocks without any code for the code lengths, with 4 and with 19 symbols listed.
+    # The headers of two dynamic blocks.  One lists 4 lengths and the other 19 lengths for the code
+    # of the code lengths; all of these lengths are 0, so this code has no codewords.
     for bytes in '\144\000\000' '\144\340\001'; do
         for n in $(seq 0 70); do
             printf '\037\213\010\000\060\060\060\060\060\060%b' "$bytes" >"case/cut-$n.gz"
@@ -307,7 +313,8 @@ damage() {
         '$TOOL -df garbage.gz' '$TOOL -d garbage.gz'
 }
 
-# gzip decodes such data, and reports only a wrong checksum (man gzlzss, DIFFERENCES).
+# gzip decodes data that refers to bytes before its start, and reports only a wrong checksum (man
+# gzlzss, DIFFERENCES).
 @test "data that refers to bytes before their start is invalid there" {
     # A fixed block: the letter a, a match of three bytes at distance two, and the end of the block.
     printf '\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\x04\x42\0\0\0\0\0\x04\0\0\0' >far.gz

@@ -22,7 +22,7 @@ make_tree() {
     "$GEN" text 70000 >in/3/y
 }
 
-# files DIR: prints the names of all files and directories in it, sorted, on one line.
+# files DIR: prints the names of all files and directories in DIR, sorted, on one line.
 files() {
     (cd "$1" && find . -mindepth 1 -printf '%P\n' | LC_ALL=C sort | tr '\n' ' ')
 }
@@ -188,7 +188,7 @@ holds() {
         ends_with 0 "$GZLZSS" -fo out $input
         holds out a
     done
-    # The same inputs with --rm, which must not remove them.
+    # Try the same inputs with --rm, which must not remove them.
     ends_with 1 "$GZLZSS" -o new --rm soft
     stderr_is "$NAME: soft: Too many levels of symbolic links"
     ends_with 2 "$GZLZSS" -o new --rm hard
@@ -296,7 +296,8 @@ holds() {
             holds out/y.gz in/3/y
             [ "$(files in)" = '1 1/2 1/2/x 3 3/x 3/y x ' ]
         done
-        # If several inputs have the same name, the first one's output stays; with -f, the last's.
+        # Three inputs have the same name, x.  The output of the first input stays or, with -f, that
+        # of the last.
         case $options in
         *-f*) holds out/x.gz in/3/x ;;
         *)
@@ -442,7 +443,7 @@ holds() {
     stderr_is "$NAME: in/link: Too many levels of symbolic links"
     ends_with 0 "$GZLZSS" -f --output-dir=out in/link
     holds out/link.gz a
-    # The directory itself may be a link.
+    # The directory of --output-dir may be a link.
     ln -s out outlink
     ends_with 0 "$GZLZSS" --output-dir=outlink b
     holds out/b.gz b

@@ -6,8 +6,8 @@
 
 load helpers
 
-# Options that the command accepts and --help does not list.  The manual page must have them; the
-# completions may.
+# Options that the command accepts, but that --help does not list.  The manual page must have these
+# options.  The completions may have them, but need not.
 unlisted='ascii files files0 memlimit output-dir-flat reindex silent to-stdout uncompress'
 unlisted_letters='H a'
 
@@ -28,13 +28,14 @@ without() {
     comm -23 <(echo "$1" | sorted) <(echo "$2" | sorted)
 }
 
-# The functions below print the names of long options, without dashes.  This one prints those in
-# --help.
+# in_help, in_man, in_bash, in_zsh and in_fish print names of long options, without dashes.  in_help
+# prints those that --help lists.
 in_help() {
     sed -nE 's/^  (-.,|   ) --([a-z-]+).*/\2/p' help
 }
 
-# Prints the entries of the manual page's list of options, without arguments.
+# Prints the options in the manual page's list of options, without their arguments.  An option keeps
+# all its dashes but the first.
 entries_in_man() {
     sed -nE 's/^\.It Fl //p' "$man" | sed -E -e 's/ Ar [A-Za-z]+//g' -e 's/ Ns = Ns//g' \
         -e 's/ ,|Fl //g' | tr ' ' '\n'
@@ -44,13 +45,14 @@ in_man() {
     entries_in_man | sed -n 's/^-//p'
 }
 
-# The options in the completions for each shell.
+# The next three functions print the options in the completions for each shell.
 in_bash() {
     # shellcheck source=/dev/null
     (. "$completions/bash/gzlzss" && _gzlzss_options --) | sed -nE 's/^--([a-z-]+)=?$/\1/p'
 }
 
-# An entry may begin with the options that it excludes, in parentheses; leave these out.
+# An entry of zsh's list may begin with other options in parentheses, which the entry's option
+# excludes.  Leave these out.
 in_zsh() {
     sed -n '/_arguments/,$p' "$completions/zsh/_gzlzss" | sed "s/'([^)]*)//" |
         sed -nE "s/^ *[^[]*--([a-z-]+).*/\1/p"
@@ -95,8 +97,8 @@ documents() {
     documents "$completions/fish/gzlzss.fish" "$(in_fish)" "$listed" "$unlisted"
 }
 
-# accepted OPTION: true if the command accepts this option, with a value if it takes one.  (--help
-# after it must still work.)
+# accepted OPTION: true if the command accepts this option, with or without a value: --help after
+# the option must still work.
 accepted() {
     "$GZLZSS" "$1" --help >stdout 2>stderr || "$GZLZSS" "$1" 1 --help >stdout 2>stderr
 }
@@ -110,12 +112,13 @@ accepted() {
     done
 }
 
-# Prints gzlzss's cells of the tables in docs/habits.md.
+# Prints the column for gzlzss of the tables in docs/habits.md.
 in_habits() {
     awk -F '|' 'NF == 10 && !/---/ { print $9 }' "$srcdir/docs/habits.md"
 }
 
-# options_in PATTERN: prints the matches on standard input, without blanks and dashes.
+# options_in PATTERN: prints all parts of standard input that match the pattern, without blanks and
+# dashes.
 options_in() {
     grep -o -e "$1" | sed 's/^ *-*//'
 }
@@ -215,8 +218,8 @@ apt_lists() {
 
 @test "docs/building.md names the packages that the Debian package is built with, and no other" {
     [ -f "$srcdir/debian/control" ] || skip "there is no debian/ here"
-    # The packages without versions, architectures and profiles.  debhelper-compat stands for
-    # debhelper.
+    # Get the names of the packages, without versions, architectures and profiles.  debhelper-compat
+    # stands for debhelper.
     sed -n '/^Build-Depends:/,/^[^ ]*$/ s/^ \([a-z0-9+.-]*\).*/\1/p' "$srcdir/debian/control" |
         sed 's/^debhelper-compat$/debhelper/' | sort >depends
     [ "$(wc -l <depends)" -ge 7 ] || fail "found in debian/control: $(cat depends)"

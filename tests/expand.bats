@@ -22,7 +22,8 @@ as_one() {
     shift
     expected=0
     "$GZLZSS" -dcv -p1 "$@" <"$file" >one 2>one.err || expected=$?
-    # With a sanitizer, two threads show nothing that three do not.
+    # With a sanitizer, leave out two threads, which would show nothing that three threads do not
+    # show.
     ! is_sanitized || numbers='3 16'
     for threads in $numbers; do
         # Try each number of threads and each size, but not all combinations.
@@ -119,8 +120,9 @@ ahead() {
 }
 
 @test "marks, headers of blocks and members that are data" {
-    # Stored blocks full of bytes that look like the start of a block.  Later matches reach back
-    # over all of them.
+    # The data contains bytes that look like marks, and like starts of blocks and of members.  Most
+    # of the data is random, so it is stored, and these bytes are in f.gz.  Matches in the later
+    # copy of the data reach back over all of them.
     "$GEN" random 40000 >noise
     for n in $(seq 20); do
         printf '\000\000\377\377\000\000\000\377\377'
@@ -215,8 +217,8 @@ ahead() {
 }
 
 # rows BYTES DOUBLINGS COUNT: makes f.gz, and the file "data" with its uncompressed data.  BYTES are
-# one or more blocks that decode to COUNT letters x.  f.gz has them 2^DOUBLINGS times, then the
-# contents of "plain".
+# one or more blocks that decode to COUNT letters x.  f.gz has these blocks 2^DOUBLINGS times, and
+# then the contents of "plain".
 rows() {
     # shellcheck disable=SC2059 # printf converts the escapes in it.
     printf "$1" >row
@@ -257,7 +259,7 @@ rows() {
     rows "$dynamic" 11 24
     as_one f.gz
     cmp data many
-    # Truncated and damaged in the middle of these blocks.
+    # Truncate and damage the file in the middle of these blocks.
     head -c 100000 f.gz >cut.gz
     as_one cut.gz
     { head -c 100000 f.gz && printf '\377\377\377\377' && tail -c +100005 f.gz; } >bad.gz
@@ -265,8 +267,8 @@ rows() {
 }
 
 @test "data of which a part makes far more output than the rest" {
-    # A region of the compressed file decodes to more bytes than an output buffer can hold.  Threads
-    # still share the rest.
+    # A region of the compressed file decodes to more bytes than an output buffer can hold.  Several
+    # threads must still decode the rest of the file.
     {
         cat plain
         yes "the same line" | head -c 20000000
@@ -368,8 +370,8 @@ rows() {
     writer=$!
     "$GZLZSS" -dc -p4 <fifo >out 3>&- &
     reader=$!
-    # From these 900,000 bytes, one thread writes 2.4 MB.  -p4 must do so within 10 seconds, not
-    # 100.
+    # From these 900,000 bytes, one thread can write 2.4 MB.  With -p4, the command must write as
+    # much within 10 seconds, not only when the pipe ends after 100 seconds.
     for _ in $(seq 100); do
         [ "$(wc -c <out)" -lt 2400000 ] || break
         sleep 0.1
@@ -379,8 +381,8 @@ rows() {
     cmp -n 2400000 out long
 }
 
-# stalls FILE: a pipe gives the first 1.3 MB of the file, then nothing more.  Within 5 seconds, four
-# threads must write at least nine tenths of the bytes that one thread writes.
+# stalls FILE: a pipe gives the first 1.3 MB of FILE, and then nothing more, but stays open.  Within
+# 5 seconds, four threads must write at least nine tenths of the bytes that one thread writes.
 stalls() {
     local threads writer reader size=0
     for threads in 1 4; do

@@ -167,7 +167,7 @@ setup() {
     "$GZLZSS" -p2 --files-from=list
     [ "$(find d -name '*.gz' | wc -l)" -eq 699 ]
     [ "$(find d -type f | wc -l)" -eq 699 ]
-    # A name that is longer than any file's.
+    # Give a name that is longer than the name of any file can be.
     { printf 'd/%0200000d\n' 1 && echo a; } >list
     ends_with 1 "$GZLZSS" --files-from=list
     grep -q 'File name too long$' stderr
@@ -182,7 +182,8 @@ setup() {
 
 # --- --exclude-compressed ---
 
-# is_left_alone FORMAT: --exclude-compressed does not compress the file "f", and says so with -v.
+# is_left_alone FORMAT: with --exclude-compressed, the command must not compress the file "f". With
+# -v, it must print a message about that.
 is_left_alone() {
     ends_with 0 "$GZLZSS" --exclude-compressed -v f
     stderr_is "$NAME: f: starts as $1 data does -- unchanged"
@@ -209,7 +210,7 @@ is_left_alone() {
         # shellcheck disable=SC2059 # printf converts the escapes in it.
         { printf "$bytes" && cat a; } >f
         is_left_alone "${format//_/ }" || fail "$format"
-        # One byte is missing.
+        # If the first byte is missing, the command compresses the file.
         # shellcheck disable=SC2059
         { printf "$bytes" | tail -c +2 && cat a; } >f
         "$GZLZSS" --exclude-compressed f
@@ -259,7 +260,7 @@ END
     "$GZLZSS" -df --exclude-compressed f.gz
     cmp f a
     gzip -c a >f
-    # A file that is left alone is not in the output of -c either, as in zstd.
+    # As in zstd, the output of -c does not contain a file that is left alone.
     "$GZLZSS" -c --exclude-compressed f b | gzip -dc | cmp - b
     mkdir d
     mv f a d

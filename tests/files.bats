@@ -84,7 +84,8 @@ needs_terminal() {
         [ "$(stat -c %a f)" = "$mode" ]
         "$GZLZSS" -c f | gzip -dc | cmp - original
     done
-    # The last file has the sticky bit; with -f, it is compressed nevertheless.
+    # The last mode of the loop has the sticky bit.  With -f, the command compresses such a file
+    # nevertheless.
     "$GZLZSS" -kf f
     [ "$(stat -c %a f.gz)" = 755 ]
 }
@@ -267,7 +268,7 @@ needs_terminal() {
     "$GZLZSS" -dc f.gz | cmp - original
 }
 
-# The first file takes so long that the files after it are finished before it.
+# The first file takes so long that the other files are finished before the first file.
 @test "at a terminal, of several files, it asks about those that are there, in order" {
     needs_terminal
     "$GEN" source 6000000 >large
@@ -434,7 +435,8 @@ needs_terminal() {
 @test "neither file nor directory: refused, also with -f" {
     mkfifo pipe
     for force in -k -kf -f; do
-        # No process writes to the FIFO; the command must not wait for one.
+        # No process has opened the FIFO for writing, and the command must not wait for such a
+        # process.
         ends_with 2 timeout 10 "$GZLZSS" $force pipe
         stderr_is "$NAME: pipe is not a directory or a regular file - ignored"
         [ -p pipe ]
@@ -572,7 +574,7 @@ on_small_disk() {
     "$GEN" random 3000000 >big
     cp big copy
     for p in 1 2 5; do
-        # The signal ends the command, whichever thread's write fails.
+        # SIGXFSZ ends the command, whichever thread's write fails.
         status=0
         (
             ulimit -f 512
@@ -616,8 +618,8 @@ on_small_disk() {
     for p in 1 2 4 16; do
         for _ in 1 2; do
             status=0
-            # The pipe is closed before the main thread's first write, or before a later write by
-            # any thread.
+            # `head` closes the pipe before the main thread's first write, or before a later write
+            # by any thread.
             for n in 10 5000000; do
                 rm -f status
                 {
@@ -655,7 +657,7 @@ on_small_disk() {
     "$GEN" random 6500000 >big
     (
         exec >pipe
-        # cat writes all of the file, or stops when the command fails.
+        # cat writes all of the file, or fails because the command has ended.
         cat big || :
         exec sleep 20
     ) 3>&- &
@@ -738,9 +740,9 @@ on_small_disk() {
     stderr_is
 }
 
-# make_deep LEVELS EVERY: makes "deep", which has LEVELS thousand nested directories d, and a file
-# in every EVERY-th of them.  It adds directories at the top, since paths to the bottom would be too
-# long.
+# make_deep LEVELS EVERY: makes the directory "deep", which has LEVELS thousand nested directories
+# d, and a file f in every EVERY-th of them.  The function adds directories at the top, since a path
+# to the bottom would be too long.
 make_deep() {
     local i k path
     path=$(printf 'd/%.0s' {1..1000})
@@ -791,16 +793,16 @@ count_files() {
     [ "$(count_files f)" -eq 600 ]
     [ "$(count_files f.gz)" -eq 0 ]
     [ "$(find deep -type f -execdir cat f \; | sort -u | wc -l)" -eq 600 ]
-    # Messages have the whole name and the reason.
+    # Each message has the file's whole path, and the reason.
     "$GZLZSS" -drv deep 2>stderr || [ $? -eq 2 ]
     [ "$(grep -c '^'"$NAME"': deep[/d]*/f: unknown suffix -- ignored$' stderr)" -eq 600 ]
     [ "$(awk '{ if (length($0) > n) n = length($0) } END { print n }' stderr)" -gt 22000 ]
 }
 
 @test "-r: directories that are moved meanwhile" {
-    # There are 40 levels, more than the limit on descriptors allows to keep open.  When the test
-    # stops the command, it has read the names in all levels.  The order of the names depends on the
-    # file system.
+    # There are 40 levels.  The limit on descriptors does not allow the command to keep so many
+    # directories open.  When the test stops the command, the command has read the names in all
+    # levels.  The order of the names depends on the file system.
     local i level names
     level=deep
     for ((i = 0; i < 40; i++)); do
@@ -822,8 +824,8 @@ count_files() {
         sleep 0.01
     done
     kill -s STOP $!
-    # Move one directory away with everything in it, and replace the directory above it by another
-    # one.
+    # Move a directory away with everything in it.  Then rename the directory that contained it, and
+    # make a new directory with that name.
     mv "$(level 30)" moved
     mv "$(level 29)" "$(level 28)/other"
     mkdir "$(level 29)"
@@ -833,10 +835,10 @@ count_files() {
     kill -s CONT $!
     status=0
     wait $! || status=$?
-    # The command did not touch the files in the new directory.
+    # The command must not have touched the files in the new directory.
     [ "$(cat "$(level 29)"/* | sort | uniq -c | tr -d ' ')" = 12new ]
-    # The command may have left out files of the directory that was moved away, but then it has
-    # printed a message.  It has compressed all other files.
+    # The command may have left out files of the directory that was renamed; if so, the command must
+    # have printed a message.  The command must have compressed all other files.
     names=(-name '[1-9]' -o -name '1[0-2]')
     left=$(find "$(level 28)/other" "${names[@]}" | wc -l)
     if [ "$left" -gt 0 ]; then
@@ -915,7 +917,7 @@ sys.exit(peak > 65536)' "$GZLZSS"
 @test "a file that becomes shorter while it is read is never removed on an error" {
     "$GEN" random 30000000 >copy
     for p in 1 4; do
-        # Nothing reads the output until the input was truncated.
+        # The test truncates the input before anything reads the output.
         cp copy big
         mkfifo out
         "$GZLZSS" -c -p "$p" big >out 2>stderr 3>&- &
@@ -965,7 +967,7 @@ sys.exit(peak > 65536)' "$GZLZSS"
     cat <&9 >>z
     wait "$pid"
     exec 9<&-
-    # The output may have all, some or none of the bytes that were appended during the run.
+    # The output may contain all, some or none of the bytes that the test appended during the run.
     "$GZLZSS" -dc <z >got
     [ "$(wc -c <got)" -ge 3000000 ]
     cmp -n "$(wc -c <got)" got big

@@ -26,8 +26,8 @@ encode() {
 }
 
 # same_decoding MODE FILE...: gzip and tests/decode must give the same standard output, messages and
-# exit status.  For wrong data, their outputs may end at different places: gzip writes a window at a
-# time, and drops the last part.
+# exit status.  If the data is wrong, one output may be shorter than the other, because gzip writes
+# a window at a time, and does not write the last part before the error.
 same_decoding() {
     local theirs=0 ours=0 mode=$1 difference gzip_said we_said
     shift
@@ -45,8 +45,9 @@ same_decoding() {
     [ "$gzip_said" = "$we_said" ] || fail "$*: other messages:" "$gzip_said" "$we_said"
 }
 
-# same_deflate_decoding MODE FILE: like same_decoding, but gzip may accept matches that reach back
-# before the data's start.  It notices the error later, by the CRC or the length.
+# same_deflate_decoding MODE FILE: like same_decoding, but for damaged data, gzip may print another
+# error than tests/decode.  The reason is that gzip accepts matches that reach back before the
+# data's start, and notices only later that the CRC or the length is wrong.
 same_deflate_decoding() {
     same_decoding "$@" >why || { [ -s decode.err ] &&
         printf '\ngzip: %s: invalid compressed data--format violated\n' "$2" |
@@ -244,8 +245,8 @@ patch() {
     printf "$3" | dd of="$4" bs=1 seek="$2" conv=notrunc status=none
 }
 
-# list_is_gzips FILE: our list must have the same numbers as that of `gzip -lv`, whether or not the
-# file has an error.
+# list_is_gzips FILE: the list of tests/decode must have the same numbers as the list of `gzip -lv`,
+# whether or not the file has an error.
 list_is_gzips() {
     gzip -lv "$1" 2>/dev/null | awk 'NR > 1 { print $1, $2, $6, $7, $8 }' >gzip.list
     "$DECODE" -l "$1" >decode.list 2>/dev/null || true

@@ -68,7 +68,8 @@ check_lines() {
     check_lines '0 (32|1024) '
 }
 
-# All levels without -b: data with a segment of the default size, and more bytes after it.
+# The next two tests run each level without -b, on data that is longer than one segment of the
+# default size.
 @test "segments of the default size, levels 0 to 9" {
     check_lines '[0-9] default '
 }

@@ -2,8 +2,9 @@
 # gpu_expand.bats - the command decompresses on a GPU as it does on the CPU
 #
 # The GPU is emulated: tests/emulated_gzlzss is the command with the GPU engine compiled for
-# tests/emulation/.  GZLZSS_TEST_GPU_MIN=0 makes the smallest file worth a GPU, and waits until the
-# GPU is up.  GZLZSS_TEST_GPU_BATCH makes its batches small, so that a small file has several.
+# tests/emulation/.  With GZLZSS_TEST_GPU_MIN=0, the command uses the GPU even for the smallest
+# file, and waits until the GPU has started.  With GZLZSS_TEST_GPU_BATCH, the GPU's batches are
+# small, so that even a small file has several of them.
 
 # shellcheck disable=SC2154 # GEN and GZLZSS come from the build.
 # shellcheck disable=SC2030,SC2031,SC2094 # Each test sets the fault for itself.
@@ -18,7 +19,8 @@ setup() {
     "$GEN" mixed 1000000 >plain
 }
 
-# on_gpu ARGUMENT...: runs the command on the emulated GPU.  Messages have the name of the command.
+# on_gpu ARGUMENT...: runs the command on the emulated GPU.  In its messages, the function replaces
+# the program's name by gzlzss.
 on_gpu() {
     local status=0
     "$emulated" "$@" >gpu.out 2>gpu.err || status=$?
@@ -26,8 +28,8 @@ on_gpu() {
     return "$status"
 }
 
-# same ARGUMENT...: the output, the messages and the exit status are those of the CPU, which
-# decompresses with one thread.
+# same ARGUMENT...: the emulated GPU must give the same output, messages and exit status as one
+# thread of the CPU.
 same() {
     local on_cpu=0 status=0
     "$GZLZSS" --backend=cpu -p1 "$@" >cpu.out 2>cpu.err || on_cpu=$?
@@ -37,7 +39,7 @@ same() {
     diff cpu.err gpu.err || fail "$*: other messages"
 }
 
-# share FILE: prints the part of the output that the GPU has made, in percent.
+# share FILE: decompresses FILE, and prints how much of the output the GPU has made, in percent.
 share() {
     on_gpu -tvv "$1" || return
     sed -n 's/.*GPU (emulated device) decompressed \([0-9]*\)%.*/\1/p' gpu.err

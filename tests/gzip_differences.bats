@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # gzip_differences.bats - where gzlzss differs from gzip on purpose
 #
-# There is one test for each entry of the list in compare.bash.  The last test shows that the
-# comparisons in compare.bash find all other differences.
+# There is one test for each entry of the list "Intended differences" in compare.bash.  The last
+# test shows that the comparisons in compare.bash find other differences.
 
 # shellcheck disable=SC2016,SC2317 # Shells that `same` starts run the commands.
 # shellcheck disable=SC2094 # Nothing here reads the file that it writes.
@@ -17,7 +17,7 @@ make_inputs() {
     gzip -k large
 }
 
-# theirs, ours: run GNU gzip, and gzlzss under the name gzip.
+# theirs ARGUMENT...: runs GNU gzip.  ours ARGUMENT...: runs gzlzss under the name gzip.
 theirs() {
     "$compare_base/theirs/gzip" "$@"
 }
@@ -25,8 +25,8 @@ ours() {
     "$compare_base/ours/gzip" "$@"
 }
 
-# not COMMAND: fails if the command succeeds.  (Bats ignores a failed `! COMMAND` in the middle of
-# a test.)
+# not COMMAND: fails if the command succeeds.  Tests need this function because Bats ignores a
+# failed `! COMMAND` that is not the last command of a test.
 not() {
     ! "$@"
 }
@@ -45,8 +45,8 @@ only_ours() {
     ours -h | grep -q -e --rsyncable
 }
 
-# keeps FILE COMMAND...: with this command, gzip loses the file's data; gzlzss ends with status 1
-# and does not touch the file.
+# keeps FILE ARGUMENT...: with these arguments, gzip must lose the data of FILE.  gzlzss must end
+# with status 1, and leave FILE as it is.
 keeps() {
     local file=$1 tool
     shift
@@ -57,7 +57,7 @@ keeps() {
         take self.gz=text.gz
         ln -s self.gz self
         { cat self.gz && printf '\037\213x' && head -c 1000 /dev/zero; } >more.gz
-        # The stored name is the name of the compressed file itself.
+        # The name stored in this file is own.gz, the name of the compressed file itself.
         {
             printf '\037\213\010\010\0\0\0\0\0\003own.gz\0'
             gzip -nc ../large | tail -c +11
@@ -87,7 +87,8 @@ keeps() {
     printf '\037\213\010\0\5\6\7\4\0\003\003\0\0\0\0\0\0\0\0\0' >second
     cat first second >ours.gz
     cp ours.gz theirs.gz
-    # gzip gives the output the time of the last member that has one.
+    # gzip gives the output the stored time of the last member that has such a time.  gzlzss gives
+    # the output the first member's time.
     theirs -dN theirs.gz
     [ "$(stat -c %Y theirs)" -eq $((0x04070605)) ]
     ours -dN ours.gz
@@ -136,7 +137,7 @@ keeps() {
         --time; do
         only_ours "$o"
     done
-    # Options of pigz.
+    # gzlzss also has these options of pigz.
     only_ours -i
     only_ours -R
     only_ours --independent
@@ -146,7 +147,7 @@ keeps() {
         not env GZIP=$o "$compare_base/ours/gzip" <"$inputs/large" >/dev/null 2>&1
     done
     not theirs --list-devices >/dev/null 2>&1
-    # This lists the devices, or says why there is none.
+    # --list-devices lists the devices or, without a device, says why there is none.
     ours --list-devices >devices
     [ -s devices ]
 }
@@ -191,8 +192,8 @@ keeps() {
     [ "$(du -k holes | cut -f 1)" -ge 1024 ]
 }
 
-# compare_made SCRIPT COMMAND: true if the comparison finds no difference between gzip and this
-# script, which takes gzlzss's place.
+# compare_made SCRIPT COMMAND: puts this script in gzlzss's place.  True if the comparison finds no
+# difference between gzip and the script when COMMAND runs.
 compare_made() {
     local holds=1
     rm "$compare_base/ours/gzip"
@@ -207,8 +208,9 @@ compare_made() {
     [ -n "$holds" ]
 }
 
-# sabotaged SCRIPT COMMAND: the comparison must find that the script differs from gzip, and must
-# find no difference between gzip and gzip itself.
+# sabotaged SCRIPT COMMAND: runs COMMAND with gzip and with the script, which does something wrong;
+# the comparison must find a difference.  If gzip itself takes the script's place, the comparison
+# must find none.
 sabotaged() {
     case $proven in
     *"[$2]"*) ;;

@@ -15,7 +15,8 @@ make_inputs() {
     printf hello | gzip -n >tiny.gz
     printf hello >hello
     gzip hello
-    # Headers with all fields: extra field, name and comment.  The second header also has a CRC.
+    # Make members whose headers have all fields: extra field, name and comment.  The second header
+    # also has a CRC.
     {
         printf '\037\213\010\034\001\002\003\104\0\003\005\0extraname\0comment\0'
         tail -c +11 tiny.gz
@@ -29,7 +30,8 @@ make_inputs() {
     { head -c 40 sum.gz && printf XX && tail -c +43 sum.gz; } >badsum.gz
 }
 
-# cut_off FILE: makes cut-N.gz, with the first N bytes of that input, for each N.
+# cut_off FILE: for each N below the size of the input FILE, makes cut-N.gz with the first N bytes
+# of that input.
 cut_off() {
     local n
     for ((n = 0; n < $(wc -c <"$inputs/$1"); n++)); do
@@ -38,7 +40,8 @@ cut_off() {
     settle_times
 }
 
-# flipped FILE: makes flip-BITS-N.gz, that input with these bits flipped in byte N, for each N.
+# flipped FILE: for each byte N of the input FILE, makes two copies of the input, flip-255-N.gz and
+# flip-4-N.gz.  The number before N is a mask: it has the bits that are flipped in byte N.
 flipped() {
     local -a bytes
     local n m octal bits
@@ -55,7 +58,7 @@ flipped() {
     settle_times
 }
 
-# Gives all files here the same time.
+# Gives all files in the current directory the same time.
 settle_times() {
     touch -m -d '2003-01-02 03:04:05.987654321 UTC' -- *
 }
@@ -97,7 +100,7 @@ settle_times() {
     done
 }
 
-# flip FILE N BITS: prints the file with these bits flipped in byte N.
+# flip FILE N BITS: prints FILE, but flips some bits of byte N: those that are set in the mask BITS.
 flip() {
     local byte
     byte=$(od -A n -t u1 -j "$2" -N 1 "$1")
@@ -128,7 +131,7 @@ flip() {
     done
 }
 
-# with_tail NAME: makes a file: tiny.gz with standard input after it.
+# with_tail NAME: makes the file NAME from tiny.gz, with standard input after it.
 with_tail() {
     cat "$inputs/tiny.gz" - >"$1"
     touch -m -d @1000000000 "$1"
@@ -247,7 +250,7 @@ with_tail() {
     local c commands=()
     for c in '-k big' 'big' '-c big >out' '-dk big.gz' '-dc big.gz >out' '-dcf big >out' \
         'text big other' '-f big' '-dN big.gz' '-v big' '-kq big' '-dv big.gz text.gz' '-r .'; do
-        # The shell prints that a signal has ended the program; do not compare that message.
+        # If a signal ends the program, the shell prints a message; do not compare this message.
         commands+=("{ (ulimit -f 100; exec gzip $c 2>err); } 2>/dev/null" \
             "(trap '' XFSZ; ulimit -f 100; gzip $c)" "(trap '' XFSZ; ulimit -f 0; gzip $c)")
     done

@@ -41,14 +41,16 @@ menagerie() {
     for option in '' -f -c -k -q -r -d -df -dc -t -l -cf -rf -dr -drf -kf -v -dcf -qf; do
         for f in dir dir/ dir.gz soft softdir softdir/ dangling loop once thrice setuid setgid \
             sticky all soft.gz softdir.gz dangling.gz once.gz setuid.gz setgid.gz sticky.gz; do
-            # Each option gets its own tree.
+            # The option in the comment makes the name of the tree unique, so that each option gets
+            # its own tree.
             same_in_turn_but_sizes "menagerie # $option" "gzip $option $f"
         done
     done
     for option in '' -f -k -q -r -d -df -v; do
         same menagerie "timeout 5 gzip $option fifo" "timeout 5 gzip $option fifo.gz"
     done
-    # gzip does not wait until a FIFO is open for writing.  If it is open, gzip waits for data.
+    # gzip does not wait until another process has opened the FIFO for writing.  If the FIFO is
+    # already open for writing, gzip waits for data.
     for option in '-c fifo' '-dc fifo' '-t fifo' '-l fifo' '-dcf fifo' '-cf fifo'; do
         same menagerie "timeout 0.5 gzip $option"
         for f in text text.gz; do
@@ -147,7 +149,8 @@ taken() {
         "on_terminal 'gzip -r .' 'n\nn\nn\nn\nn\nn\nn\nn\nn\nn\n'"
 }
 
-# attributes MODE [TIME]: makes files with this mode and time; as root, also with another owner.
+# attributes MODE [TIME]: makes files with this mode and time.  If root runs the tests, the files
+# get another owner, too.
 attributes() {
     take text other.gz text.gz
     mkdir sub
@@ -164,7 +167,8 @@ attributes() {
 @test "modes, under different umasks" {
     local mode mask
     for mode in 000 400 644 600 444 777 666 755 111 222 200 040 1777 1644; do
-        # The command sets the mode, because a tree with unreadable files could not be copied.
+        # The command, not the function `attributes`, sets the mode, because a tree with unreadable
+        # files could not be copied.
         same 'attributes 640' "chmod $mode text; gzip -f text" \
             "chmod $mode other.gz; gzip -df other.gz"
     done
@@ -237,13 +241,14 @@ attributes() {
         'cat text | gzip -n' 'gzip - <text' 'gzip -1 -c text' 'gzip - - <text'
 }
 
-# stored FLAGS TIME NAME: prints a member with this header that holds "hello".
+# stored FLAGS TIME NAME: prints a member that contains "hello", with these fields in its header.
 stored() {
     printf '%b' '\037\213\010'"$1$2"'\0\003'"$3"
     printf hello | gzip -n | tail -c +11
 }
 
-# stored_name NAME [DIRECTORY]: makes compressed files in which this name is stored.
+# stored_name NAME [DIRECTORY]: makes compressed files in which NAME is stored, and directories, one
+# of them with the name DIRECTORY.
 stored_name() {
     stored '\010' '\001\002\003\104' "$1\0" >a.gz
     mkdir d sub "${2-other}"
@@ -427,6 +432,7 @@ forest() {
             take "d/$n=empty"
         done
     }
-    # Both programs process files in the directory's order, perhaps sorted by inode.
+    # Both programs must process the files in the same order: that of the directory, perhaps sorted
+    # by inode.
     same_but_sizes many 'gzip -rv d' 'gzip -rk d; gzip -lr d >/dev/null' 'gzip -rkv d d'
 }

@@ -33,7 +33,7 @@ make_inputs() {
     "${GEN%/*}/encode" zip 8 0 <text >in_zip
     "${GEN%/*}/encode" zip 0 0 <text >in_stored
     "${GEN%/*}/encode" lzw 16 1 0 <text >in_lzw
-    # Extra fields, with and without a name and a time.
+    # Make members with an extra field, with and without a name and a time.
     with_fields '\4' '\0\0\0\0' '\0\0' >extra_0
     with_fields '\4' '\0\0\0\0' '\3\0abc' >extra_3
     with_fields '\14' '\1\2\3\4' '\0\1'"$(printf 'x%.0s' {1..256})"'a name\0' >extra_256
@@ -49,7 +49,8 @@ make_inputs() {
     fi
 }
 
-# with_fields FLAGS TIME FIELDS: prints a member with this header and the data "hello".
+# with_fields FLAGS TIME FIELDS: prints a member with the data "hello". FLAGS, TIME and FIELDS are
+# the bytes for its header.
 with_fields() {
     printf '\037\213\010%b%b\0\003%b' "$1" "$2" "$3"
     printf '\313\110\315\311\311\007\0\206\246\020\066\005\0\0\0'
@@ -68,7 +69,7 @@ all_of_them() {
     take dir/f.gz=text.gz dir/g.gz=other.gz dir/h=text
 }
 
-# Options that change no file, and options that do.
+# `reading` has options that change no file, and `writing` has options that do.
 reading=(-l -lv -lq -lN -lvN -lvq -t -tv -tq -tvq -dcv -dcq -lf -tf -lc -tc)
 writing=(-dv -dkv -dvq -dkq -dvN)
 
@@ -140,7 +141,7 @@ writing=(-dv -dkv -dvq -dkq -dvN)
             'gzip -dvN a.gz' 'gzip -dcvvN a.gz' 'gzip -tvvN a.gz' 'gzip -dvvN <a.gz' \
             'gzip -dvv a.gz' 'gzip -dvvM a.gz' 'gzip -dvvNm a.gz'
     done
-    # The compressed file already has the stored time, exactly or nearly.
+    # The compressed file's own time is already the stored time, exactly or nearly.
     same 'take a.gz=extra_256; touch -d @67305985 a.gz' 'gzip -dvvN a.gz'
     same 'take a.gz=extra_256; touch -d @67305985.5 a.gz' 'gzip -dvvN a.gz'
     same 'take a.gz=extra_256 text.gz' 'gzip -dvvN a.gz text.gz'
@@ -229,7 +230,7 @@ writing=(-dv -dkv -dvq -dkq -dvN)
         'gzip -l text.gz nothing other.gz 2>&1'
 }
 
-# This takes a minute, since both programs decompress the whole file for -l.
+# This test takes a minute, since for -l, gzip and gzlzss decompress the whole file.
 @test "sizes above 4 GiB" {
     [ -n "${GZLZSS_TEST_LARGE-}" ] || skip "takes long: set GZLZSS_TEST_LARGE"
     head -c 4294967297 /dev/zero | gzip -1 >"$inputs/large.gz"

@@ -153,7 +153,7 @@ odd_neighbours() {
         done
     }
     for suffix in gz tgz az taz z GZ Taz _gz -z gzz z.gz; do
-        # Make one tree for each suffix, with all names in it.
+        # Define a tree for each suffix.  The tree contains files with all names.
         eval "in_directories_for_$suffix() { in_directories; }"
         for i in "${!names[@]}"; do
             name=${names[i]}
@@ -191,7 +191,7 @@ odd_neighbours() {
         same_in_turn nothing "gzip ${long:0:n}" "gzip -d ${long:0:n}" "gzip -d ${long:0:n-3}.gz" \
             "gzip -l ${long:0:n}"
     done
-    # Try names with dots.  gzip shortens parts between them.
+    # Try names with dots: gzip shortens the parts between the dots.
     for name in "${long:0:249}.tar" "${long:0:250}.tar" "${long:0:251}.tar" \
         "${long:0:245}.tar.xyz" "${long:0:100}.${long:0:100}.${long:0:53}" "a.${long:0:253}" \
         "a.b.${long:0:250}" "ab.${long:0:248}.cd" "${long:0:246}.c.h.old" \

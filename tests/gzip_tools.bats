@@ -100,7 +100,8 @@ lines() {
         ln -s text d/link
         touch -d @1000000000 d
     }
-    # tar's list shows the attributes of the files in the archives, so these are compared, too.
+    # tar's list shows the attributes of the files in an archive, so the test compares these
+    # attributes, too.
     same tree 'tar -czf o.tgz d; gzip -dc o.tgz | tar -tvf -; rm o.tgz' \
         'tar -czf o.tgz d; tar -tzvf o.tgz; rm o.tgz' \
         'tar -czf o.tgz d; rm -r d; tar -xzf o.tgz; rm o.tgz' \
@@ -155,7 +156,8 @@ missingok'
 compressoptions -S .gzip' \
         'mail nobody@localhost
 nomail'; do
-        # logrotate runs the compresscmd that `rotate` configures, in an environment of its own.
+        # `rotate` sets logrotate's compresscmd.  logrotate runs this command in an environment of
+        # its own.
         same logs "rotate '$config
 $c'" "rotate '$config
 $c'; cp -p log.1* copy 2>/dev/null; echo more >>log; touch -d @1000000100 log; rotate '$config

@@ -64,8 +64,8 @@ without_sanitizers() {
     ! is_sanitized || skip "tells nothing more with a sanitizer"
 }
 
-# True if the command uses musl's C library.  Some of its error messages differ from glibc's, and so
-# from gzip's.
+# True if the command uses musl's C library.  Some of musl's error messages differ from glibc's, so
+# some messages of the command differ from gzip's.
 has_musl() {
     grep -q -a -e ld-musl- -e 'Symbolic link loop' "$GZLZSS"
 }
@@ -76,7 +76,8 @@ glibc_words=(-e 's/Symbolic link loop/Too many levels of symbolic links/g'
     -e 's/Smbolic lik loop/Too ma levels of smbolic liks/g'
     -e 's/Filename too long/File name too long/g')
 
-# rounds NUMBER: prints the number; in a build with a sanitizer, which is slow, a third of it.
+# rounds NUMBER: prints the number or, in a build with a sanitizer, which is slow, a third of the
+# number.
 rounds() {
     if is_sanitized; then
         echo $((($1 + 2) / 3))
@@ -197,7 +198,7 @@ make_real_inputs() {
     cp "$srcdir/src/operands.c" in/operands.c
     cp "$srcdir/tests/helpers.bash" in/helpers.bash
     tar -C "$srcdir" -cf in/sources.tar src lzss huffman compat gpu tests/gen.c tests/data
-    # A tar of many small files: documentation or, if there is none, configuration.
+    # Make a tar of many small files: documentation or, if there is none, configuration.
     find /usr/share/doc /usr/share/perl-base /etc -xdev -type f -size -40k -readable 2>/dev/null |
         head -n 400 >list
     tar -cf in/small-files.tar -T list 2>/dev/null || true
@@ -279,7 +280,8 @@ golden_input() {
     fi
 }
 
-# golden_digest LEVEL BLOCKSIZE KIND SIZE: prints the digest that this line should have now.
+# golden_digest LEVEL BLOCKSIZE KIND SIZE: prints the digest that this build gives for a line with
+# these words.
 golden_digest() {
     local block=(-b "$2")
     if [ "$1" = - ]; then
@@ -290,11 +292,13 @@ golden_digest() {
     fi
 }
 
-# A line of papers.sha256 (KIND SIZE may be "file NAME", as above):
+# The lines of papers.sha256 are similar.  In place of KIND SIZE, a line may have "file NAME", as
+# above:
 #
 #     DIGEST MATCHER KIND SIZE            of `gen KIND SIZE | gzlzss -n --matcher=MATCHER`
 
-# paper_digest MATCHER KIND SIZE: prints the digest that this line should have now.
+# paper_digest MATCHER KIND SIZE: prints the digest that this build gives for a line with these
+# words.
 paper_digest() {
     golden_input "$2" "$3" | "$GZLZSS" --backend=cpu -n "--matcher=$1" | sha
 }

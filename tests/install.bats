@@ -11,7 +11,7 @@ setup() {
     build=$(dirname "$GZLZSS")
     [ -f "$build/Makefile" ] || skip "this is not a build tree"
     have make || skip "make is not installed"
-    # The make that runs the tests must not influence this one.
+    # The make that runs the tests must not influence the make that the tests start.
     unset MAKEFLAGS MFLAGS MAKELEVEL
     dest=$PWD/dest
     # Install everything below one directory, whatever paths configure was given.
@@ -31,7 +31,8 @@ installed() {
     (cd "$dest" && find . ! -type d -printf '%P\n') | sort
 }
 
-# Each link must lead to a file, by a relative path, so that it works after the directory has moved.
+# Each link must be a relative path to a file that exists, so that the link still works after the
+# directory was moved.
 links_lead_somewhere() {
     local link
     find "$dest" -type l >links
@@ -91,13 +92,14 @@ END
     absent "$dest/p/libexec/names"
     [ -z "$(installed)" ] || fail "left: $(installed)"
 
-    # If the two directories share only the root, the link has an absolute path.
+    # If the directories of the link and of the command have only the root in common, the link is an
+    # absolute path.
     in_build install gzipnamesdir=/other
     [ "$(readlink "$dest/other/gzip")" = /p/bin/gzlzss ]
     in_build uninstall gzipnamesdir=/other
     absent "$dest/other"
 
-    # Install links into the command's directory.
+    # Install gzip's names as links in the command's directory.
     in_build install gzipnamesdir=/p/bin
     [ "$(readlink "$dest/p/bin/zcat")" = gzlzss ]
     in_build uninstall gzipnamesdir=/p/bin
@@ -170,7 +172,8 @@ END
     grep -q "^ *gzip's names  *gzip, gunzip and zcat in /opt/x/gz\$" list
     grep -q '^ *zsh: /usr/share/zsh/site-functions$' list
     grep -q '^ *fish: no$' list
-    # In the Makefile, the path still depends on the prefix, so that make can change it.
+    # The path in the Makefile must still contain the variable, so that a prefix given to make
+    # changes the path.
     grep -qxF 'gzipnamesdir = ${exec_prefix}/gz' Makefile
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# jobs.bats - the threads of one pipeline work on files of all sizes at a time
+# jobs.bats - the threads of one pipeline work on several files, of all sizes, at the same time
 
 load helpers
 
@@ -7,7 +7,8 @@ setup() {
     enter_test_directory
 }
 
-# Makes the directory "tree" with files from no bytes to several segments, not in order of size.
+# Makes the directory "tree".  Its files have sizes from 0 bytes to several segments, and are not in
+# the order of their sizes.
 make_tree() {
     local i sizes=(0 9000000 1 70000 2097152 3 2097153 500000 33000 5000001 12 4194304 100000
         700001)
@@ -19,7 +20,7 @@ make_tree() {
     done
 }
 
-# digests DIR: prints the digests of its files.
+# digests DIR: prints the digests of all files in DIR.
 digests() {
     (cd "$1" && find . -type f | sort | xargs sha256sum)
 }
@@ -36,7 +37,7 @@ digests() {
             "$GZLZSS" -n $options -p1 --backend=cpu "$f"
         done
         digests alone >expected
-        # Each number of threads is tried with several segment sizes.
+        # Try each number of threads with two of the four lists of options.
         case $options in
         -1) threads='1 2' ;;
         *b64) threads='3 16' ;;
@@ -73,7 +74,7 @@ digests() {
     done
 }
 
-# Workers after the 32nd do not claim segments, but begin jobs.
+# At most 32 workers claim segments.  The others only begin jobs.
 @test "more threads than claim segments" {
     mkdir d
     for ((i = 0; i < 60; i++)); do
@@ -85,7 +86,8 @@ digests() {
     "$GZLZSS" -tr -p 48 d
 }
 
-# The other files include one whose output exists, a directory, and a name that does not exist.
+# Three of the arguments fail: a file whose output exists, a directory, and a name that does not
+# exist.
 @test "a file that fails harms no other" {
     make_tree
     rm -r tree/sub

@@ -25,7 +25,8 @@ print(eval(sys.argv[3]))
 END
 }
 
-# is FILE LINE EXPRESSION VALUE: as for `field`; the expression must have this value.
+# is FILE LINE EXPRESSION VALUE: the expression must have this value.  The first three arguments are
+# those of `field`.
 is() {
     local got
     got=$(field "$1" "$2" "$3") || fail "no JSON: $(cat "$1")"
@@ -85,7 +86,8 @@ is() {
     is stderr 2 'o["uncompressed"]' 300
     "$GZLZSS" --json -d <a.gz 2>stderr | cmp - a
     is stderr 1 'o["name"], "output" in o' "('-', False)"
-    # These commands put nothing else on standard output.
+    # The next commands write nothing else to standard output, so the object goes to standard
+    # output.
     "$GZLZSS" --json -o out <a >stdout
     is stdout 1 'o["name"], o["output"]' "('-', 'out')"
     "$GZLZSS" --json -t <a.gz >stdout
@@ -126,7 +128,8 @@ is() {
             "$GZLZSS" -l --format=$format --json -S .$format $input.$format >stdout
             is stdout 1 'o["format"], o["members"], o["uncompressed"], o.get("crc")' \
                 "('$format', $members, $(stat -c %s $input), $crc)"
-            # A zip file's bytes after its first member are not read, so they do not count.
+            # gzlzss does not read the bytes of a zip file after the first member, so these bytes do
+            # not count.
             [ $format = zip ] || is stdout 1 'o["compressed"]' "$(stat -c %s $input.$format)"
         done
     done
@@ -167,10 +170,10 @@ END
     is stdout 4 'o' "{'name': 'd', 'status': 2}"
     is stdout 5 'o["status"]' 0
     grep -q "^$NAME: none.gz: No such file or directory$" stderr
-    # The output's name is taken.
+    # A file with the output's name exists already.
     ends_with 2 "$GZLZSS" -k --json a
     is stdout 1 'o["name"], o["status"], "output" in o' "('a', 2, False)"
-    # Where gzip would end, gzlzss prints no more objects.
+    # After a file at which gzip would end, gzlzss prints no more objects.
     head -c 1000 a.gz >cut.gz
     ends_with 1 "$GZLZSS" -t --json cut.gz b.gz
     [ "$(wc -l <stdout)" -eq 1 ]
@@ -209,7 +212,7 @@ END
     # Without --json, the list is text.
     "$GZLZSS" --list-devices >text
     [ -n "$(sed 's/^[0-9]*: //' text)" ]
-    # The emulated GPU is known, so its whole object can be compared.
+    # All properties of the emulated GPU are known, so the test can compare the whole object.
     [ -x "${GEN%gen}emulated_gzlzss" ] || return 0
     "${GEN%gen}emulated_gzlzss" --list-devices --json >stdout
     is stdout 1 'o' "{'device': 0, 'name': 'emulated device', 'compute_capability': '9.0', \

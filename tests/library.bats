@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# library.bats - all interfaces of the library give the same output as the command; the names that
-# the library exports; the examples
+# library.bats - all interfaces of the library give the same output as the command; the library
+# exports only its own names; the examples work
 #
 # tests/unit/test_library.c tests errors, threads and streams.
 
@@ -15,8 +15,9 @@ setup() {
     CC=${CC:-cc} CXX=${CXX:-c++}
 }
 
-# same WAY OPTIONS ARGUMENT...: with these options, the library compresses "in" to the same bytes as
-# the command does with the arguments, and decompresses them to "in".
+# same WAY OPTIONS ARGUMENT...: the library must compress the file "in", in this way and with these
+# options, to the bytes that the command writes with the arguments.  It must decompress these bytes
+# to "in".
 same() {
     local way=$1 options=$2
     shift 2
@@ -115,7 +116,8 @@ names() {
     have nm || skip "nm is not installed"
     [ -f "$build/.libs/libgzlzss.a" ] || skip "no archive was built"
     grep -q '^ARCHIVE_OBJCOPY = .' "$build/Makefile" || skip "the tools cannot make names local"
-    # Check that nm finds the library's functions here, so that it would find other names, too.
+    # Check that nm finds the library's own functions in this archive.  If it does, it would find
+    # other names, too.
     nm -g --defined-only "$build/.libs/libgzlzss.a" | grep -q ' T gzlzss_new$'
     ! names "$build/.libs/libgzlzss.a" || fail "these are global"
     # A weak name that no object defines would be address 0 in a program.
@@ -231,7 +233,8 @@ install_library() {
         "$CC" "$srcdir/examples/$example.c" "${flags[@]}" -o $example
     done
     echo words >in
-    # An error of the library that sets no errno: errno has an unrelated value.
+    # Make a library whose function returns an error that is not in errno: errno has an unrelated
+    # value.
     cat >fails.c <<'END'
 #include <errno.h>
 #include <gzlzss.h>
@@ -252,7 +255,7 @@ END
     ends_with 1 ./descriptor missing in.gz
     stderr_is 'missing: No such file or directory'
     [ ! -e in.gz ]
-    # Errors outside the library.
+    # The next errors come from the examples' own output, not from the library.
     [ -c /dev/full ] || skip "there is no /dev/full"
     for example in memory stream; do
         status=0

@@ -10,8 +10,8 @@ setup() {
     without_sanitizers
 }
 
-# "${small[@]}" COMMAND...  runs a command with a stack of 16 KiB, which also holds its environment.
-# Skips the test if not even `true` works with that.
+# Sets $small, so that "${small[@]}" COMMAND... runs a command with a stack of 16 KiB, which also
+# contains its environment.  Skips the test if not even `true` works with this stack.
 need_small_stacks() {
     local i
     # shellcheck disable=SC2016 # The inner shell expands it.
@@ -93,9 +93,9 @@ need_small_stacks() {
     [ -e big ]
 }
 
-# rises LETTER LIMIT...  -- COMMAND...: tries each limit in KiB, set by `ulimit -LETTER`.  The
-# command must write the contents of "expected", or print that memory is short.  If it works with a
-# limit, it must also work with all higher ones.
+# rises LETTER LIMIT... -- COMMAND...: runs the command with each limit, in KiB, which `ulimit
+# -LETTER` sets.  The command must write the contents of "expected", or print that memory is short.
+# If the command works with one limit, it must also work with all higher limits.
 rises() {
     local letter=$1 limits=() limit works=no
     shift
@@ -154,14 +154,14 @@ need_failing() {
     fails "$GZLZSS" --version 2>&1 >/dev/null | grep -q '^COUNT' || skip "it cannot be loaded"
 }
 
-# fails COMMAND...: runs the command with that shared object, which counts allocations and makes
-# them fail.
+# fails COMMAND...: runs the command with the shared object $failing.  This object counts
+# allocations, and makes those fail that FAIL_N selects.
 fails() {
     FAIL_COUNT=1 LD_PRELOAD=$failing "$@"
 }
 
-# each_fails COMMAND...: whichever single allocation fails, the command works, and its output equals
-# "expected".
+# each_fails COMMAND...: whichever single allocation fails, the command must still work, and its
+# output must equal "expected".
 each_fails() {
     local n
     fails "$@" 2>stderr >stdout
@@ -174,9 +174,9 @@ each_fails() {
     done
 }
 
-# ends_some_time COMMAND...: lets all allocations from number N on fail, for each N.  If the command
-# works for some N, it must also work for all larger ones.  (One thread needs the first
-# allocations.)
+# ends_some_time COMMAND...: for each N, runs the command while allocation N and all later ones
+# fail.  One thread needs the first allocations, so the command may fail if N is small.  But if the
+# command works for one N, it must also work for all larger N.
 ends_some_time() {
     local n works=no
     for ((n = 1; n <= count + 1; n++)); do
@@ -210,7 +210,8 @@ piped() {
         # shellcheck disable=SC2086
         ends_some_time $command
     done
-    # With files side by side, any may be opened first, so compare no output.
+    # Several files are decompressed side by side, in any order, so -t is used, which has no output
+    # to compare.
     : >expected
     each_fails "$GZLZSS" -t -p3 f.gz marks.gz
 }
@@ -228,8 +229,8 @@ piped() {
     done
 }
 
-# in_group BYTES COMMAND...: runs the command as if in a control group with this memory limit.  It
-# mounts files with that limit in place of the real ones.
+# in_group BYTES COMMAND...: runs the command as if it were in a control group with a memory limit
+# of BYTES.  For this, the function mounts files with that limit in place of the real files.
 in_group() {
     # shellcheck disable=SC2016 # The inner shell expands it.
     unshare -rm bash -c '
@@ -259,8 +260,8 @@ in_group() {
     ends_with 1 in_group 4000000 "$GZLZSS" -p2 f copy
     stderr_is "$NAME: memory exhausted: needs 6 MiB, and the limit is 3 MiB"
     absent f.gz copy.gz
-    # If memory is enough for one thread, the output is the same.  Smaller segments need less
-    # memory, and decompression needs little.
+    # If the memory is enough for one thread, the output is the same as without a limit.  Smaller
+    # segments need less memory, and decompression needs only little memory.
     "$GZLZSS" -n -12 -c f >expected
     in_group 34000000 "$GZLZSS" -n -12 -p4 -c f | cmp - expected
     in_group 25000000 "$GZLZSS" -12 -b 1024 -k f

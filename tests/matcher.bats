@@ -150,8 +150,8 @@ keys() {
     with_papers
     local block size p
     for name in $names; do
-        # Two segments of the default size; six of 64 KiB; and a single one, which several threads
-        # match in parts.
+        # The inputs below have two segments of the default size; six segments of 64 KiB; and a
+        # single segment, which several threads match in parts.
         # shellcheck disable=SC2086 # The option for blocks is one word, or none.
         while read -r size block; do
             "$GEN" mixed "$size" >plain
@@ -179,7 +179,7 @@ keys() {
 @test "the level is still the encoder's and the segments'" {
     with_papers
     "$GEN" text 1000003 >plain
-    # Two segments of level 12, and three of level 6.
+    # This input has two segments at level 12, and three segments at level 6.
     "$GEN" zeros 4200001 >large
     for name in $names; do
         "$GZLZSS" -n --matcher="$name" -6 <plain >six.gz

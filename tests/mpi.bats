@@ -2,8 +2,8 @@
 # mpi.bats - gzlzss-mpi: any number of ranks writes the same files as gzlzss, and decompresses them;
 # no error loses the input
 #
-# Ranks are processes on this machine, which MPIRUN starts.  Without it, or in a build without MPI,
-# the tests are skipped.
+# Ranks are processes on this machine, which the program MPIRUN starts.  Without that program, or in
+# a build without MPI, the tests are skipped.
 
 load helpers
 
@@ -18,7 +18,7 @@ setup() {
         OMPI_MCA_rmaps_base_oversubscribe=1
     export OMPI_MCA_hwloc_base_binding_policy=none
     export OMPI_MCA_plm_rsh_agent=/bin/false
-    # MPI makes files with long names in TMPDIR, so its own name must be short.
+    # MPI makes files with long names in TMPDIR, so TMPDIR must be a short path.
     export TMPDIR=/tmp
 }
 
@@ -64,7 +64,8 @@ in_help() {
     sed -nE -e 's/^  -([A-Za-z]).*/\1/p' -e 's/^      -(-[a-z-]+).*/\1/p' stdout
 }
 
-# nothing_left_but FILE...: the directory has exactly these names that begin with a dot or an x.
+# nothing_left_but FILE...: of all names that begin with a dot or an x, the current directory must
+# have exactly the given ones.
 nothing_left_but() {
     local found
     found=$(find . -maxdepth 1 \( -name '.?*' -o -name 'x*' \) -printf '%P\n' | LC_ALL=C sort |
@@ -72,8 +73,8 @@ nothing_left_but() {
     [ "$found" = "$* " ] || fail "there is $found, not $*"
 }
 
-# Makes files x.SIZE, with sizes around those of segments (-b 32), and of waves of 64 KiB for each
-# rank.
+# Makes files x.SIZE.  Their sizes are around the sizes of a segment (-b 32) and of a wave, which is
+# 64 KiB for each rank.
 make_inputs() {
     local size
     for size in 0 1 32767 32768 32769 65535 65536 65537 131072 262145 524288 1000001; do
@@ -92,8 +93,9 @@ make_inputs() {
             "$GZLZSS" -b 32 "-$level" -c "$f" >"want-$f"
         done
         for ranks in 1 2 3 4 8; do
-            # MPICH takes seconds for a run with more ranks than processors.  Three ranks exchange
-            # messages in all ways; more ranks, and other levels, make no difference to MPI.
+            # MPICH takes seconds for a run with more ranks than processors.  So with MPICH, leave
+            # out most of these runs: three ranks at one level exchange all kinds of messages, and
+            # more ranks or other levels make no difference to MPI.
             ! is_mpich || [ "$ranks" -le "$(nproc)" ] ||
                 { [ "$ranks" -le 3 ] && [ "$level" -eq 6 ]; } || continue
             mpi_ends_with 0 "$ranks" -p2 -b 32 "-$level" -k x.*
@@ -104,7 +106,8 @@ make_inputs() {
             done
             [ "$level" -eq 0 ] || [ "$level" -eq 6 ] || continue
             GZLZSS_TEST_REGION=20000 mpi_ends_with 0 "$ranks" -p2 -vv -d y.*.gz
-            # All ranks must decompress the files of three or more segments: these have marks.
+            # All ranks together must decompress each file of three or more segments, because such a
+            # file has marks.
             [ "$ranks" -eq 1 ] || lacks 'y\.(65537|131072|262145|524288|1000001)\.gz: it' stderr
             for f in x.*; do
                 cmp "$f" "y${f#x}"
@@ -196,8 +199,8 @@ differ() {
 }
 
 @test "bytes like a mark that are none cost no byte" {
-    # Stored data that contains the bytes of marks, where no segment ends.  The data is random, so
-    # only the marks repeat.
+    # The data contains the bytes of marks, where no segment ends.  Random data is stored, so these
+    # bytes are also in the output.
     "$GEN" random 160000 >noise
     for i in 0 1 2 3 4 5 6 7; do
         dd if=noise bs=20000 skip="$i" count=1 status=none
@@ -213,14 +216,15 @@ differ() {
 
 @test "one rank decompresses where the file system has no unnamed files" {
     [ "$(id -u)" -eq 0 ] || skip "only root can hide files of /proc"
-    # Without these links, an unnamed file cannot get a name.  MPICH's UCX would also use them, for
-    # the ranks' messages.
+    # Without the links in /proc/PID/fd, an unnamed file cannot get a name.  UCX, a library of
+    # MPICH, would also use these links, for the ranks' messages.
     export UCX_POSIX_USE_PROC_LINK=n
     # shellcheck disable=SC2016
     without_links=(unshare -m sh -c 'mount -t tmpfs none /proc/$$/fd && exec "$0" "$@"')
     "${without_links[@]}" true 2>/dev/null || skip "no mounts can be made here"
     "$GEN" text 3000000 >x
-    # A file without marks is decompressed by one rank alone.  With two files, each rank gets one.
+    # One rank alone decompresses a file without marks.  If there are two such files, each rank gets
+    # one file.
     "$GZLZSS" -b 32768 -c x >y1.gz
     cp y1.gz y2.gz
     for files in y1.gz 'y1.gz y2.gz'; do
@@ -295,8 +299,8 @@ differ() {
     nothing_left_but x.gz
 }
 
-# fails RANK ARGUMENT...: runs two ranks.  The strace options in "faults" make system calls of RANK
-# fail.  The run must end with status 1.
+# fails RANK ARGUMENT...: runs two ranks.  strace, with the options in $faults, makes system calls
+# of RANK fail.  The run must end with status 1.
 fails() {
     local rank=$1 status=0 faulty
     shift
@@ -323,7 +327,7 @@ fails() {
         fails $rank "$PWD/x"
         stderr_is "gzlzss-mpi: $PWD/x: Too many open files"
         nothing_left_but x
-        # This call is used only for the output.
+        # The ranks call pwrite64 only for the output.
         faults=(-e trace=pwrite64 -e inject=pwrite64:error=EIO:when=3)
         fails $rank -b 32 x
         stderr_is "gzlzss-mpi: x.gz: Input/output error"
@@ -445,8 +449,8 @@ fails() {
     local mount
     [ "$(id -u)" -eq 0 ] || skip "only root can hide a control group"
     [ "$(nproc)" -gt 1 ] || skip "there is one processor"
-    # Mount files that allow one processor over those of the control groups, in the formats of both
-    # versions.
+    # Replace the files of the control groups by files that allow one processor.  The new files have
+    # the names and formats of both versions of control groups.
     mount=$(awk '/ - cgroup2 / || / - cgroup [^ ]+ [^ ]*,?cpu(,|$)/ { print $5 }' \
         /proc/self/mountinfo | head -n 1)
     [ -n "$mount" ] || skip "there are no control groups"

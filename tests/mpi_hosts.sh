@@ -3,12 +3,12 @@
 #
 #   GZLZSS_COMMAND=/path/to/gzlzss GEN=/path/to/tests/gen tests/mpi_hosts.sh [HOSTS]
 #
-# Run it by hand, as root.  It makes HOSTS (default 2) namespaces, each with a name and an address,
-# and a bridge between them, and removes them at the end.  Two ranks on each host compress and
-# decompress a file.  They reach the other hosts only by TCP, so MPI treats them as different
-# machines that share a file system.  Then the script kills the ranks of one host.  MPIRUN, an
-# mpirun of Open MPI or MPICH, starts the ranks; in place of ssh, it gets a script that enters a
-# namespace.
+# Run this script by hand, as root.  The script makes HOSTS (default 2) namespaces, each with a name
+# and an address, and a bridge between the namespaces.  At the end, the script removes the
+# namespaces and the bridge.  Two ranks on each host compress and decompress a file.  The ranks
+# reach other hosts only by TCP, so MPI treats the hosts as different machines that share a file
+# system.  Then the script kills the ranks of one host.  MPIRUN is an mpirun of Open MPI or MPICH.
+# mpirun starts the ranks on the hosts by a script that enters a namespace, in place of ssh.
 set -u
 
 hosts=${1-2}
@@ -87,8 +87,8 @@ cmp want x.gz || fail "the output differs"
 run -p1 -v -d x.gz || fail "decompression failed"
 cmp plain x || fail "what comes back differs"
 
-# Kill the ranks of the last host soon after they have begun the output.  MPI may end some before
-# they are killed.
+# Kill the ranks of the last host soon after the ranks have begun the output.  When one rank is
+# dead, MPI may end other ranks before the loop kills them.
 run -p1 -9 x >log 2>&1 &
 job=$!
 for ((i = 0; i < 200; i++)); do

@@ -3,11 +3,12 @@
 #
 #   GZLZSS_COMMAND=/path/to/gzlzss GEN=/path/to/tests/gen tests/mpi_kill.sh [TIMES]
 #
-# TIMES (default 50) times, alternately during compression and decompression, one of three ranks
-# gets SIGKILL after a random time.  Afterwards, the unchanged input must exist, or the whole
-# output, or both; besides, at most a temporary file.  In every other run, another file has the
-# output's name, and -f is given.  Then that file must be unchanged, or the complete new output must
-# have replaced it.  MPIRUN starts the ranks.
+# The script runs gzlzss-mpi with three ranks, TIMES times (default 50), for compression and
+# decompression in turn.  In each run, it sends SIGKILL to one rank after a random time.
+# Afterwards, the unchanged input or the whole output must exist, or both.  Except for these, only
+# temporary files may exist.  In half of the runs, an old file has the output's name, and -f is
+# given.  In these runs, the old file must be unchanged, or the complete new output must have
+# replaced it.  MPIRUN is the program that starts the ranks.
 set -u
 
 times=${1-50}
@@ -79,7 +80,7 @@ for ((i = 1; i <= times; i++)); do
     fi
     wait $job
     status=$?
-    # mpirun may end before the ranks do.
+    # Wait for the ranks, since mpirun may end before the ranks end.
     for ((wait = 0; wait < 100 && $(pgrep -cf "$mpi" || true) > 0; wait++)); do
         sleep 0.05
     done
@@ -106,5 +107,6 @@ for ((i = 1; i <= times; i++)); do
 done
 echo "$times runs, a rank killed in $killed: $early ended before the output was there," \
     "$finished after; $left left a temporary file"
-# If no rank was killed, or none early enough, this run has proved nothing.
+# Fail if no rank was killed, or none before the output was complete: the test has then shown
+# nothing.
 [ "$killed" -gt 0 ] && [ "$early" -gt 0 ]

@@ -35,29 +35,33 @@ value_of() {
     esac
 }
 
-# Prints a line for each option that --help lists: -LETTER or two blanks, --NAME, and the argument's
-# name or nothing.
+# Prints a line "LETTER|NAME|ARGUMENT" for each option that --help lists.  LETTER is the letter with
+# its dash, or two blanks if there is no letter.  NAME is the long name with its dashes.  ARGUMENT
+# is the argument's name, or empty.
 listed_options() {
     "$GZLZSS" --help |
         sed -nE 's/^  (-.|  ),? +(--[a-z-]+)(=([A-Za-z]+))? .*/\1|\2|\4/p'
 }
 
-# works OPTION...: runs the command with these options; it must compress or, if the options say so,
-# decompress.  "stdout" and "stderr" get its output.
+# works OPTION...: runs the command with these options, which must succeed.  Its input is compressed
+# if the options ask for decompression, and uncompressed otherwise.  The files "stdout" and "stderr"
+# get its output.
 works() {
     case " $* " in
     *' --range'* | *' --lines'* | *' -d '* | *' --de'[!v]* | *' --exact '* | *' --recover '* | *' -t '* | \
         *' --te'* | *' -l '* | *' --lis'[!t-]* | *' --list '*)
         "$GZLZSS" "$@" <plain.z >stdout 2>stderr
         ;;
-    # Standard input has no name to which the command could add ".gzi".
+    # With --index, also give the index a name, since the command cannot make one from the name of
+    # standard input.
     *' --index '*) "$GZLZSS" "$@" --index-file=index <plain >stdout 2>stderr ;;
     *) "$GZLZSS" "$@" <plain >stdout 2>stderr ;;
     esac || fail "exit status $?: $*" "$(cat stderr)"
 }
 
-# same_output FILE OPTIONS OPTIONS: with both lists of options, the command compresses the file to
-# the same bytes.  (`cmp` of two process substitutions would not notice that both fail.)
+# same_output FILE OPTIONS OPTIONS: with each of the two lists of options, the command must compress
+# the file to the same bytes.  The outputs go to files because `cmp` of two process substitutions
+# would not notice if both commands failed.
 same_output() {
     # shellcheck disable=SC2086 # The shell splits it into words.
     "$GZLZSS" $2 <"$1" >first && "$GZLZSS" $3 <"$1" >second && [ -s first ] && cmp first second
@@ -171,7 +175,8 @@ same_output() {
             "$GZLZSS" -dc -p$p out | cmp - in
         done
     done
-    # Level 0 has no work for a GPU, so there need not be one, and none is brought up.
+    # Level 0 has no work for a GPU.  So the command starts no GPU, and --backend=gpu works even
+    # without a GPU.
     for backend in auto cpu gpu; do
         "$GZLZSS" -0n -vv --backend=$backend <in 2>stderr | cmp - out
         grep -qx "$name: stdin: GPU not used: level 0 finds no matches" stderr
@@ -206,7 +211,7 @@ same_output() {
     works --te
     works --verb
     works --proc=2 --block=64 --backe=cpu
-    # An abbreviation of two names is an error.
+    # An abbreviation that fits two names is an error.
     ends_with 1 "$GZLZSS" --s
     grep -q ambiguous stderr
 }
@@ -262,7 +267,7 @@ same_output() {
         stderr_is "$name: invalid block size '$n': give 32 to 32768 (KiB)"
         absent plain.gz
     done
-    # For gzip's own option --bits, the message is gzip's.
+    # --bits is an option of gzip, too, so the message must be that of gzip.
     ends_with 1 "$GZLZSS" --bits=x -k plain
     stderr_is "$name: -b operand is not an integer" "Try \`$name --help' for more information."
     absent plain.gz
@@ -311,7 +316,7 @@ with commas between them"
     local name wrong
     name=$(basename "$GZLZSS")
     # in_variable VALUE MESSAGE: with this value of the variable GZLZSS, the command must fail, and
-    # the first line of the error must be this message.
+    # the first line of standard error must be this message.
     in_variable() {
         ends_with 1 env "GZLZSS=$1" "$GZLZSS" -k plain
         [ "$(head -n 1 stderr)" = "$name: $2" ] || fail "$1:" "$(cat stderr)"
@@ -351,7 +356,8 @@ limit on memory, give --memory=$limit" "Try \`$(basename "$GZLZSS") --help' for 
     done
     ends_with 1 env "GZLZSS=-M 1G" "$GZLZSS" plain
     absent plain.gz
-    # -M counts as gzip's if a file has that name, before another name, and before another option.
+    # -M is gzip's option if the next word is the name of a file that exists, another name that is
+    # no limit on memory, or another option.
     cp plain 1G
     ends_with 0 "$GZLZSS" -kM 1G plain
     [ -e 1G.gz ] && [ -e plain.gz ]
@@ -481,8 +487,8 @@ END
     done
 }
 
-# wrong_isal NUMBER: makes an ISA-L in this directory that does one thing wrong (NUMBER says which),
-# and otherwise works like the real one.
+# wrong_isal NUMBER: makes an ISA-L in this directory.  This ISA-L does one thing wrong, which
+# NUMBER selects, and otherwise works like the real ISA-L.  With number 0, nothing is wrong.
 wrong_isal() {
     local name
     name=$(grep -ao 'libisal\.so\.[0-9]*' "$GZLZSS" | head -n 1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# peers.bats - under another program's name, an option means what it means to that program, or
-# gzlzss refuses it
+# peers.bats - under another program's name, gzlzss gives each option the meaning that it has in
+# that program, or refuses the option
 
 # shellcheck disable=SC2154 # GEN and GZLZSS come from the build.
 
@@ -33,9 +33,10 @@ header() {
     od -A n -t x1 -j 3 -N 5 "$1"
 }
 
-# refuses PROGRAM OPTIONS BEFORE: the program must refuse each option, in every spelling, with an
-# exact message.  A word of OPTIONS is LETTER:NAME:WHAT, with _ for blanks in WHAT.  BEFORE: options
-# that the program needs to accept the command line at all, or nothing.
+# refuses PROGRAM OPTIONS BEFORE: under the name PROGRAM, gzlzss must refuse each option, in every
+# spelling, with the right message.  Each word of OPTIONS is LETTER:NAME:WHAT.  WHAT is a text for
+# the message, with _ in place of blanks.  BEFORE has the other options without which the program
+# would refuse any command line; BEFORE may be empty.
 refuses() {
     local program=$1 options=$2 before=$3 option letter name what word
     for option in $options; do
@@ -100,7 +101,8 @@ refuses() {
     bin/pigz --comment b --alias a <plain | head -c 14 | tail -c 4 | cmp - <(printf 'a\0b\0')
     bin/pigz -n --alias a <plain | cmp - <("$GZLZSS" -n <plain)
     bin/pigz -A a -c plain | head -c 16 | tail -c 6 | cmp - <(printf 'plain\0')
-    # The output depends on neither level nor engine.  But level 0 still stores.
+    # With these options, the output depends neither on the level nor on the engine.  But level 0
+    # still stores.
     for way in huffman:-H rle:-U; do
         "$GZLZSS" -n "--${way%:*}" <plain >out
         "$GZLZSS" -dc out | cmp - plain
@@ -109,7 +111,7 @@ refuses() {
         ! bin/pigz -n <plain | cmp -s - out || fail "$way does nothing"
         bin/pigz -n0 "${way#*:}" <plain | cmp - <("$GZLZSS" -n0 <plain)
     done
-    # -H must not print gzlzss's help into the output.
+    # Under the name pigz, -H must not print gzlzss's help.
     bin/pigz -H <plain >out
     "$GZLZSS" -dc out | cmp - plain
 }
@@ -118,7 +120,7 @@ refuses() {
     bin/pigz -9 -n -T -R <plain >out
     bin/pigz -9nTR <plain | cmp - out
     "$GZLZSS" -9 -n --rsyncable <plain | cmp - out
-    # The header has the name, but not the time.
+    # With these options, the header must have the name, but not the time.
     for options in -T -m --no-time '-N -T' '-nN -m'; do
         # shellcheck disable=SC2086 # The shell splits it into words.
         bin/pigz -c $options plain >out
@@ -238,12 +240,13 @@ make_bgzf() {
         s:size:decompress_N_bytes:_see_--range' -d
     refused bin/bgzip -d -l 13 data.gz
     stderr_is "bgzip: invalid level '13': give 0 to $(last_level)"
-    # From 1.17 on, bgzip ends blocks of text with a line.
+    # From version 1.17 on, bgzip ends a block of text only at the end of a line, unless --binary is
+    # given.
     ends_with 0 bin/bgzip -dc --binary data.gz
     cmp stdout plain
     stderr_is 'bgzip: option --binary ignored by gzlzss, which this is (blocks need not end with a line)'
     bin/bgzip --help | grep -qx '  ignored:                 --binary'
-    # bgzip does not read GZIP.
+    # bgzip does not read the variable GZIP.
     GZIP=-9 bin/bgzip -cd data.gz 2>stderr | cmp - plain
     stderr_is
 }
@@ -264,7 +267,7 @@ make_bgzf() {
     cmp again theirs
     bin/bgzip -fi large
     cmp large.gz.gzi theirs
-    # bgzip 1.16 writes -1 as the number of members here.
+    # For an empty input, bgzip 1.16 writes -1 as the number of members.
     : >empty
     bin/bgzip -i empty
     cmp empty.gz.gzi <(head -c 8 /dev/zero)
@@ -277,7 +280,7 @@ make_bgzf() {
         ends_with 0 "$PWD/bin/$name" -tF plain.gz
         grep -q "^$name: option -F ignored" stderr
     done
-    # These names do not count as pigz.
+    # Under these names, gzlzss must not behave like pigz.
     for name in pigzy mypigz gzlzss-pigz pigz.gzlzss; do
         ln -s "$GZLZSS" "bin/$name"
         ends_with 0 "bin/$name" -H
@@ -331,8 +334,8 @@ make_bgzf() {
 }
 
 # as_real NAME OPTION...: under this name, gzlzss must leave the same files, with the same headers,
-# as the real program.  (igzip and bgzip do not give an output its input's time, so their times are
-# not compared.)
+# as the real program.  The times of files are not compared for igzip and bgzip, because these
+# programs do not give an output the time of its input.
 as_real() {
     local name=$1 way program differences
     shift

@@ -40,14 +40,15 @@ sys.stdout.buffer.write(out)
 sys.exit(p.wait())' "$@"
 }
 
-# on_pty_slowly BYTES COLUMNS COMMAND...: like on_pty, but stops the command for 0.3 s after it has
-# read BYTES, so that it draws a line even on a fast machine.  BYTES must be above 100000, since the
-# command may read that much when it starts.
+# on_pty_slowly BYTES COLUMNS COMMAND...: like on_pty, but when the command has read BYTES bytes,
+# stops it for 0.3 s.  So the command draws a line even on a fast machine.  BYTES must be above
+# 100000, since the command may read that many bytes when it starts.
 on_pty_slowly() {
     PAUSE_AT=$1 on_pty "${@:2}"
 }
 
-# on_screen: prints what a terminal shows after it got all of standard input.
+# on_screen: prints what a terminal would show at the end if all of standard input were written to
+# the terminal.
 on_screen() {
     python3 -c '
 import sys
@@ -88,19 +89,20 @@ sys.exit(subprocess.call(sys.argv[2:], stderr=side))' "$@"
 @test "the work goes on, and ends, while the terminal is stopped" {
     "$GEN" text 8000000 >big
     for how in stopped full pipe; do
-        # This takes half a second, long enough for the line to be drawn.
+        # The next command takes half a second, which is long enough for the line to be drawn.
         slowly 40 <big | on_stopped $how sh -c '"$GZLZSS_COMMAND" -b 64 -p2 --progress >big.gz'
         gzip -dc big.gz | cmp - big
         slowly 40 <big.gz | on_stopped $how sh -c '"$GZLZSS_COMMAND" -d -p2 --progress >out'
         cmp out big
     done
-    # Try several files side by side, and a standard error that cannot be opened again.
+    # Try several files side by side.  Then hide /proc, so that the command cannot open standard
+    # error again.
     many 80 60000
     on_stopped stopped "$GZLZSS" -k -12 -p2 --progress many/*
     [ "$(find many -name '*.gz' | wc -l)" -eq 80 ]
     rm many/*.gz
     without_proc=(unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$0" "$@"')
-    # (Without /proc, sanitizers print messages on standard error.)
+    # Sanitizers are left out because they print messages on standard error if there is no /proc.
     if ! is_sanitized && "${without_proc[@]}" true 2>/dev/null; then
         on_stopped stopped "${without_proc[@]}" "$GZLZSS" -k -12 -p2 --progress many/*
         [ "$(find many -name '*.gz' | wc -l)" -eq 80 ]
@@ -111,8 +113,9 @@ sys.exit(subprocess.call(sys.argv[2:], stderr=side))' "$@"
     "$GEN" text 10000000 >big
     "$GEN" text 10000000 >copy
     echo other >other
-    # Replace the input while the command is stopped.  The command will print a message about that
-    # at its end, just after the output has got its mode.  The signal comes then.
+    # Replace the input while the command is stopped.  Just after the command has set the output's
+    # mode, it prints a message about the replaced input, and waits for the stopped terminal.  Send
+    # the signal then.
     timeout 120 python3 -c '
 import os, pty, signal, subprocess, sys, termios, time
 main, side = pty.openpty()
@@ -204,12 +207,12 @@ while True:
     [ -z "$(on_screen <seen)" ]
 }
 
-# drawn: prints all progress lines that arrived on the terminal.
+# drawn: prints all progress lines in the file "seen", which has the terminal's output.
 drawn() {
     tr '\r' '\n' <seen | grep -a 'iB/s' | sed 's/ *$//'
 }
 
-# many COUNT BYTES: makes the directory "many" with this number of files.
+# many COUNT BYTES: makes the directory "many" with COUNT files of BYTES bytes each.
 many() {
     local i
     mkdir many
@@ -227,12 +230,14 @@ many() {
         "^[1-9][0-9]* of 200 files  [0-9]+%  [0-9.]+ [KM]iB  [0-9.]+ [KM]iB/s  ratio [0-9.]+%  \
 0:[0-9][0-9] left\$" \
         lines
-    # The number of files that are done rises, even with files side by side.
+    # The number of finished files must rise from line to line, even if several files are compressed
+    # side by side.
     [ "$(wc -l <lines)" -ge 2 ]
     sort -s -n -c lines
     [ -z "$(on_screen <seen)" ]
     rm many/*.gz
-    # For a directory, the number of files is known, but not the number of their bytes.
+    # For a directory, the command knows the number of files, but not the sum of their sizes, so the
+    # line has no time left.
     on_pty 100 "$GZLZSS" -r -12 -p2 --progress many </dev/null >seen
     drawn >lines
     grep -qE '^[1-9][0-9]* of 200 files  [0-9.]+ [KM]iB  [0-9.]+ [KM]iB/s  ratio [0-9.]+%$' lines
@@ -249,7 +254,7 @@ many() {
     mv many/1? many/sub
     mv many/2? many/sub/sub
     on_pty 100 "$GZLZSS" -rk -12 -p2 --progress many </dev/null >seen
-    # At the end, all files were found.
+    # The last line must have the number of all files.
     drawn | tail -n 1 | grep -qE '^[0-9]+ of 60 files'
 }
 
@@ -318,7 +323,8 @@ for line in lines:
     local long umlauts wide name
     "$GEN" text 1000000 >big
     long=$(printf 'a%.0s' {1..60})
-    # Names in UTF-8: letters of two bytes; letters of three bytes and two columns; combining marks.
+    # Try names in UTF-8 with letters of two bytes; with letters of three bytes, which take two
+    # columns; and with combining marks.
     umlauts=$(printf '\303\274ber%.0s' {1..30})
     wide=$(printf '\346\227\245\346\234\254%.0s' {1..40})
     for name in "$long/$long/$long-end" "$umlauts-end" "$wide-end" \

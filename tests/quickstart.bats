@@ -28,9 +28,10 @@ that is special to a shell.\
     done
 }
 
-# stand_ins UID: makes stand-ins for files of the source tree, and for the system's programs; PATH
-# has only these.  The packages listed in the file "absent" count as not installed.  The build has
-# ISA-L if its package is installed.
+# stand_ins UID: makes stand-ins for files of the source tree, in "tree", and for programs of the
+# system, in "bin".  `quickstart` sets PATH to "bin" alone.  UID is the user's number for the
+# script.  The packages listed in the file "absent" count as not installed.  The build has ISA-L
+# unless "absent" lists the package libisal-dev.
 stand_ins() {
     local name
     mkdir bin
@@ -109,7 +110,8 @@ quickstart() {
     fi
     absent calls tree/build
 
-    # If one file exists, the others, which cannot be compressed, only change the status.
+    # If one of the files can be compressed, the other files only give messages and change the
+    # status.
     echo data >'a file'
     quickstart 1 run none 'a file' dir
     stderr_is "quickstart: none: No such file or directory" \

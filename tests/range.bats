@@ -4,7 +4,7 @@
 
 load helpers
 
-# Makes the files for all tests once, in "case".  Each test gets links to them.
+# Makes the files for all tests once, in "case". Each test gets links to these files.
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
     mkdir case
@@ -196,7 +196,8 @@ try_ranges() {
     done
     ends_with 1 "$GZLZSS" -t --index plain.zz
     absent plain.zz.gzi
-    # The index of BGZF is the same, whether it is made with the file or afterwards.
+    # An index for BGZF must be the same, whether gzlzss makes it together with the file or
+    # afterwards.
     "$GZLZSS" --index --format=bgzf -o out.gz plain
     "$GZLZSS" -t --index-file=after out.gz
     cmp out.gz.gzi after
@@ -248,7 +249,7 @@ try_ranges() {
     ends_with 1 "$GZLZSS" --range=9M:10 --index-file=missing rsyncable.gz
     stderr_is "${GZLZSS##*/}: missing: No such file or directory"
 
-    # An index that belongs to another file.
+    # Give an index that belongs to another file.
     ends_with 0 "$GZLZSS" --range=11M:10 --index-file=members.gz.gzi rsyncable.gz
     cmp stdout <(part $((11 << 20)) 10)
     stderr_is "${GZLZSS##*/}: rsyncable.gz: the index does not fit it, so it is decompressed from the start"

@@ -28,17 +28,17 @@ mixed() {
     "$GEN" binary "$1"
 }
 
-# put OFFSET FILE: overwrites bytes of the file by standard input.
+# put OFFSET FILE: overwrites bytes of the file, from OFFSET on, by standard input.
 put() {
     dd of="$2" bs=1 seek="$1" conv=notrunc status=none
 }
 
-# zeros OFFSET COUNT FILE: overwrites bytes of the file by zeros.
+# zeros OFFSET COUNT FILE: overwrites COUNT bytes of the file, from OFFSET on, by zeros.
 zeros() {
     head -c "$2" /dev/zero | put "$1" "$3"
 }
 
-# marks FILE: prints the places of the marks in the file, in bytes.
+# marks FILE: prints the offset of each mark in the file, in bytes.
 marks() {
     LC_ALL=C grep -obUaP '\x00\x00\xff\xff\x00\x00\x00\xff\xff' "$1" | cut -d : -f 1
 }
@@ -49,7 +49,7 @@ marks() {
     "$GZLZSS" -n -b 64 -c data >data.gz
     for segment in 3 8 15; do
         mark=$(marks data.gz | sed -n "${segment}p")
-        # 600 bytes of noise in the middle of the segment.
+        # Write 600 bytes of noise into the middle of the segment.
         "$GEN" random 600 "$segment" | put $((mark + 4000)) data.gz
     done
     exits 2 "$GZLZSS" --recover -f data.gz
@@ -67,9 +67,11 @@ marks() {
     zeros 413184 4096 data.gz
     "$GZLZSS" --recover -q -c data.gz >recovered || [ $? -eq 2 ]
     "$GZLZSS" --recover -q --fill=255 -c data.gz >other || [ $? -eq 2 ]
-    # The member's length tells how many bytes are lost.
+    # The command knows from the member's length how many bytes are lost, so the output has the
+    # right size.
     [ "$(stat -c %s recovered)" -eq 2000000 ]
-    # The outputs differ in unknown bytes.  All others are right, and most bytes are known.
+    # The two outputs differ only in the bytes that are unknown: these are 0 or, with --fill, 255.
+    # All known bytes must be right, and most bytes must be known.
     cmp -l recovered other | awk '$2 != 0 || $3 != 377' | diff /dev/null -
     cmp -l recovered other | awk '{print $1}' >unknown || true
     cmp -l data recovered | awk '{print $1}' >wrong || true

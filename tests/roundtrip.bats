@@ -5,7 +5,8 @@
 
 load helpers
 
-# Makes all inputs once, in "in", and compresses them at the default level, in "gz".
+# Makes the inputs for all tests once, in the directory "in".  Compresses them at the default level,
+# into the directory "gz".
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
     make_edge_inputs
@@ -34,8 +35,8 @@ decodes_all() {
     [ "$wrong" -eq 0 ]
 }
 
-# not_empty DIGEST: fails if this is the digest of empty output, which a command that fails would
-# give.
+# not_empty DIGEST: fails if DIGEST is that of an empty output.  A command that has failed has such
+# an output.
 not_empty() {
     [ "$1" != "$(sha </dev/null)" ] || fail "there is no output"
 }
@@ -238,7 +239,7 @@ END
             done
         done
     done
-    # Without -p, the output is the same, too.
+    # Without -p, the output must be the same as with -p.
     [ "$("$GZLZSS" -nc in/sources.tar | sha)" = "$("$GZLZSS" -nc -p 1 in/sources.tar | sha)" ]
 }
 
@@ -258,7 +259,7 @@ END
 }
 
 @test "one output: a small file alone, beside another, and from a pipe" {
-    # For a single file, the command allocates memory only for the file's size.
+    # For a single file, the command allocates only as much memory as the file's size needs.
     for n in 1 1000 4096 4097 32767 32768 32769 100000; do
         head -c $n in/sources.tar >x
         cp x y
@@ -382,7 +383,7 @@ END
 }
 
 @test "segments that several threads match in parts have the same bytes" {
-    # Sizes around those of chunks (32 KiB), of parts (two to eight chunks) and of segments.
+    # Try sizes around those of chunks (32 KiB), of parts (two to eight chunks) and of segments.
     local sizes=(98304 98305 524287 2200000)
     is_sanitized || sizes+=(200000 1048577)
     for size in "${sizes[@]}"; do
@@ -406,6 +407,6 @@ END
             esac
         done
     done
-    # From level 10 on, one worker matches all chunks of a segment.
+    # From level 10 on, one worker matches all chunks of a segment, so -vv must not tell of parts.
     "$GZLZSS" -nc -p5 -vv -10 in.524287 2>&1 >/dev/null | grep -q ': 1 segment;'
 }

@@ -61,14 +61,16 @@ print(n)' "$1" "$2"
     "$GZLZSS" --rsyncable -n plain
     size=$(wc -c <plain.gz)
     "$GEN" source 3000000 >plain
-    # Change the front, then the middle.  (The output before a change is always the same.)
+    # Insert a byte at the front or, in a second run, in the middle.  (The output before a change is
+    # the same even without --rsyncable.)
     (printf x && cat plain) | "$GZLZSS" --rsyncable -n >front.gz
     [ "$(common_tail plain.gz front.gz)" -ge $((size - 30000)) ]
     (head -c 1500000 plain && printf x && tail -c +1500001 plain) |
         "$GZLZSS" --rsyncable -n >middle.gz
     [ "$(common_tail plain.gz middle.gz)" -ge $((size * 48 / 100)) ]
     cmp -n $((size * 48 / 100)) plain.gz middle.gz
-    # Without the option, the outputs stay different: the checks above can fail.
+    # Without --rsyncable, the outputs must stay different after the change.  So the checks above
+    # are able to fail.
     "$GZLZSS" -nf plain
     (printf x && gzip -dc plain.gz) | "$GZLZSS" -n >front.gz
     [ "$(common_tail plain.gz front.gz)" -lt 30000 ]

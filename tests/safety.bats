@@ -8,8 +8,9 @@ setup() {
     NAME=${GZLZSS##*/}
 }
 
-# waits_for_a OPTION...: starts the command on two small files, a and b, side by side.  b is done
-# first, but must wait for a.  The function stops the command in that state; $pid is its process.
+# waits_for_a OPTION...: starts the command on two small files, a and b, side by side.  The command
+# finishes b first, but must wait for a before it removes b.  The function stops the command in this
+# state, and sets $pid to its process.
 waits_for_a() {
     local suffix='' output=b.gz
     if [ "$1" = -d ]; then
@@ -26,8 +27,8 @@ waits_for_a() {
     [ -e "b$suffix" ]
 }
 
-# goes_on STATUS MESSAGE...: lets the command go on.  It must end with this status and these
-# messages.
+# goes_on STATUS MESSAGE...: lets the stopped command go on.  The command must end with this status
+# and these messages.
 goes_on() {
     local expected=$1 status=0
     shift
@@ -38,15 +39,16 @@ goes_on() {
 }
 
 # Skips the test where no mounts can be made.  "${with_mounts[@]}" COMMAND runs a command that can
-# make mounts; they vanish when it ends.
+# make mounts.  These mounts vanish when the command ends.
 need_mounts() {
     with_mounts=(unshare -m)
     [ "$(id -u)" -eq 0 ] || with_mounts=(unshare -rm)
     "${with_mounts[@]}" mount -t tmpfs none /mnt 2>/dev/null || skip "no mounts can be made here"
 }
 
-# Commands that each change FILE: remove it and make a new one; make it longer; make it shorter;
-# rename it and make a new one; rewrite it with the same data and time.
+# Each of these commands changes FILE.  The first removes FILE and makes a new FILE; the second
+# makes FILE longer; the third makes FILE shorter; the fourth renames FILE and makes a new FILE; the
+# fifth rewrites FILE with the same data and time.
 changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE other; cat new >FILE'
     'touch -r FILE time; dd if=FILE of=all status=none
         dd if=all of=FILE conv=notrunc status=none; touch -r time FILE')
@@ -195,7 +197,8 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
             [ "$(find . -type f | wc -l)" -eq 31 ]' "$GZLZSS" "$p" || fail "-p$p: $(cat stderr)"
         stderr_is
     done
-    # A file that does not fit on the disk gives an error; the other files are done.
+    # A file whose output does not fit on the disk gives an error; the other files must be
+    # compressed.
     # shellcheck disable=SC2016
     "${with_mounts[@]}" bash -e -c '
         mount -t tmpfs -o size=20m none disk
@@ -231,8 +234,8 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
     done
 }
 
-# Skips the test with a sanitizer, whose memory the command's limits do not count, and which needs
-# much address space.
+# Skips the test in a build with a sanitizer.  A sanitizer needs much address space, and the command
+# does not count a sanitizer's memory towards its own limits.
 need_own_memory() {
     ! is_sanitized || skip "built with a sanitizer"
 }
@@ -278,9 +281,9 @@ sys.exit(peak > 262144)' "$GZLZSS"
     done
 }
 
-# new_group CONTROLLER FILE1 VALUE1 FILE2 VALUE2: makes a control group, $group, which teardown
-# removes, and writes the value into the file: FILE1 in version 1 of control groups, FILE2 in
-# version 2.
+# new_group CONTROLLER FILE1 VALUE1 FILE2 VALUE2: makes a control group, and sets $group to its
+# directory; teardown removes the group.  In version 1 of control groups, writes VALUE1 into FILE1
+# of the group.  In version 2, writes VALUE2 into FILE2.
 new_group() {
     local above
     for above in "/sys/fs/cgroup/$1" /sys/fs/cgroup; do
@@ -305,7 +308,7 @@ teardown() {
     done
 }
 
-# in_group COMMAND...: runs the command in the group.
+# in_group COMMAND...: runs the command in the control group $group.
 in_group() {
     # shellcheck disable=SC2016
     bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"

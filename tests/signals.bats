@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# signals.bats - at whatever moment a signal comes, each input is there, or its whole output is
+# signals.bats - at whatever moment a signal comes, either the input is left or the whole output
 #
-# The tests send one hundred signals, of all kinds that end a program: while several threads
-# compress a large file, while a file is decompressed, and while many small files are compressed
-# side by side.
+# The tests send about one hundred signals, of several kinds that end a program.  The signals come
+# while several threads compress a large file, while a file is decompressed, and while many small
+# files are compressed side by side.
 
 load helpers
 
@@ -14,16 +14,17 @@ setup() {
 signals=(HUP INT PIPE TERM XCPU XFSZ)
 
 # interrupt SIGNAL MILLISECONDS ARGUMENT...: runs the command and sends it the signal at a random
-# moment: in half of the cases within MILLISECONDS, otherwise within a tenth of that.  The command
-# must succeed or end by that signal, and print nothing.  $status becomes its exit status.
+# moment.  In half of the cases, this is within MILLISECONDS ms of the start; otherwise, it is
+# within a tenth of that time.  The command must succeed or end by that signal, and print nothing.
+# $status becomes the exit status.
 interrupt() {
     local signal=$1 most=$2
     shift 2
     [ $((RANDOM % 2)) -eq 0 ] || most=$((most / 10))
     status=0
-    # `ulimit -c 0`, since XCPU and XFSZ would leave a core file.  LeakSanitizer is off: it starts a
-    # process at the program's end, which may get the signal, too, and then prints a message.  Other
-    # tests find leaks.
+    # `ulimit -c 0` is needed because XCPU and XFSZ would leave a core file.  LeakSanitizer is
+    # switched off because it starts a process at the program's end; this process may get the
+    # signal, too, and LeakSanitizer would print a message about that.  Other tests find leaks.
     (
         ulimit -c 0
         export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
@@ -45,14 +46,15 @@ interrupt() {
     stopped=0
     for ((round = 0; round < rounds; round++)); do
         signal=${signals[round % 6]}
-        # big is a hard link, so its copy stays.  With -f, the command compresses it nevertheless.
+        # "big" is a hard link to "copy", so the data is still there after the command has removed
+        # "big".  The command compresses a file with several links only with -f.
         interrupt "$signal" 150 -f -p $((round % 4 + 1)) big
         if [ -e big ]; then
             [ "$status" -ne 0 ]
             absent big.gz
             stopped=$((stopped + 1))
         else
-            # The file was done.  (The signal may still have ended the command after that.)
+            # The command has finished the file.  The signal may have ended the command after that.
             "$GZLZSS" -dc big.gz | cmp - copy
             rm big.gz
             ln copy big
@@ -108,8 +110,8 @@ interrupt() {
     [ "$stopped" -gt 0 ]
 }
 
-# check_tree: "work" must have each file of "tree", unchanged or compressed.  This compares many
-# files at once: a process for each would take longer than the test itself.
+# check_tree: "work" must have each file of "tree", unchanged or compressed.  The function compares
+# many files at once, since a process for each file would take longer than the test itself.
 check_tree() {
     local f both=0 kept=() compressed=()
     for f in tree/*/*; do
@@ -129,7 +131,7 @@ check_tree() {
             cmp - <(cd tree && cat "${compressed[@]}") || fail "something is lost"
     fi
     [ "$both" -eq 0 ] || fail "$both outputs are left beside their inputs"
-    # There are no other files.
+    # "work" must have no other files.
     [ "$(find work -type f | wc -l)" -eq "$files" ]
 }
 

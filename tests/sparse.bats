@@ -89,7 +89,8 @@ make_sparse() {
 @test "--sparse does not leave old data in standard output" {
     make_sparse
     "$GZLZSS" -c in >in.gz
-    # The output starts after other data, or over other data, or at the end of an appended file.
+    # Try three outputs: one that starts after other data, one that overwrites other data, and one
+    # that is appended to a file.
     { echo start && "$GZLZSS" -dc --sparse in.gz; } >out
     cat <(echo start) in | cmp - out
     "$GEN" text 9000000 >out
@@ -140,10 +141,10 @@ make_sparse() {
         # shellcheck disable=SC2086
         "$GZLZSS" -n $options <in | cmp - expected
     done
-    # Read from the middle of the file.
+    # Let the command begin to read in the middle of the file.
     { head -c 1000000 >/dev/null && "$GZLZSS" -n; } <in >out
     tail -c +1000001 full | "$GZLZSS" -n | cmp - out
-    # The command leaves the descriptor at the end of what it has read.
+    # The command must leave the descriptor's offset at the end of the input.
     { "$GZLZSS" -n >out && wc -c; } <in >rest
     [ "$(cat rest)" -eq 0 ]
     # Try holes at both ends, and a file that is only a hole.
@@ -161,7 +162,8 @@ make_sparse() {
     "$GEN" random 5000 | dd of=in bs=1 seek=10000000 conv=notrunc status=none
     strace -f -e trace=read,pread64 -o log "$GZLZSS" -nc in >out
     gzip -dc out | cmp - in
-    # The sum of what was read of the input: its data, and a segment at its end.
+    # Sum up the bytes that the command has read of the input.  The command must have read only the
+    # data between the holes, and a segment at the end.
     sum=$(sed -n 's/.*pread64(.* = \([0-9]*\)$/\1/p' log | awk '{ sum += $1 } END { print sum + 0 }')
     [ "$sum" -lt 4000000 ] || fail "$sum bytes were read"
     [ "$sum" -ge 5000 ]

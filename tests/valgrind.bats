@@ -16,7 +16,8 @@ checked() {
 }
 
 @test "inputs of odd sizes, by every match finder" {
-    # Inputs from small to large, so that the memory after each input was not set by an earlier one.
+    # Give the inputs in order of size, the smallest first: otherwise, the memory after an input
+    # would still be set from an earlier, larger input.
     local files=()
     for size in 0 1 2 3 4 7 33 1001 32767 32769; do
         "$GEN" source "$size" >"in.$size"
@@ -32,7 +33,7 @@ checked() {
 
 @test "several threads, pieces, a pipe, and files side by side" {
     local level options=('' --rsyncable '-0 --rsyncable')
-    # Every match finder, on several segments, and on one segment that several threads match.
+    # Run every match finder, on several segments, and on one segment that several threads match.
     for level in $(level_of_each_finder); do
         options+=("-$level -b 100")
     done

@@ -1,8 +1,9 @@
 # GZ_COMPLETION_DIR(SHELL, PKG-CONFIG-MODULE, DEFAULT)
 # ----------------------------------------------------
-# Adds --with-SHELL-completion-dir and sets SHELLcompletiondir.  With "no", the value is empty.
-# With a directory, it is that directory.  Without the option, it is the pkg-config module's
-# completionsdir if that is below our prefix, otherwise DEFAULT.
+# Adds the option --with-SHELL-completion-dir and sets SHELLcompletiondir.  If the option's value is
+# "no", sets it to nothing; if the value is a directory, sets it to that directory.  Without the
+# option, sets it to the completionsdir of the pkg-config module if that directory is below our
+# prefix, and otherwise to DEFAULT.
 AC_DEFUN([GZ_COMPLETION_DIR],
 [AC_ARG_WITH([$1-completion-dir],
   [AS_HELP_STRING([--with-$1-completion-dir=DIR],

@@ -2,15 +2,15 @@
 # -------
 # Looks for nvcc and decides whether to build the CUDA engine.
 #
-# If the toolkit is missing or does not work, --with-cuda makes this an error; without the option,
-# the build is for the CPU only, and there is no warning.  Sets and substitutes
+# If the toolkit is missing or does not work, there is an error with --with-cuda.  Without this
+# option, the build is for the CPU only, and there is no warning.  Sets and substitutes
 #
 #   NVCC, NVCCFLAGS   the compiler, and the user's flags (default -O3)
 #   CUDA_GENCODE      the -gencode options for CUDA_ARCHS
 #   CUDA_LIBS         what the C compiler needs to link nvcc's objects
 #
-# and for the summary gz_cuda (yes or no), gz_cuda_text, gz_cuda_sass and gz_cuda_ptx.  Defines
-# HAVE_CUDA in config.h and as an Automake conditional.
+# Also sets gz_cuda (yes or no), gz_cuda_text, gz_cuda_sass and gz_cuda_ptx for the summary.
+# Defines HAVE_CUDA in config.h and as an Automake conditional.
 AC_DEFUN([GZ_CUDA],
 [AC_ARG_WITH([cuda],
   [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@],
@@ -60,9 +60,9 @@ gz_cuda_version=`"$NVCC" --version 2>&AS_MESSAGE_LOG_FD | sed -n 's/^.*release \
 AC_MSG_RESULT([$gz_cuda_version])
 ])
 
-# Makes CUDA_GENCODE from CUDA_ARCHS.  If the user gave none, it takes all architectures that nvcc
-# knows, except those like sm_90a: code for these runs only on one kind of GPU, for which the code
-# for sm_90 works, too.
+# Makes CUDA_GENCODE from CUDA_ARCHS.  If the user has not set CUDA_ARCHS, takes all architectures
+# from sm_75 on that nvcc knows, except those with a letter, such as sm_90a.  Code for sm_90a runs
+# only on one kind of GPU, and code for sm_90 runs there, too.
 m4_define([_GZ_CUDA_ARCHS],
 [AC_MSG_CHECKING([the GPU architectures to compile for])
 gz_cuda_known=`"$NVCC" --list-gpu-code 2>&AS_MESSAGE_LOG_FD | sed -n 's/^sm_\([[0-9]]*\)$/\1/p' | sort -n`
@@ -95,9 +95,9 @@ AS_IF([test -z "$gz_cuda_sass"],
 # Makefile does.  nvcc names the toolkit's library directories; this macro also tries the usual
 # places.
 #
-# The macro links the static C++ library if possible, and with it libgcc's unwinder.  A static link
-# adds only the parts that are used.  Loading the shared libraries would take each run about a
-# millisecond, longer than compressing a small file.
+# If possible, the macro links the C++ library and libgcc's unwinder statically.  A static link adds
+# only the parts that are used.  With shared libraries, each run of the command would take about a
+# millisecond to load them, which is longer than compressing a small file takes.
 m4_define([_GZ_CUDA_LIBS],
 [AC_MSG_CHECKING([how to link CUDA objects with $CC])
 gz_cuda_top=`AS_DIRNAME(["$NVCC"])`/..

@@ -1,9 +1,9 @@
 # GZ_LOCAL_NAMES
 # --------------
-# Tests whether build-aux/archive.sh can make names local.  It cannot, for example, if there is no
-# objcopy, or if objects contain no machine code before they are linked (-flto).  Sets
-# gz_cv_local_names, and for archive.sh ARCHIVE_OBJCOPY, which is empty if names cannot be made
-# local.
+# Tests whether build-aux/archive.sh can make names local.  The script fails, for example, if there
+# is no objcopy, or if objects contain no machine code before they are linked (-flto).  Sets
+# gz_cv_local_names to yes or no.  Sets ARCHIVE_OBJCOPY for archive.sh: to objcopy's command, or to
+# nothing if names cannot be made local.
 AC_DEFUN([GZ_LOCAL_NAMES],
 [AC_CHECK_TOOL([OBJCOPY], [objcopy])
 AC_CACHE_CHECK([whether names in an archive can be made local], [gz_cv_local_names],

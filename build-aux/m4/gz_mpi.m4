@@ -2,16 +2,16 @@
 # ------
 # With --with-mpi, looks for MPI and decides whether to build gzlzss-mpi.
 #
-# MPI's compiler is a script that adds options to a compiler's command.  With -show, the scripts of
-# Open MPI and MPICH print these options.  This macro uses the options with the C compiler that
-# compiles all other files.  Sets and substitutes
+# MPI's compiler is a script that calls a C compiler with more options.  With -show, the scripts of
+# Open MPI and MPICH print these options.  This macro takes the options, and uses them with the C
+# compiler that compiles all other files.  Sets and substitutes
 #
 #   MPICC              MPI's compiler
 #   MPIRUN             the program that starts ranks, for the tests
 #   MPI_CPPFLAGS       the options for MPI's headers
 #   MPI_LIBS           the options for MPI's libraries
 #
-# and for the summary gz_mpi (yes or no) and gz_mpi_text.  Defines the Automake conditional
+# Also sets gz_mpi (yes or no) and gz_mpi_text for the summary.  Defines the Automake conditional
 # HAVE_MPI.
 AC_DEFUN([GZ_MPI],
 [AC_ARG_WITH([mpi],
@@ -49,7 +49,7 @@ AS_IF([test "$with_mpi" != no],
    AS_IF([test "$gz_mpi" = no],
      [AC_MSG_ERROR([--with-mpi was given, and a program of MPI 3 cannot be linked with what $MPICC -show prints (config.log says why)])])
    # mpirun is in the same directory as mpicc.  If mpicc has a suffix, as in mpicc.mpich, mpirun has
-   # the same.
+   # the same suffix.
    gz_mpirun=`AS_ECHO(["$MPICC"]) | sed 's,mpicc\([[^/]]*\)$,mpirun\1,'`
    AS_IF([test -x "$gz_mpirun" && test "$gz_mpirun" != "$MPICC"], [MPIRUN=$gz_mpirun])
    gz_mpi_text="yes ($MPICC)"])
