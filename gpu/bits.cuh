@@ -9,9 +9,10 @@
 
 /* Reads bits in order.  gpu_refill makes sure that `buffer` has 32 bits or more. */
 struct gpu_reader {
-    const uint32_t *next; /* the next word to load into `buffer` */
-    uint64_t buffer;      /* the next bits; the first is the lowest */
+    const uint32_t *next; /* the word behind `ahead` */
+    uint32_t ahead;       /* the word behind the buffer's last, loaded before it is needed */
     uint32_t count;       /* number of bits in `buffer` */
+    uint64_t buffer;      /* the next bits; the first is the lowest */
 };
 
 /* Moves the reader to bit number `bit` of the words. */
@@ -19,7 +20,8 @@ static __device__ __forceinline__ void gpu_seek(gpu_reader &r, const uint32_t *w
 {
     const uint32_t at = bit / 32, shift = bit % 32;
 
-    r.next = words + at + 2;
+    r.next = words + at + 3;
+    r.ahead = words[at + 2];
     r.buffer = ((uint64_t)words[at] | (uint64_t)words[at + 1] << 32) >> shift;
     r.count = 64 - shift;
 }
@@ -27,8 +29,9 @@ static __device__ __forceinline__ void gpu_seek(gpu_reader &r, const uint32_t *w
 static __device__ __forceinline__ void gpu_refill(gpu_reader &r)
 {
     if (r.count <= 32) {
-        r.buffer |= (uint64_t)*r.next++ << r.count;
+        r.buffer |= (uint64_t)r.ahead << r.count;
         r.count += 32;
+        r.ahead = *r.next++;
     }
 }
 
@@ -51,7 +54,7 @@ static __device__ __forceinline__ uint32_t gpu_take(gpu_reader &r, uint32_t n)
 /* Returns the number of the next bit, counted from the start of the words. */
 static __device__ __forceinline__ uint32_t gpu_bit_of(const gpu_reader &r, const uint32_t *words)
 {
-    return (uint32_t)(r.next - words) * 32 - r.count;
+    return (uint32_t)(r.next - words - 1) * 32 - r.count;
 }
 
 static __host__ __device__ inline uint8_t gpu_byte_at(const uint32_t *words, uint32_t byte)
