@@ -301,8 +301,8 @@ static void test_kinds(void)
 }
 
 /* If all codes have nearly the same length, decoders that start at different bits do not get into
- * step.  With the first limit, all units are long.  With the second, wide teams count the longest block, and
- * warps leave the other units to teams.  With the third, warps leave all units. */
+ * step.  With the first limit, all units are long.  With the second, wide teams count the longest
+ * block, and warps leave the other units to teams.  With the third, warps leave all units. */
 static void test_codes_of_one_length(void)
 {
     static const struct way way = {6, Z_HUFFMAN_ONLY, 0, 0};
@@ -322,8 +322,8 @@ static void test_codes_of_one_length(void)
     drop_file(&f);
 }
 
-/* Runs of a few bytes that repeat, each with a copy after it: many matches of one distance, and then
- * one of another. */
+/* Runs of a few bytes that repeat, each with a copy after it: many matches of one distance, and
+ * then one of another. */
 static void test_runs(void)
 {
     const size_t len = 280 * KIB;
