@@ -49,7 +49,7 @@ void compress_call_init(struct compress_call *c);
 void compress_call_from(struct compress_call *c, const void *in, size_t in_len);
 void compress_call_to(struct compress_call *c, void *out, size_t room);
 
-/* Compresses.  The caller ends the operation afterwards. */
+/* Compresses the call's input.  The caller ends the operation afterwards. */
 gzlzss_status compress_call_run(struct compress_call *c);
 
 /* Compresses one regular file to another.  The object's threads read and write. */

@@ -52,7 +52,7 @@ void inflaters_free(struct inflaters *s)
     bool has_engines = false;
     struct gpu_thread program;
 
-    /* Without engines, do not look for CUDA's driver: that takes time. */
+    /* If no device has an engine, do not look for CUDA's driver, because that takes time. */
     for (const struct inflater *i = s->first; i != NULL; i = i->next)
         has_engines |= i->engine != NULL;
     if (has_engines)
@@ -150,7 +150,7 @@ struct gpu_inflate *inflater_engine(const struct inflater *i)
 
 void inflaters_release(struct inflaters *s, struct inflater *i, const char *failure)
 {
-    /* A device that has failed is not used again, so its memory can go. */
+    /* A device that has failed is not used again, so the engine's memory can be freed. */
     if (failure != NULL) {
         gpu_inflate_close(i->engine);
         i->engine = NULL;

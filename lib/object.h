@@ -50,7 +50,7 @@ struct calls {
 /* The memory of a decompression, which is kept for the next one. */
 struct decompressor {
     struct cached_object kept;
-    /* Both are NULL until a decompression needs them. */
+    /* `whole` and `stream` are NULL until a decompression needs them. */
     struct inf_whole *whole;
     struct gz_stream *stream;
     struct gz_info info;
@@ -64,8 +64,8 @@ struct gzlzss {
     size_t segment_size;
     enum container container;
     bool is_rsyncable;
-    /* If is_cpu_only, no GPU may decompress.  Else only the GPUs in `gpus` may, or all GPUs if that
-     * list is empty. */
+    /* If is_cpu_only is set, no GPU may decompress.  Otherwise only the GPUs in `gpus` may
+     * decompress, or all GPUs if `gpus` lists none. */
     bool is_cpu_only;
     struct gpus_config gpus;
 
@@ -103,8 +103,8 @@ int call_level(const gzlzss *z, const gzlzss_call *call);
  * object's level.  False if the object cannot compress at this level. */
 bool call_takes_level(const gzlzss *z, const gzlzss_call *call, const struct lz_level **level);
 
-/* Begins a call on z.  If z is NULL, returns an error.  Set o->job and o->wake_up before.  Call
- * operation_end afterwards if this returns GZLZSS_OK. */
+/* operation_begin begins a call on z.  If z is NULL, it returns an error.  Set o->job and
+ * o->wake_up before you call it.  If it returns GZLZSS_OK, call operation_end afterwards. */
 gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call);
 void operation_end(struct operation *o);
 

@@ -37,8 +37,8 @@
 /* Bytes of waiting output above which a stream that compresses takes no more input. */
 #define WAITING_MAX ((size_t)8 << 20)
 
-/* Milliseconds after which a consumer that waits for its caller gives up the output that was
- * decoded ahead, and its memory. */
+/* If a consumer has waited for its caller for this many milliseconds, it gives up the output that
+ * was decoded ahead, and the memory of that output. */
 #ifndef STREAM_PATIENCE
 #define STREAM_PATIENCE 100
 #endif
@@ -110,7 +110,8 @@ static void wake_up(struct operation *o)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Wakes a caller that waits in fd.c: it has something to do.  The lock is held. */
+/* If a caller waits in fd.c, wakes it, because the caller has something to do.  The lock is
+ * held. */
 static void wake_poll(struct gzlzss_stream *s)
 {
     if (s->polls)
@@ -180,7 +181,7 @@ static bool has_output(void *ctx)
     return atomic_load(&s->waiting) > 0;
 }
 
-/* Moves output to the caller, as far as there is room for it. */
+/* Moves waiting output to the caller, as much as there is room for. */
 static void take_output(struct gzlzss_stream *s, gzlzss_out *out)
 {
     pthread_mutex_lock(&s->lock);
@@ -209,8 +210,8 @@ static gzlzss_status judge(const struct gzlzss_stream *s)
     return compress_judge(&s->operation, &s->job);
 }
 
-/* Returns the address of the first unused byte.  For an empty input, adds nothing to the address:
- * it may be NULL, and C does not define additions to NULL. */
+/* Returns the address of the first unused byte.  If the input is empty, adds nothing to the
+ * address, because the address may be NULL, and C does not define additions to NULL. */
 static const uint8_t *unused_input(const gzlzss_in *in)
 {
     return in->size == 0 ? in->bytes : (const uint8_t *)in->bytes + in->used;
@@ -241,8 +242,8 @@ static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, g
     for (;;) {
         size_t pushed = 0;
 
-        /* Ask whether the job is over before taking output: all output is written before the job is
-         * over, so none can be missed. */
+        /* Ask whether the job is over before taking output.  All output is written before the job
+         * is over, so this thread misses none. */
         const bool is_over = pipeline_is_over(&s->job);
 
         take_output(s, out);
@@ -376,8 +377,8 @@ static bool starves_now(void *ctx)
     return !expansion_has_input(s->expansion);
 }
 
-/* Makes the consumer wait for the caller.  After STREAM_PATIENCE ms, the consumer gives up the
- * output that was decoded ahead, and sets *has_given_up.  If that is set already, only waits.
+/* Makes the consumer wait for the caller.  If nothing wakes the consumer for STREAM_PATIENCE ms, it
+ * gives up the output that was decoded ahead, unless it has done so before (*has_given_up).
  * rest[0..len) is the output that the consumer is about to write. */
 static void wait_for_caller(struct gzlzss_stream *s, bool *has_given_up, const void *rest,
                             size_t len)
@@ -414,7 +415,7 @@ static ssize_t read_stream(void *ctx, void *buf, size_t len)
         return -1;
     n = expansion_read(s->expansion, buf, len);
     pthread_mutex_lock(&s->lock);
-    /* There is room for more input. */
+    /* The input has room for more bytes now. */
     tell_caller(s);
     pthread_mutex_unlock(&s->lock);
     return n;
@@ -489,7 +490,7 @@ static void close_expansion(struct gzlzss_stream *s)
     s->expansion = NULL;
 }
 
-/* Pushes input, as far as there is room for it.  Gives up the lock meanwhile. */
+/* Pushes as much input as there is room for.  Gives up the lock meanwhile. */
 static void push_input(struct gzlzss_stream *s, gzlzss_in *in, bool ends)
 {
     pthread_mutex_unlock(&s->lock);
@@ -513,7 +514,8 @@ static gzlzss_status run_decompression(struct gzlzss_stream *s, gzlzss_out *out,
             push_input(s, in, directive == GZLZSS_END);
         if (s->is_over || (s->wants_room && s->room == 0))
             break;
-        /* If the consumer wants room, let it use the room before returning. */
+        /* While the consumer wants room for output, do not return: let the consumer use the
+         * caller's room first. */
         if (in->used == in->size && !s->wants_room &&
             (directive == GZLZSS_CONTINUE ||
              (directive != GZLZSS_END && s->starves && !expansion_has_input(s->expansion))))
@@ -593,7 +595,7 @@ void gzlzss_stream_free(gzlzss_stream *s)
     if (s == NULL)
         return;
     if (object_is_foreign(s->operation.z)) {
-        /* In the parent, a thread may have been changing the list of output: do not free the
+        /* In the parent, a thread may have been changing the list of output, so do not free the
          * list. */
         free_header(s);
         free(s);

@@ -13,7 +13,7 @@
 
 #include "mpi/sharedfile.h"
 
-/* The most bytes of one write: MPI counts in int. */
+/* The most bytes of one write.  There is a limit because MPI counts bytes in an int. */
 #define WRITE_MAX ((size_t)1 << 30)
 
 /* The errno for an error code of MPI. */
@@ -109,7 +109,8 @@ int sharedfile_write(struct sharedfile *f, uint64_t offset, const void *bytes, s
 
         if (code != MPI_SUCCESS)
             return error_of(f, code);
-        /* As with write(2), MPI may have written less.  The next attempt tells why. */
+        /* MPI may have written less than it was asked to, as write(2) may.  The next attempt tells
+         * why. */
         MPI_Get_count(&status, MPI_BYTE, &written);
         if (written <= 0 || written > some)
             return error_of(f, MPI_ERR_IO);

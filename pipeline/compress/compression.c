@@ -27,8 +27,9 @@
 #define PIPE_READER_FROM 8
 #endif
 
-/* The most segments that may wait.  For pushed input, as many as keep all workers and GPUs busy.
- * For a pipe that is read ahead, AHEAD_SIZE bytes of segments. */
+/* The most segments that may wait.  If the input is pushed, enough segments may wait to keep all
+ * workers and GPUs busy.  If the input is a pipe, AHEAD_SIZE bytes of segments may be read
+ * ahead. */
 static uint64_t most_ahead(const struct job *j)
 {
     const struct pipeline *p = j->pipeline;

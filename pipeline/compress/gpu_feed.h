@@ -11,8 +11,8 @@
  * again. */
 void consider_gpus(struct pipeline *p);
 
-/* Reads a segment for a feeder, and returns true.  Releases the lock meanwhile.  Returns false if
- * no segment waits to be read, or if enough workers read already. */
+/* Reads a segment for a feeder, and returns true.  Releases the lock meanwhile.  If no segment
+ * waits to be read, or if enough workers read already, returns false. */
 bool read_for_feeder(struct pipeline *p);
 
 /* The function of a feeder's thread. */

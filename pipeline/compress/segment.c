@@ -24,16 +24,16 @@
 
 /* The result of matching and encoding a segment. */
 struct result {
-    /* Whether the matches passed the encoder's check.  If those of the CPU did not, that is a
-     * bug. */
+    /* Whether the matches passed the encoder's check.  If matches of the CPU do not pass the check,
+     * that is a bug. */
     bool ok;
     bool is_redone;                 /* the GPU's matches did not pass the encoder's check */
     double match, encode;           /* seconds, summed over all threads */
     uint64_t counters[LZ_COUNTERS]; /* counts of the CPU's match finder */
 };
 
-/* How a segment's DEFLATE data ends.  The pieces of --rsyncable refer to bytes before them, so they
- * do not end with the mark, after which a reader may start. */
+/* How a segment's DEFLATE data ends.  The mark tells readers that they may start after it.  The
+ * pieces of --rsyncable refer to bytes before them, so they do not end with the mark. */
 static enum huff_end end_of(const struct slot *s)
 {
     const struct pipeline_config *config = &s->job->pipeline->config;
@@ -90,13 +90,14 @@ static void encode_data(struct worker *w, struct slot *s, struct result *r)
         r->encode = clock_seconds() - start;
         return;
     }
-    /* Do this before anything that can fail, since helpers still read the segment. */
+    /* Call finish_parts before anything that can fail, since helpers still read the segment. */
     if (in_parts)
         finish_parts(w);
     if (s->chunks != NULL) {
         r->ok = huff_encode_segment(w->tools->encoder, s->in, s->len, s->chunks, level->split,
                                     end_of(s), data_of(s), &s->out_len);
-        /* If the check has failed, the GPU was wrong: the CPU matches the segment again. */
+        /* If the matches fail the check, the GPU was wrong, and the CPU matches the segment
+         * again. */
         r->is_redone = !r->ok;
     }
     if (s->chunks == NULL || r->is_redone)

@@ -31,8 +31,8 @@ bool small_fits(const struct pipeline *p, const struct pipeline_job *request)
 }
 
 /* Tools that no thread uses, by level.  A level's cache is made when it is first needed.  If the
- * pipeline has a level that is not in the table (own_level), that level uses the cache of level 0:
- * such a pipeline takes no other level. */
+ * pipeline has a level that is not in the table (own_level), that level uses the cache of level 0.
+ * Such a pipeline takes no other level, so only one level uses that cache. */
 struct small {
     _Atomic(struct object_cache *) caches[LZ_LEVEL_MAX + 1];
 };
@@ -52,7 +52,7 @@ static struct object_cache *cache_of(struct small *s, const struct lz_level *lev
     if (made == NULL)
         return NULL;
     object_cache_init(made);
-    /* Another thread may have made the cache meanwhile. */
+    /* If another thread has made the cache meanwhile, use that cache. */
     if (atomic_compare_exchange_strong(&s->caches[number], &cache, made))
         return made;
     object_cache_free(made, NULL);
@@ -60,7 +60,8 @@ static struct object_cache *cache_of(struct small *s, const struct lz_level *lev
     return cache;
 }
 
-/* Takes idle tools from the cache, or makes some; NULL if memory is short. */
+/* Takes idle tools from the cache.  If the cache has none, makes new tools.  Returns NULL if memory
+ * is short. */
 static struct worker_tools *take_tools(struct object_cache *cache, const struct lz_level *level)
 {
     struct worker_tools *t = (struct worker_tools *)object_cache_take(cache);

@@ -6,7 +6,8 @@
 
 #include "pipeline/crew/state.h"
 
-/* Makes p->small; false if memory is short.  Without p->small, small_fits is always false. */
+/* Makes p->small; returns false if memory is short.  While p->small is NULL, small_fits is always
+ * false. */
 bool small_init(struct pipeline *p);
 
 /* Frees p->small and the tools that it keeps. */

@@ -30,12 +30,13 @@
 struct source {
     int fd;
     const uint8_t *memory;   /* the input; NULL: fd or source_push gives it */
-    struct copiers *copiers; /* not NULL: `memory` is in GPU memory, and these copy it */
+    struct copiers *copiers; /* NULL unless `memory` is in GPU memory; these copy it */
     int device;              /* the CUDA device with that memory */
     bool is_file;            /* the input is a regular file, or memory */
     /* The input is pushed: by source_push, or as whole segments (push.c). */
     bool is_pushed;
-    /* Ends a wait for fd.  Not open if nothing waits for fd, as with a regular file. */
+    /* Ends a wait for fd.  If no thread ever waits for fd, as with a regular file, `wake` is not
+     * open. */
     struct wake wake;
     struct pipe_reader *reader; /* reads fd if that is a fast pipe; else NULL */
     size_t segment_size;
@@ -61,8 +62,8 @@ struct source {
     bool flushes;     /* the input was flushed at held[filled], so a piece ends there */
 };
 
-/* Prepares the source for the file or pipe fd, from its position on.  `fast`: if fd is a pipe, a
- * pipe_reader reads it (pipe_reader.h).  After this or another source_init function, call
+/* Prepares the source for the file or pipe fd, from its position on.  If `fast` is set and fd is a
+ * pipe, a pipe_reader reads it (pipe_reader.h).  After this or another source_init function, call
  * source_finish at the end. */
 void source_init(struct source *s, int fd, size_t segment_size, bool fast);
 
@@ -90,10 +91,10 @@ bool source_is_file(const struct source *s);
  * False with errno set: PIPELINE_SHORTER if the file has become shorter, EIO if a GPU failed. */
 bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf);
 
-/* Reads the next segment after the random_access ones to buf: *len bytes, which is less than
- * segment_size only for the last one, and 0 only if the input is empty.  *last becomes true with
- * the last segment: then do not call this again.  Only one thread at a time may call this.  False
- * with errno set. */
+/* Reads the next segment after the random_access ones to buf, and sets *len to its bytes.  Only the
+ * last segment may have fewer than segment_size bytes, and only an empty input gives 0 bytes.
+ * *last becomes true with the last segment; then do not call this again.  Only one thread at a time
+ * may call this.  Returns false with errno set. */
 bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last);
 
 /* If a thread waits for a pipe's other end in source_read_next or source_next_piece, makes that
@@ -107,14 +108,16 @@ void source_cancel(const struct source *s);
  */
 bool source_begin_pieces(struct source *s);
 
-/* Reads the next piece to buf, which has LZ_CHUNK_SIZE + SOURCE_PIECE_MAX bytes.  First buf gets
- * the window before the piece, *before bytes: LZ_CHUNK_SIZE, or 0 near the start of the input.
- * After the window, buf gets the piece, *len bytes: 0 only if the input is empty.  *last becomes
- * true with the last piece.  Only one thread at a time may call this.  False with errno set. */
+/* Reads the next piece to buf, which has LZ_CHUNK_SIZE + SOURCE_PIECE_MAX bytes.  Buf first gets
+ * the window before the piece, which has *before bytes: LZ_CHUNK_SIZE, or 0 near the start of the
+ * input.  Buf then gets the piece, which has *len bytes: 0 only if the input is empty.  *last
+ * becomes true with the last piece.  Only one thread at a time may call this.  Returns false with
+ * errno set. */
 bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *len, bool *last);
 
-/* Pushes input for pieces: takes as many bytes as there is room for, and sets *taken to their
- * number.  `ends`: the input ends with these bytes, if all are taken.  False: memory is short. */
+/* Pushes input for pieces: takes as many of the `len` bytes as there is room for, and sets *taken
+ * to their number.  If `ends` is set, the input ends with these bytes, once all are taken.  Returns
+ * false if memory is short. */
 bool source_push(struct source *s, const uint8_t *bytes, size_t len, bool ends, size_t *taken);
 
 /* Makes a piece end after the bytes pushed so far. */
@@ -124,7 +127,7 @@ void source_flush(struct source *s);
  * pieces. */
 void source_forget(struct source *s);
 
-/* Whether source_push would take at least one byte, or the end. */
+/* Whether source_push would take at least one byte, or the end of the input. */
 bool source_has_room(const struct source *s);
 
 /* Whether source_next_piece has all the input that it needs for a piece. */

@@ -22,8 +22,8 @@
 #include "pipeline/crew/workers.h"
 
 /* Finds the finished segments that come next in the output, WRITE_MOST at most, and returns their
- * number.  Together they hold at most half of the bytes that slots may hold, so that other threads
- * can go on meanwhile.  (The first segment is always taken.) */
+ * number.  Stops before they hold more than half of the bytes that slots may hold, so that other
+ * threads can go on meanwhile.  But the first segment is always found, however large it is. */
 static unsigned find_finished(const struct job *j, struct slot *found[WRITE_MOST])
 {
     uint64_t weight = 0;

@@ -20,7 +20,7 @@
 #include "pipeline/crew/state.h"
 
 /* Makes p->jobs.  `direction` opens and closes jobs.  At most begun_max jobs may have begun and not
- * ended; 0: no limit. */
+ * ended.  If begun_max is 0, there is no limit. */
 void jobs_init(struct pipeline *p, const struct direction *direction, unsigned begun_max);
 
 /* Frees the structs of jobs that are over.  No job may be left. */
@@ -37,22 +37,24 @@ void job_begin(struct job *j);
 
 /* The first step of job_begin, for a thread that does all of a small job itself.  Calls `begin` and
  * makes the state for compression.  Releases the lock, and returns without it.  Returns false if
- * `begin` returns false or memory is short; job_begin_prepared then removes the job. */
+ * `begin` returns false or memory is short.  The thread must call job_begin_prepared in any
+ * case. */
 bool job_prepare(struct job *j);
 
-/* The second step of job_begin, with the lock held again.  is_prepared is the result of
- * job_prepare; if it is false, the job is removed. */
+/* The second step of job_begin.  The caller holds the lock again.  is_prepared is the result of
+ * job_prepare.  If is_prepared is false, the job is removed. */
 void job_begin_prepared(struct job *j, bool is_prepared);
 
-/* Opens a prepared job of which the calling thread has already claimed some input.  That thread
- * must call job_settle later. */
+/* Opens a prepared job.  The calling thread has already claimed some of the job's input, and must
+ * call job_settle later. */
 void job_open(struct job *j);
 
 /* Makes the job fail with this status and error_number, unless it has failed before. */
 void job_fail(struct job *j, enum pipeline_status status, int error_number);
 
-/* Ends the job if all of it is claimed and no thread works on it.  In that case, returns true: the
- * lock was released meanwhile, and *j is gone.  Otherwise returns false. */
+/* Ends the job if all of it is claimed and no thread works on it.  Then returns true: the lock was
+ * released meanwhile, and *j is gone.  Otherwise returns false, and the lock was held all the
+ * time. */
 bool job_settle(struct job *j);
 
 /* Cancels a job, which may also be over, or not yet submitted.  Releases the lock meanwhile. */
@@ -67,15 +69,16 @@ unsigned jobs_limit(struct pipeline *p, unsigned threads);
 
 /* --- What is left to claim --- */
 
-/* Whether the job's next segment can be read in any order, and so by any thread right now. */
+/* Whether the job's next segment can be read in any order, so that any thread can read it right
+ * now. */
 bool job_next_is_any(const struct job *j);
 
 /* The number of segments that the job certainly has. */
 uint64_t job_known_segments(const struct job *j);
 
-/* Updates the counts of bytes and segments left to claim.  `came`: this many more bytes are now
- * certain to come.  `claimed`: this many bytes were claimed.  Call it in both cases, and after the
- * job has opened, failed or ended. */
+/* Updates the counts of bytes and segments left to claim.  `came` is the number of bytes that are
+ * newly certain to come, and `claimed` is the number of bytes that were claimed.  Call this
+ * function after either happens, and after the job has opened, failed or ended. */
 void job_count_left(struct job *j, uint64_t came, uint64_t claimed);
 
 /* The level at which the job is compressed: its own, or else the pipeline's. */
@@ -88,9 +91,8 @@ struct job *jobs_to_claim(struct pipeline *p);
  * match; or NULL. */
 struct job *jobs_to_claim_for_gpu(struct pipeline *p);
 
-/* The job that the policy judges: the earliest job with something left to claim, or NULL.  Ignores
- * jobs with a level of their own, and jobs whose input is pushed and that have nothing to claim
- * now. */
+/* The job that the policy judges, or NULL.  It is the earliest job with something left to claim,
+ * but not a job with a level of its own, and not a pushed job that has nothing to claim now. */
 struct job *jobs_to_weigh(const struct pipeline *p);
 
 /* The earliest job that may begin now, or NULL. */
@@ -114,7 +116,8 @@ uint64_t jobs_segments_left(const struct pipeline *p);
 /* Jobs in state JOB_WAITING. */
 uint64_t jobs_waiting(const struct pipeline *p);
 
-/* Whether another worker could find something to do: a segment to claim, or a job to begin. */
+/* Whether another worker could find something to do, that is, a segment to claim or a job to
+ * begin. */
 bool jobs_leave_work(struct pipeline *p);
 
 /* Whether no job waits, and the caller has announced no more jobs. */

@@ -6,9 +6,9 @@
 
 #include "pipeline/crew/state.h"
 
-/* Makes p->slots.  Slots may hold held_max bytes in all; held_by_workers of them are enough to keep
- * all workers busy.  If the address space is limited, allocates slots now, for as many segments as
- * fit in held_by_workers: later, other code might have taken the memory. */
+/* Makes p->slots.  Slots may hold held_max bytes in all.  To keep all workers busy, held_by_workers
+ * of these bytes are enough.  If the address space is limited, allocates slots now, for as many
+ * segments as fit in held_by_workers, because other code might have taken the memory later. */
 void slots_init(struct pipeline *p, uint64_t held_max, uint64_t held_by_workers);
 
 /* Lowers the limit to the bytes that workers need.  Call this if there are no GPUs. */
@@ -33,8 +33,8 @@ void slot_done(struct slot *s);
 /* Frees the job's first slot, which is done. */
 void slot_free_first(struct job *j);
 
-/* Frees the slots of a failed job that are done, and wakes the crew.  While a thread writes the
- * job's output, does nothing: that thread calls this function when it ends. */
+/* Frees the slots of a failed job that are done, and wakes the crew.  Does nothing while a thread
+ * writes the job's output, because that thread calls this function after its last write. */
 void slots_drop_done(struct job *j);
 
 /* Whether a thread may claim `bytes` more bytes: at least `reserve` bytes must stay free for
@@ -44,7 +44,7 @@ bool slots_have_room(const struct pipeline *p, uint64_t bytes, uint64_t reserve)
 /* Bytes that slots may hold in all. */
 uint64_t slots_most(const struct pipeline *p);
 
-/* How many bytes of slots_most are not needed to keep workers busy. */
+/* By how many bytes the limit slots_most exceeds the bytes that keep all workers busy. */
 uint64_t slots_beyond_workers(const struct pipeline *p);
 
 /* Takes a spare output buffer for a segment, or makes one.  NULL if memory is short. */

@@ -222,14 +222,15 @@ struct crew {
     void *(*main)(void *worker); /* the function of a worker's thread */
     struct worker *workers;      /* an array of `threads` workers */
     int threads,                 /* the most workers; goes down if threads or memory are short */
-        started; /* workers started; with caller_works, the caller counts from the start */
+        started; /* workers started; with caller_works, the caller counts as started */
     /* The first `claimers` workers may claim segments.  Once have_left is set, all workers may. */
     int claimers;
     int equipped;   /* workers that have tools */
     int getting;    /* workers that are getting tools now, without the lock */
     int leaving;    /* workers that are freeing their tools now, without the lock */
     bool have_left; /* a worker got no memory, and has ended or waits */
-    /* The time before which no thread is started, because the last start failed; 0: none failed. */
+    /* The time before which no thread is started, because the last start failed.  0 if no start has
+     * failed. */
     double start_again;
     int waiting,  /* workers with nothing to do */
         called;   /* workers counted in `waiting` that crew_call woke and that do not run yet */
@@ -253,8 +254,8 @@ struct job {
     struct job *previous, *next;
     enum job_state state;
     bool failed;  /* no thread claims more of the job; request->status and ->error_number say why */
-    bool reading; /* a thread reads its input in order */
-    bool writing; /* a thread writes its output */
+    bool reading; /* a thread reads the job's input in order */
+    bool writing; /* a thread writes the job's output */
     bool pushing; /* a thread pushes input; the job cannot end meanwhile */
 
     /* Set by compression.c when the job begins: */
@@ -277,7 +278,7 @@ struct direction {
     /* Makes the job's state (struct compression).  Called without the lock.  False if memory is
      * short; then nothing is left to close. */
     bool (*open)(struct job *j);
-    /* Makes a thread stop waiting for the job's input; its read then fails. */
+    /* Wakes a thread that waits for the job's input.  That thread's read then fails. */
     void (*cancel)(struct job *j);
     /* Frees the job's state (struct compression), and sets request->stats and ->check.  Called
      * without the lock. */

@@ -65,7 +65,7 @@ struct decoded_run {
 
     /* For in_order.c, which accepts, resolves and writes runs: */
     struct region *region;        /* the region whose task has decoded the run */
-    enum run_state state;         /* the engine leaves it RUN_DECODED */
+    enum run_state state;         /* RUN_DECODED when the engine is done with the run */
     uint32_t symbols_check;       /* check value of the bytes that the symbols have become */
     struct decoded_run *next_out; /* the run to write after this one */
 };

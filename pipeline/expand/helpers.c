@@ -46,9 +46,9 @@ static bool add_to_batch(struct expansion *e, struct expand_tools *t, struct bat
     struct region *r = regions_next(e);
     const bool has_all = r != NULL && input_has(e->input, r->to);
 
-    /* To look for a start, a thread may wait for the region's input.  The consumer must not wait
-     * for a pipe here: it is needed for the runs that others decode.  No thread waits here for
-     * bytes that the caller has yet to push. */
+    /* To look for a start, a thread may wait for the region's input.  But the consumer must not
+     * wait for a pipe here, because it must take over the runs that other threads decode.  And no
+     * thread may wait here for bytes that the caller has yet to push. */
     if (r == NULL || ((t == e->tools || e->is_pushed) && !has_all))
         return false;
     if (has_all)
@@ -110,8 +110,8 @@ bool help_one(struct expansion *e, struct expand_tools *t)
     return has_done;
 }
 
-/* Makes a worker's tools.  Gives up the lock.  Returns false if memory is short: other threads then
- * do the work. */
+/* Makes a worker's tools.  Gives up the lock.  Returns false if memory is short.  Other threads
+ * then do the work. */
 static bool get_tools(struct worker *w)
 {
     struct expand_tools *t;
@@ -130,7 +130,7 @@ bool expand_some(struct worker *w)
     for (struct expansion *e = p->expansions->first; e != NULL; e = e->next) {
         if (e->is_closing)
             continue;
-        /* get_tools gives up the lock, so *e may be freed meanwhile: return at once. */
+        /* get_tools gives up the lock, so *e may be freed meanwhile.  So return at once. */
         if (w->expand == NULL)
             return get_tools(w);
         if (help_one(e, w->expand))

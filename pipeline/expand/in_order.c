@@ -114,9 +114,10 @@ static void accept(struct expansion *e, struct expand_tools *t, struct decoded_r
         e->cursor = place->bit / 8;
 }
 
-/* Whether a thread may begin to accept runs.  While `write` waits for room, none may: an accepted
- * run keeps its memory until it is written.  If a GPU is ready, none may either: the GPU takes over
- * once the line is empty. */
+/* Whether a thread may begin to accept runs.  Two of the conditions need a reason.  While `write`
+ * waits for room, no thread may accept, because an accepted run keeps its memory until it is
+ * written.  If a GPU is ready, no thread may accept, because the GPU takes over once the line is
+ * empty. */
 static bool may_accept(const struct expansion *e)
 {
     return !e->in_order.is_accepting && !e->in_order.has_failed && !e->is_stalled &&
@@ -262,8 +263,9 @@ const struct decoded_run *in_order_written(const struct expansion *e)
 
 /* --- Shortening the line -------------------------------------------------------------------- */
 
-/* Returns the last run that must stay in the line.  The runs up to it make up a window.  Returns
- * NULL if such a run is not all bytes yet, or a thread is resolving any run. */
+/* Returns the last run that must stay in the line, so that the runs from the written one up to it
+ * have a whole window of bytes.  Returns NULL if one of these runs is not all bytes yet, or if a
+ * thread is resolving any run. */
 static struct decoded_run *last_to_keep(const struct run_line *l)
 {
     struct decoded_run *last = l->written;
@@ -326,7 +328,7 @@ bool in_order_shorten(struct expansion *e)
     struct run_line *l = &e->in_order;
     struct decoded_run *last, *run;
 
-    /* The thread that accepts is using a run and the window. */
+    /* A thread that is accepting uses a run and the window. */
     if (l->is_accepting)
         return false;
     if (e->place == NULL || l->written == NULL || l->first == NULL)

@@ -44,8 +44,8 @@ enum coming {
 /* Returns whether a run starts at the consumer's place; RUN_COMES while a thread accepts runs. */
 enum coming in_order_coming(struct expansion *e);
 
-/* Whether no thread is accepting or writing, and nothing is left to write: all accepted runs are
- * written, or writing has failed. */
+/* Whether no thread is accepting or writing, and nothing is left to write, because all accepted
+ * runs are written or because writing has failed. */
 bool in_order_is_idle(const struct expansion *e);
 
 /* Whether writing has failed.  If so, sets *error to the errno of the failure. */
@@ -54,9 +54,9 @@ bool in_order_has_failed(const struct expansion *e, int *error);
 /* Returns the run that is being written, or NULL. */
 const struct decoded_run *in_order_written(const struct expansion *e);
 
-/* Takes runs out of the line, and moves the consumer's place back to the first of them.  The run
- * that is being written stays in the line.  If it is shorter than a window, the runs after it that
- * complete the window stay, too.  Returns false if this is not possible now. */
+/* Shortens the line to the run that is being written and, if this run is shorter than a window, the
+ * runs after it that complete the window.  Takes all later runs out of the line, and moves the
+ * consumer's place back to the first of these.  Returns false if this is not possible now. */
 bool in_order_shorten(struct expansion *e);
 
 /* Whether the run is accepted and not yet written. */

@@ -24,8 +24,8 @@ struct input *input_open_memory(const uint8_t *bytes, size_t len);
 struct input *input_open_pushed(void);
 
 /* Appends bytes[0..len) to a pushed input, but stops at byte `limit` of the input.  Returns how
- * many bytes it has appended.  `ends`: the input ends after bytes[0..len), once they are all
- * appended.  Only one thread at a time may call this. */
+ * many bytes it has appended.  If `ends` is set, the input ends after bytes[0..len), once they are
+ * all appended.  Only one thread at a time may call this. */
 size_t input_push(struct input *in, const uint8_t *bytes, size_t len, uint64_t limit, bool ends);
 
 /* Returns the size of the input in bytes; UINT64_MAX while the end of a pipe or of a pushed input

@@ -19,15 +19,15 @@
 /* Updates the lead that the input has borrowed.  Call this after bytes were pushed or written. */
 void pushing_count(struct expansion *e);
 
-/* Whether one more region may have an output buffer: a buffer is available, and a slow caller has
- * taken enough output. */
+/* Whether one more region may have an output buffer.  It may if a buffer is available, and, with a
+ * slow caller, if the caller has taken enough output. */
 bool pushing_has_buffer(const struct expansion *e);
 
 /* Says that the caller has been away for a long time while the consumer waited for it. */
 void pushing_slow_down(struct expansion *e);
 
-/* Returns the most bytes of input that a region should have.  If regions have no more, the bytes
- * that may be pushed ahead are enough for one region for each thread. */
+/* Returns the most bytes of input that a region should have, so that the bytes that may be pushed
+ * ahead are enough for one region for each thread. */
 uint64_t pushing_region_max(const struct expansion *e);
 
 #endif

@@ -62,7 +62,7 @@
 
 /* In a region whose start is not known yet, the consumer calls regions_at again after this many
  * bytes of input.  With more, the consumer passes more starts that are found meanwhile.  With less,
- * short blocks take longer, since the consumer waits for the lock at each. */
+ * short blocks take longer, since the consumer waits for the lock at each block. */
 #define ASK_AGAIN ((uint64_t)4 << 10)
 
 /* --- The list ------------------------------------------------------------------------------- */
@@ -89,8 +89,8 @@ static uint64_t lead_max(const struct pipeline *p)
     return lead < LEAD_MIN ? LEAD_MIN : lead;
 }
 
-/* Returns the byte of the input before which a new region would be useless: the consumer will soon
- * have decoded the bytes that it has read. */
+/* Returns the byte of the input before which a new region would be useless, because the consumer
+ * will soon have decoded the bytes before it. */
 static uint64_t passed(const struct expansion *e)
 {
     return e->fixed_region > 0 ? e->decoded : e->cursor;
@@ -264,7 +264,7 @@ bool region_goes_on(struct expansion *e, struct expand_tools *t, struct region *
             return true;
         switch (next->state) {
         case REGION_NEW:
-            /* A pipe may give nothing for a long time: do not wait for it here. */
+            /* A pipe may give nothing for a long time, so do not wait for it here. */
             if (!input_has(e->input, next->to))
                 return true;
             region_find_start(e, t, next);
@@ -303,7 +303,8 @@ static void add_rest(struct expansion *e, struct expand_tools *t, struct region 
     if (last == NULL || last->end / 8 >= r->to)
         return;
     rest = cut_off(e, r, last->end / 8);
-    /* After the end of a member, a search must first find the next member. */
+    /* If a member has ended, a search must first find the next member.  With few threads, a rest
+     * begins only at a mark (SYMBOLS_THREADS). */
     if (rest == NULL || last->ends_stream || (!is_at_mark && crew_threads(e->p) < SYMBOLS_THREADS))
         return;
     rest->task.kind = is_at_mark ? START_AT_MARK : START_IN_DATA;
