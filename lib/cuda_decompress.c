@@ -89,7 +89,7 @@ struct expansion_work {
     uint8_t *out;
     size_t room;
     struct allocation *allocation;
-    /* Set by the engine: bytes of output, made or counted. */
+    /* Bytes of output that were made or counted.  The engine sets this. */
     uint64_t made;
 };
 
@@ -256,8 +256,8 @@ static gzlzss_status expand(struct gpu_expansion *e)
     return GZLZSS_ERROR_CANCELLED;
 }
 
-/* Decompresses by the CPU; the caller has waited for its CUDA stream.  `told` has the last numbers
- * that `progress` got from the GPU's attempt. */
+/* Decompresses by the CPU.  Call this after waiting for the program's CUDA stream.  `told` has the
+ * last numbers that `progress` got from the GPU's attempt. */
 static gzlzss_status expand_memory(gzlzss *z, struct gpu_expansion *e,
                                    const struct cuda_attempt *told, gzlzss_call *call)
 {

@@ -44,7 +44,7 @@ struct decompress_call {
     size_t room, out_len;
     /* If not NULL, the output goes to this memory, which grows. */
     struct grow *grow;
-    /* The output did not fit into the room. */
+    /* Whether the output did not fit into the room. */
     bool is_full;
     int out_fd;
 };

@@ -26,7 +26,7 @@
 #include "lib/sigpipe.h"
 #include "lib/stream.h"
 
-/* Most bytes that are read or written at a time. */
+/* The most bytes that are read or written at a time. */
 #define BUFFER_SIZE ((size_t)256 << 10)
 
 /* A call: a stream, its input and its output. */

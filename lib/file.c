@@ -24,7 +24,7 @@
 
 struct gzlzss_file {
     gzlzss *z;
-    gzlzss_call *call; /* the program's, or `own` */
+    gzlzss_call *call; /* the program's struct, or `own` */
     gzlzss_call own;
     int fd;
     bool is_owned; /* gzlzss_file_close closes fd */

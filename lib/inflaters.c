@@ -25,17 +25,19 @@ struct turn {
 struct inflater {
     struct inflater *next;
     int device;
-    /* NULL: not open.  Only the call that has the inflater uses this field. */
+    /* The device's engine, or NULL if it is not open.  Only the call that has the inflater uses
+     * this field. */
     struct gpu_inflate *engine;
 
     /* Protected by the lock: */
 
-    /* A call has the inflater. */
+    /* Whether a call has the inflater. */
     bool is_taken;
     /* The calls that wait, in the order in which they came. */
     struct turn *waiting;
     bool has_failed;
-    /* The engine could not be opened: do not try before this time (clock_seconds). */
+    /* If the engine could not be opened, the time before which no call tries again
+     * (clock_seconds). */
     double not_before;
 };
 

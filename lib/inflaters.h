@@ -25,7 +25,7 @@ struct inflaters {
     /* Protects the fields below.  A thread holds this lock only briefly, not while a device works,
      * and takes no other lock meanwhile. */
     pthread_mutex_t lock;
-    /* An engine has become idle, or a call was cancelled. */
+    /* Signalled when an engine has become idle or a call was cancelled. */
     pthread_cond_t changed;
     /* The inflaters of all devices that calls have asked for so far. */
     struct inflater *first;

@@ -79,8 +79,8 @@ const char *gzlzss_status_text(gzlzss_status status)
 #define OPTIONS_SIZE_MIN (offsetof(gzlzss_options, device_count) + sizeof(size_t))
 #define CALL_SIZE_MIN (offsetof(gzlzss_call, out_bytes) + sizeof(uint64_t))
 
-/* Most bytes of a struct in any version.  If the size in a struct is larger, the program has not
- * set it. */
+/* The most bytes of a struct in any version.  If the size in a struct is larger, the program has
+ * not set it. */
 #define STRUCT_SIZE_MAX 4096
 
 /* Whether this version understands a struct that the program gave.  The struct's size must be

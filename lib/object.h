@@ -27,11 +27,11 @@ struct operation {
     gzlzss_call *call;
     /* The job of a compression, or NULL. */
     struct pipeline_job *job;
-    /* Called when the call is cancelled, to end its waits; or NULL. */
+    /* If not NULL, this function is called when the call is cancelled, to end the call's waits. */
     void (*wake_up)(struct operation *o);
     atomic_bool is_cancelled;
-    /* Numbers of bytes that an abandoned attempt has reported to the program.  `progress` gets no
-     * smaller numbers. */
+    /* The numbers of bytes that an abandoned attempt has reported to the program.  From then on,
+     * `progress` gets no smaller numbers. */
     uint64_t told_in, told_out;
     /* The list that has this operation, and the neighbours in it.  The list's lock protects
      * `previous` and `next`. */
@@ -100,7 +100,7 @@ void call_set_results(gzlzss_call *call, uint64_t in, uint64_t out);
 int call_level(const gzlzss *z, const gzlzss_call *call);
 
 /* Sets *level to the row of the level that a valid call asks for, or to NULL if that is the
- * object's level.  False if the object cannot compress at this level. */
+ * object's level.  Returns false if the object cannot compress at this level. */
 bool call_takes_level(const gzlzss *z, const gzlzss_call *call, const struct lz_level **level);
 
 /* operation_begin begins a call on z.  If z is NULL, it returns an error.  Set o->job and

@@ -59,15 +59,15 @@ struct gzlzss_stream {
 
     /* Ends fd.c's waits; NULL if fd.c does not use the stream. */
     const struct wake *wake;
-    /* fd.c waits for its input, or until the stream has something to do. */
+    /* Whether fd.c waits for its input, or until the stream has something to do. */
     bool polls;
-    /* The job is over, or will be at once. */
+    /* Whether the job is over, or will be at once. */
     bool ends;
 
     /* Compression: */
 
     struct pipeline_job job;
-    /* The header: `small`, or allocated memory. */
+    /* The header, which is in `small` or in allocated memory. */
     uint8_t small[SMALL_HEADER], *header;
     /* The output that waits.  Protected by the lock. */
     struct waiting *first, *last;
@@ -78,21 +78,22 @@ struct gzlzss_stream {
 
     /* The consumer. */
     pthread_t thread;
-    /* Used by the consumer and the caller; once is_over is set, by the caller alone. */
+    /* The consumer and the caller use this.  Once is_over is set, only the caller does. */
     struct expansion *expansion;
 
     /* Decompression; protected by the lock: */
 
     /* The consumer waits for can_go, and the caller for caller_can_go. */
     pthread_cond_t can_go, caller_can_go;
-    /* The caller's output, while it is in gzlzss_stream_run: room for `room` bytes. */
+    /* The caller's memory for output while the caller is in gzlzss_stream_run.  It has room for
+     * `room` bytes. */
     uint8_t *out;
     size_t room;
     /* Whether the consumer waits for input, and whether it waits for room. */
     bool starves, wants_room;
-    /* The consumer has done something since the caller last reset went_on. */
+    /* Whether the consumer has done something since the caller last reset went_on. */
     bool went_on;
-    /* The consumer has ended, with this status. */
+    /* Whether the consumer has ended, and the status with which it has ended. */
     bool is_over;
     gzlzss_status status;
     uint64_t out_bytes;
@@ -121,7 +122,7 @@ static void wake_poll(struct gzlzss_stream *s)
 
 /* --- Compression ---------------------------------------------------------------------------- */
 
-/* Puts a job's output into the list. */
+/* Appends a part of a job's output to the list of output that waits. */
 static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
 {
     struct gzlzss_stream *s = job->ctx;
@@ -155,7 +156,7 @@ static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
     return true;
 }
 
-/* The job's `end`: called when the job is over, or will be at once. */
+/* The job's `end`, which the pipeline calls when the job is over or will be at once. */
 static void ended(struct pipeline_job *job)
 {
     struct gzlzss_stream *s = job->ctx;
@@ -267,7 +268,8 @@ static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, g
     }
 }
 
-/* Makes a stream, and sets the fields that both directions use.  NULL if memory is short. */
+/* Makes a stream, and sets the fields that both directions use.  Returns NULL if memory is
+ * short. */
 static struct gzlzss_stream *stream_new(bool is_decompression)
 {
     struct gzlzss_stream *s = calloc(1, sizeof(*s));
@@ -524,7 +526,7 @@ static gzlzss_status run_decompression(struct gzlzss_stream *s, gzlzss_out *out,
             pthread_cond_wait(&s->caller_can_go, &s->lock);
     }
     out->used = out->size - s->room;
-    /* The output is the caller's again. */
+    /* From now on, only the caller uses its memory for output. */
     s->room = 0;
     if (s->is_over)
         status = s->status;

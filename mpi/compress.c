@@ -38,7 +38,7 @@
 #define PRODUCERS 2
 
 /* The number of buffers for output, which is also the number of waves by which a rank may be ahead
- * of the slowest one.  Each buffer takes the memory of a run, as far as it is filled.  With large
+ * of the slowest rank.  Each buffer takes the memory of a run, as far as it is filled.  With large
  * runs, there are fewer buffers, so that all together take about OUTPUTS_MEMORY. */
 #define OUTPUTS_MIN (PRODUCERS + 1)
 #define OUTPUTS_MAX 6
@@ -66,7 +66,7 @@ struct wave_compression {
     size_t run_max;           /* the most bytes of input in a run */
 
     pthread_mutex_t lock;   /* protects the fields below */
-    pthread_cond_t changed; /* signalled when any of them changes */
+    pthread_cond_t changed; /* signalled when any of these fields changes */
     struct wave_output outputs[OUTPUTS_MAX];
     unsigned output_count;
     uint64_t next;        /* the wave whose run is produced next */

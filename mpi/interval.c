@@ -140,8 +140,8 @@ static enum interval_result unreadable(const struct interval *p)
     return p->error != 0 ? INTERVAL_READ_ERROR : INTERVAL_ODD;
 }
 
-/* Returns the end of the first mark that ends in bytes [from, to) of the file; `to` if there is
- * none; UINT64_MAX if reading failed. */
+/* Returns the end of the first mark that ends in bytes [from, to) of the file, or `to` if no mark
+ * ends there.  Returns UINT64_MAX if reading failed. */
 static uint64_t find_mark(struct interval_tools *t, int fd, uint64_t from, uint64_t to)
 {
     go_to(t, 0);

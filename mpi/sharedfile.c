@@ -44,10 +44,10 @@ static int error_of(const struct sharedfile *f, int code)
     return statvfs(f->name, &st) == 0 && st.f_bavail == 0 ? ENOSPC : EIO;
 }
 
-/* Returns another name for a file whose directory has a colon in its name; NULL if there is no
- * other name.  ROMIO, which is in MPICH, takes text before a colon for the name of a file system.
- * So this function opens the directory, and names the file through that descriptor.  The caller
- * frees the result. */
+/* Returns another name for a file whose directory has a colon in its name.  Returns NULL if there
+ * is no other name.  ROMIO, which is in MPICH, takes text before a colon for the name of a file
+ * system.  So this function opens the directory, and names the file through that descriptor.  The
+ * caller frees the result. */
 static char *without_colons(struct sharedfile *f, const char *name)
 {
     static const char format[] = "/proc/self/fd/%d/%s";

@@ -53,11 +53,11 @@ _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 #define MEMORY_SHARE 2
 #define ADDRESSES_SHARE 2
 
-/* Bytes of memory that a worker takes, as bench/memory.sh prints them.  Its buffers for a whole
- * segment are not counted.  At the slow levels, a worker takes WORKER_SIZE_SLOW bytes, but can work
- * with WORKER_LEAST_SLOW.  If segments are small, WORKER_LEAST_SMALL and 4 times the segment size
- * are enough at the slow levels.  At all other levels, a worker takes WORKER_SIZE.  If a change
- * makes a matcher take more memory, run bench/memory.sh and raise these. */
+/* Bytes of memory that a worker takes, as bench/memory.sh prints them.  A worker's buffers for a
+ * whole segment are not counted.  At the slow levels, a worker takes WORKER_SIZE_SLOW bytes, but
+ * can work with WORKER_LEAST_SLOW.  If segments are small, WORKER_LEAST_SMALL and 4 times the
+ * segment size are enough at the slow levels.  At all other levels, a worker takes WORKER_SIZE.  If
+ * a change makes a matcher take more memory, run bench/memory.sh and raise these. */
 #define WORKER_SIZE ((size_t)3 << 19)
 #define WORKER_SIZE_SLOW ((size_t)52 << 20)
 #define WORKER_LEAST_SLOW ((size_t)24 << 20)

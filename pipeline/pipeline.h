@@ -41,8 +41,8 @@ uint64_t pipeline_least_memory(const struct pipeline_config *config);
  * if BACKEND_GPU finds no usable GPU. */
 struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE]);
 
-/* Ends the crew, closes the GPUs (after waiting for those that are being brought up), and frees p.
- * All jobs must be over. */
+/* Ends the crew, waits for GPUs that are being brought up, closes all GPUs, and frees p.  All jobs
+ * must be over. */
 void pipeline_free(struct pipeline *p);
 
 /* Replaces pipeline_free in a program that is about to end.  Leaves threads asleep, and leaves all

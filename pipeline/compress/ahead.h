@@ -48,7 +48,7 @@ void ahead_init(struct ahead_list *l, struct pipeline *p, uint64_t most, bool ma
 /* Frees all segments of a job.  No other thread may use any of them.  Called without the lock. */
 void ahead_free(struct ahead_list *l);
 
-/* Makes p->spare_segments; false if memory is short. */
+/* Makes p->spare_segments.  Returns false if memory is short. */
 bool ahead_init_spare(struct pipeline *p);
 
 /* Frees p->spare_segments and the memory that it keeps. */
@@ -96,7 +96,7 @@ bool ahead_may_read(const struct ahead_list *l, uint64_t index);
 bool ahead_reads(const struct ahead_list *l);
 
 /* Takes the place in the block for segment `index`; ahead_count includes the segment from now on.
- * NULL if memory is short; then nothing more is read ahead. */
+ * Returns NULL if memory is short; then nothing more is read ahead. */
 struct ahead *ahead_take_place(struct ahead_list *l, uint64_t index);
 
 /* Puts a segment into the list, so that it can be claimed.  Call this after reading the segment to

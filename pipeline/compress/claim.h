@@ -21,12 +21,13 @@ struct slot *claim_any(struct job *j, uint8_t *buf);
 void read_segment(struct slot *s);
 
 /* Claims the job's next segment, which can only be read in order, and reads it to buf.  Releases
- * the lock meanwhile.  NULL if memory is short.  If the job has failed meanwhile, the caller must
- * drop the slot (slot_done). */
+ * the lock meanwhile.  Returns NULL if memory is short.  If the job has failed meanwhile, the
+ * caller must drop the slot (slot_done). */
 struct slot *claim_in_order(struct job *j, uint8_t *buf);
 
-/* Reads the next segment of an input that is read in order; the segment goes to the slot's buffer.
- * Called without the lock, by the one thread that reads the job's input.  False with errno set. */
+/* Reads the next segment of an input that is read in order, to the slot's buffer.  Called without
+ * the lock, by the one thread that reads the job's input.  Returns false, with errno set, if
+ * reading fails. */
 bool read_in_order(struct slot *s);
 
 /* Counts `bytes` bytes that were read in `seconds` seconds.  If `ok` is false, makes the job fail

@@ -22,7 +22,7 @@ struct feeder {
     unsigned pending;
 };
 
-/* Makes p->feeding; false if memory is short. */
+/* Makes p->feeding.  Returns false if memory is short. */
 bool feeding_init(struct pipeline *p);
 
 /* Waits for the feeders, which crew_end has told to end.  Called without the lock. */

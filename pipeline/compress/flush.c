@@ -209,8 +209,8 @@ void flush_end(struct flush *f, struct pipeline *p)
 
 /* --- Pieces --------------------------------------------------------------------------------- */
 
-/* Appends a piece to f->held, after cutting off whole chunks to which no match can refer.  False if
- * memory is short. */
+/* Appends a piece to f->held, after cutting off whole chunks to which no match can refer.  Returns
+ * false if memory is short. */
 static bool hold(struct flush *f, const uint8_t *bytes, size_t len)
 {
     size_t room = f->room > 0 ? f->room : HELD_FIRST;

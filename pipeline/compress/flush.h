@@ -45,7 +45,7 @@ struct flush {
     bool waits; /* a flush is not complete yet */
 };
 
-/* Makes p->flushes; false if memory is short. */
+/* Makes p->flushes.  Returns false if memory is short. */
 bool flush_init(struct pipeline *p);
 
 /* Frees p->flushes and the tools in it.  Call this without the lock. */

@@ -275,8 +275,8 @@ static void hand_over(struct feeder *f, bool matched)
     wake_all(p, CAN_WORK);
 }
 
-/* Fills the feeder's batch, has it matched, and hands its segments to the workers.  False if the
- * GPU failed. */
+/* Fills the feeder's batch, lets the GPU match it, and hands its segments to the workers.  Returns
+ * false if the GPU failed. */
 static bool feed(struct feeder *f, struct gpu_engine *engine, char error[GPU_ERROR_SIZE])
 {
     struct pipeline *p = f->pipeline;

@@ -1,5 +1,5 @@
 /*
- * gpu_feed.h - fills batches for GPUs, has them matched, and hands the segments to the workers
+ * gpu_feed.h - fills batches, lets GPUs match them, and hands the segments to the workers
  */
 #ifndef GZLZSS_GPU_FEED_H
 #define GZLZSS_GPU_FEED_H

@@ -11,7 +11,7 @@
 
 #include "pipeline/crew/state.h"
 
-/* Makes p->parts; false if memory is short. */
+/* Makes p->parts.  Returns false if memory is short. */
 bool parts_init(struct pipeline *p);
 
 /* Frees p->parts.  No segment may be shared. */

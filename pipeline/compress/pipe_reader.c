@@ -59,7 +59,7 @@ void pipe_reader_free(struct pipe_reader *r)
 
 #ifdef SPLICE_F_NONBLOCK
 
-/* Opens /dev/null.  -1 if that fails, or if something else has this name. */
+/* Opens /dev/null.  Returns -1 if that fails, or if the name belongs to another kind of file. */
 static int open_null(void)
 {
     const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -90,7 +90,7 @@ static bool open_reader(struct pipe_reader *r)
     return false;
 }
 
-/* Reads `len` bytes from a pipe that has them.  False with errno set. */
+/* Reads `len` bytes from a pipe that has them.  Returns false, with errno set, if reading fails. */
 static bool copy(int fd, uint8_t *to, size_t len)
 {
     while (len > 0) {

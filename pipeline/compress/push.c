@@ -54,7 +54,7 @@ static bool has_to_publish(const struct job *j)
            (filled > 0 && !flush_is_possible(j->pipeline, job_level(j)));
 }
 
-/* Whether all segments were written, and no thread works on any. */
+/* Whether all segments were written, and no thread works on any of them. */
 static bool is_written(const struct job *j)
 {
     return j->next_claim == j->any_order && j->slots == NULL && !j->writing;
@@ -70,7 +70,7 @@ bool job_can_be_pushed(const struct job *j)
            (j->compression->source.held != NULL && source_has_room(&j->compression->source));
 }
 
-/* Publishes the segment that was being filled: from now on, it can be claimed. */
+/* Publishes the segment that was being filled, so that it can be claimed from now on. */
 static void publish(struct job *j, size_t before, size_t len, bool last)
 {
     struct pipeline *p = j->pipeline;
@@ -161,8 +161,9 @@ static void push_filled(struct job *j, enum huff_end end)
     ahead_empty(&c->ahead);
 }
 
-/* Writes an empty block: a final one with fixed codes if is_last, otherwise a stored one.  In BGZF,
- * writes nothing, since a member without data would end the file.  Releases the lock meanwhile. */
+/* Writes an empty block.  If is_last is set, the block is final and has fixed codes; otherwise it
+ * is a stored block.  In BGZF, writes nothing, since a member without data would end the file.
+ * Releases the lock meanwhile. */
 static void push_empty(struct job *j, bool is_last)
 {
     static const uint8_t stored[] = {DEFLATE_STORED << 1, 0, 0, 0xff, 0xff};

@@ -50,8 +50,8 @@ static uint8_t *data_of(const struct slot *s)
     return s->out + gz_before_data(s->job->pipeline->config.container);
 }
 
-/* Matches the segment, unless it was matched in parts, and encodes it.  Sets *matched to the time
- * when matching ended.  False if the matches do not pass the encoder's check. */
+/* Encodes the segment.  If it was not matched in parts, matches it first.  Sets *matched to the
+ * time when matching ended.  Returns false if the matches do not pass the encoder's check. */
 static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, double *matched)
 {
     const struct lz_level *level = job_level(s->job);
@@ -73,8 +73,8 @@ static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, do
                              end_of(s), data_of(s), &s->out_len);
 }
 
-/* Encodes the segment, after matching it unless a GPU has done so; at level 0, stores it.  Called
- * without the lock, by the slot's owner. */
+/* At level 0, stores the segment.  At other levels, encodes it, after matching it unless a GPU has
+ * matched it.  Called without the lock, by the slot's owner. */
 static void encode_data(struct worker *w, struct slot *s, struct result *r)
 {
     const enum gz_check check = gz_check_of(w->pipeline->config.container);
@@ -111,7 +111,7 @@ static void encode_data(struct worker *w, struct slot *s, struct result *r)
     r->encode = clock_seconds() - matched;
 }
 
-/* Does what encode_data does.  In BGZF, also makes a member of the data. */
+/* Calls encode_data.  In BGZF, then makes a member of the data. */
 static void encode(struct worker *w, struct slot *s, struct result *r)
 {
     encode_data(w, s, r);

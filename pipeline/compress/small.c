@@ -37,7 +37,7 @@ struct small {
     _Atomic(struct object_cache *) caches[LZ_LEVEL_MAX + 1];
 };
 
-/* Returns the level's cache, or makes it; NULL if memory is short. */
+/* Returns the level's cache, or makes it.  Returns NULL if memory is short. */
 static struct object_cache *cache_of(struct small *s, const struct lz_level *level)
 {
     struct object_cache *cache, *made;
@@ -79,7 +79,7 @@ static struct worker_tools *take_tools(struct object_cache *cache, const struct 
 }
 
 /* Matches and encodes the input, or stores it at level 0.  Sets *out_len to the number of bytes in
- * t->out.  False if the matches did not pass the encoder's check, which would be a bug. */
+ * t->out.  Returns false if the matches did not pass the encoder's check, which would be a bug. */
 static bool encode_data(const struct pipeline *p, struct worker_tools *t,
                         struct pipeline_job *request, size_t *out_len)
 {
@@ -105,7 +105,7 @@ static bool encode_data(const struct pipeline *p, struct worker_tools *t,
     return true;
 }
 
-/* Does what encode_data does.  In BGZF, also makes a member of the data. */
+/* Calls encode_data.  In BGZF, then makes a member of the data. */
 static bool encode(const struct pipeline *p, struct worker_tools *t, struct pipeline_job *request,
                    size_t *out_len)
 {

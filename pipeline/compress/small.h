@@ -17,8 +17,8 @@ void small_free(struct pipeline *p);
  * lock. */
 bool small_fits(const struct pipeline *p, const struct pipeline_job *request);
 
-/* Does the job in the calling thread; false if memory is short (pipeline_compress_here says more).
- * Called without the lock. */
+/* Does the job in the calling thread.  Returns false if memory is short (pipeline_compress_here
+ * says more).  Called without the lock. */
 bool small_compress(struct pipeline *p, struct pipeline_job *request);
 
 #endif

@@ -95,9 +95,9 @@ void source_init_pushed(struct source *s, size_t segment_size)
         .fd = -1, .is_pushed = true, .wake = wake_none(), .segment_size = segment_size};
 }
 
-/* Waits until there is something to read, or the end of the input.  False with errno set if the
- * wait was cancelled or failed.  After false, do not read: reading might wait again, and could not
- * be cancelled. */
+/* Waits until there is something to read, or the end of the input.  Returns false, with errno set,
+ * if the wait was cancelled or failed.  After false, do not read, because reading might wait again,
+ * and could not be cancelled. */
 static bool wait_readable(const struct source *s)
 {
     int found = 0;
@@ -215,8 +215,8 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
 #define HELD_FIRST ((size_t)4 << 10)
 
 /* Returns a number of 64 bits for each value of a byte.  The numbers have no visible pattern: the
- * generator splitmix64 of S.  Vigna makes them.  The hash made of these numbers is that of "gear"
- * chunking (W.  Xia and others, 2014). */
+ * generator splitmix64 of S. Vigna makes them.  The hash made of these numbers is that of "gear"
+ * chunking (W. Xia and others, 2014). */
 static uint64_t gear(uint8_t byte)
 {
     uint64_t z = (byte + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -264,7 +264,7 @@ static void forget_pieces(struct source *s)
     s->next = window;
 }
 
-/* Gives `held` memory for `size` bytes in all; false if memory is short. */
+/* Gives `held` memory for `size` bytes in all.  Returns false if memory is short. */
 static bool make_room(struct source *s, size_t size)
 {
     size_t room = s->held_room;

@@ -70,13 +70,13 @@ void source_init(struct source *s, int fd, size_t segment_size, bool fast);
 /* Prepares the source for the input in[0..len), which must not change until source_finish. */
 void source_init_memory(struct source *s, const uint8_t *in, size_t len, size_t segment_size);
 
-/* Prepares the source for in[0..len) in the memory of CUDA device `device`, which `copiers` copies
- * (copiers.h). */
+/* Prepares the source for the input in[0..len), which is in the memory of CUDA device `device`.
+ * `copiers` copies it (copiers.h). */
 void source_init_gpu_memory(struct source *s, const uint8_t *in, size_t len, size_t segment_size,
                             struct copiers *copiers, int device);
 
-/* The address of segment `index` in a GPU's memory; NULL if the input is elsewhere.  `index` is
- * below random_access. */
+/* Returns the address of segment `index` in a GPU's memory.  Returns NULL if the input is
+ * elsewhere.  `index` is below random_access. */
 const uint8_t *source_on_gpu(const struct source *s, uint64_t index);
 
 /* Prepares the source for an input that the caller pushes: as whole segments (push.c), or by
@@ -87,8 +87,9 @@ void source_init_pushed(struct source *s, size_t segment_size);
  * unless it is a file that grows. */
 bool source_is_file(const struct source *s);
 
-/* Reads the whole segment `index`, which is below random_access, to buf.  Any thread may call this.
- * False with errno set: PIPELINE_SHORTER if the file has become shorter, EIO if a GPU failed. */
+/* Reads the whole segment `index`, which is below random_access, to buf.  Any thread may call
+ * this.  Returns false with errno set: PIPELINE_SHORTER if the file has become shorter, EIO if a
+ * GPU failed. */
 bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf);
 
 /* Reads the next segment after the random_access ones to buf, and sets *len to its bytes.  Only the
@@ -103,8 +104,8 @@ void source_cancel(const struct source *s);
 
 /*
  * Switches the source to pieces, which are read by source_next_piece instead of source_read_next.
- * Call it after a source_init function with a segment_size of LZ_SEGMENT_MAX.  False if memory is
- * short.
+ * Call it after a source_init function with a segment_size of LZ_SEGMENT_MAX.  Returns false if
+ * memory is short.
  */
 bool source_begin_pieces(struct source *s);
 

@@ -60,7 +60,7 @@ static struct iovec end_of_output(const struct job *j, const struct written *w)
     return (struct iovec){end, gz_write_end(j->pipeline->config.container, end, &data)};
 }
 
-/* For each segment just written, tells the caller where the next one starts. */
+/* For each segment that was just written, tells the caller where the next segment starts. */
 static void tell_segments(struct job *j, struct slot *const found[], unsigned count)
 {
     uint64_t in = j->stats.in_bytes, out = j->stats.out_bytes;

@@ -17,11 +17,11 @@ struct written {
         out_bytes;     /* bytes written, with header and trailer */
     double seconds;
     bool ok;
-    int error; /* an errno, unless ok */
+    int error; /* an errno if `ok` is false */
 };
 
-/* Writes `count` parts to a job's output.  False with errno set.  Only one thread at a time may
- * write a job's output. */
+/* Writes `count` parts to a job's output.  Returns false with errno set after an error.  Only one
+ * thread at a time may write a job's output. */
 bool write_parts(struct pipeline_job *request, struct iovec *parts, int count);
 
 /* Writes `count` segments, 1 to WRITE_MOST, which must be next in the job's output.  Writes the

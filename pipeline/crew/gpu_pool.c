@@ -117,8 +117,8 @@ bool gpus_are_missing(char why[GPU_ERROR_SIZE])
 
 /* --- Bringing up GPUs.  Called with the pool's lock held --- */
 
-/* Counts the visible GPUs.  False, with the reason in `trouble`, if there are none, or if a GPU
- * that was asked for does not exist.  Releases the lock meanwhile. */
+/* Counts the visible GPUs.  Returns false, with the reason in `trouble`, if there are none, or if a
+ * GPU that was asked for does not exist.  Releases the lock meanwhile. */
 static bool count_visible(struct gpu_pool *g)
 {
     char error[GPU_ERROR_SIZE] = "";

@@ -28,7 +28,7 @@ void jobs_free(struct pipeline *p);
 
 /* --- A job's life --- */
 
-/* Puts a job at the end of the list.  NULL if memory is short. */
+/* Puts a job at the end of the list.  Returns NULL if memory is short. */
 struct job *job_submit(struct pipeline *p, struct pipeline_job *request);
 
 /* Begins a waiting job: calls its `begin` and opens it.  If `begin` returns false or opening fails,
@@ -37,8 +37,8 @@ void job_begin(struct job *j);
 
 /* The first step of job_begin, for a thread that does all of a small job itself.  Calls `begin` and
  * makes the state for compression.  Releases the lock, and returns without it.  Returns false if
- * `begin` returns false or memory is short.  The thread must call job_begin_prepared in any
- * case. */
+ * `begin` returns false or memory is short.  The thread must then call job_begin_prepared, whatever
+ * the result is. */
 bool job_prepare(struct job *j);
 
 /* The second step of job_begin.  The caller holds the lock again.  is_prepared is the result of
@@ -52,9 +52,9 @@ void job_open(struct job *j);
 /* Makes the job fail with this status and error_number, unless it has failed before. */
 void job_fail(struct job *j, enum pipeline_status status, int error_number);
 
-/* Ends the job if all of it is claimed and no thread works on it.  Then returns true: the lock was
- * released meanwhile, and *j is gone.  Otherwise returns false, and the lock was held all the
- * time. */
+/* Ends the job if all of it is claimed and no thread works on it.  In that case, the lock is
+ * released meanwhile, *j is gone afterwards, and the result is true.  Otherwise, the lock is held
+ * all the time, and the result is false. */
 bool job_settle(struct job *j);
 
 /* Cancels a job, which may also be over, or not yet submitted.  Releases the lock meanwhile. */

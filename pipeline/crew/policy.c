@@ -51,7 +51,7 @@ static bool is_measured(const struct policy_facts *f)
 
 /* Whether enough was matched to know whether a GPU pays.  A worker's first files take several times
  * as long as later files, since the system first has to supply the worker's memory.  Without this
- * rule, 4 threads brought up a GPU for 20,000 files of 4 KB, and took 0.73 s instead of 0.57 s. */
+ * rule, 4 threads wanted a GPU for 20,000 files of 4 KB, and took 0.73 s instead of 0.57 s. */
 static bool is_steady(const struct policy_facts *f)
 {
     return f->match.seconds >= STEADY_SECONDS * f->threads;
@@ -136,7 +136,8 @@ static bool segments_take_long(const struct policy_facts *f)
 }
 
 /*
- * Whether a worker may match a segment.  It may not if that would cost more than it gains:
+ * Whether a worker may match a segment.  It may not in four cases, in which matching would cost
+ * more than it gains:
  *
  * - The GPUs are at least twice as fast as all workers together.
  * - The segments that the GPUs match already keep all cores busy with encoding, reading and

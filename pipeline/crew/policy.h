@@ -61,7 +61,7 @@ struct policy_facts {
  * bytes were matched, then the measured rate. */
 double policy_match_seconds(const struct policy_facts *f, double bytes);
 
-/* The least bytes of input that are worth bringing up a GPU.  `longest` is as in policy_facts. */
+/* The fewest bytes of input that are worth bringing up a GPU.  `longest` is as in policy_facts. */
 uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest);
 
 /* Whether files of a known size are worth bringing up a GPU.  With BACKEND_GPU, or if at least
@@ -76,8 +76,8 @@ bool policy_files_want_gpu(const struct policy_facts *f, uint64_t least);
  * - For `share` of the last `seconds`, the cores were busy with the pipe's bytes.  `bytes` bytes of
  *   the pipe were claimed in that time.
  *
- * If only the second condition fails, *keeps_up becomes true: the other end of the pipe is slower
- * than the CPU. */
+ * If only the second condition fails, the other end of the pipe is slower than the CPU.  Then
+ * *keeps_up becomes true. */
 bool policy_pipe_wants_gpu(const struct policy_facts *f, uint64_t least, double bytes,
                            double seconds, double share, bool *keeps_up);
 
@@ -94,8 +94,8 @@ bool policy_may_split(const struct policy_facts *f, size_t len, uint64_t others,
 
 /* The number of chunks that a worker should take next from a split segment: about half of its fair
  * share.  `left` is the number of chunks that no worker has taken, 1 or more.  `others` is the
- * number of workers that may still join.  is_owner: the worker is the segment's owner, not a
- * helper. */
+ * number of workers that may still join.  is_owner says whether the worker is the segment's owner
+ * or a helper. */
 unsigned policy_part(unsigned left, unsigned others, bool is_owner);
 
 /* The fewest chunks worth waking a helper for.  With fewer, the owner is done before the helper has

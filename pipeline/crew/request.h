@@ -143,13 +143,13 @@ struct pipeline_job {
     /* Any thread calls `end` after the last write, whether the job failed or not, unless `begin`
      * returned false.  May be NULL. */
     void (*end)(struct pipeline_job *job);
-    /* Called after each write.  The arguments are the bytes of input and output so far, and the
-     * engines that worked: "cpu", "gpu" or "cpu+gpu".  Any thread may call it, but only one at a
-     * time for each job.  May be NULL. */
+    /* The pipeline calls `wrote` after each write.  The arguments are the bytes of input and output
+     * so far, and the engines that worked: "cpu", "gpu" or "cpu+gpu".  Any thread may call it, but
+     * only one at a time for each job.  May be NULL. */
     void (*wrote)(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine);
-    /* Called in order for each segment except the last, after that segment was written.  The
-     * arguments are the bytes of input and output so far.  Any thread may call it, but only one at
-     * a time for each job.  May be NULL. */
+    /* The pipeline calls `segment` in order for each segment except the last, after that segment
+     * was written.  The arguments are the bytes of input and output so far.  Any thread may call
+     * it, but only one at a time for each job.  May be NULL. */
     void (*segment)(struct pipeline_job *job, uint64_t in, uint64_t out);
     void *ctx; /* for the caller's use in these functions */
 
@@ -195,9 +195,9 @@ struct pipeline_job {
 /* Returns the bytes that a segment has by default with this configuration's level and format. */
 size_t pipeline_segment_default(const struct pipeline_config *config);
 
-/* Returns the row of a level in a format.  In BGZF, levels 1 to 11 have the rows of higher levels:
- * segments are short, so a level finds fewer matches than in other formats.  With the usual rows,
- * the output would be larger than that of bgzip at the same level. */
+/* Returns the row of a level in a format.  In BGZF, levels 1 to 11 have the rows of higher levels,
+ * because segments are short, so that a level finds fewer matches than in other formats.  With the
+ * usual rows, the output would be larger than that of bgzip at the same level. */
 const struct lz_level *pipeline_row(enum container container, int level);
 
 /* The level of a configuration: own_level if that has a finder, else the row of `level`. */

@@ -21,7 +21,7 @@ void slots_grow(struct pipeline *p, uint64_t bytes);
 void slots_free(struct pipeline *p);
 
 /* Makes a slot for the job's next claimed segment.  The slot counts as `weight` bytes until
- * slot_weigh.  NULL if memory is short. */
+ * slot_weigh.  Returns NULL if memory is short. */
 struct slot *slot_new(struct job *j, size_t weight);
 
 /* Makes the slot count as `weight` bytes from now on. */
@@ -37,8 +37,8 @@ void slot_free_first(struct job *j);
  * writes the job's output, because that thread calls this function after its last write. */
 void slots_drop_done(struct job *j);
 
-/* Whether a thread may claim `bytes` more bytes: at least `reserve` bytes must stay free for
- * others. */
+/* Whether a thread may claim `bytes` more bytes.  It may if at least `reserve` bytes then stay free
+ * for others. */
 bool slots_have_room(const struct pipeline *p, uint64_t bytes, uint64_t reserve);
 
 /* Bytes that slots may hold in all. */
@@ -47,7 +47,7 @@ uint64_t slots_most(const struct pipeline *p);
 /* By how many bytes the limit slots_most exceeds the bytes that keep all workers busy. */
 uint64_t slots_beyond_workers(const struct pipeline *p);
 
-/* Takes a spare output buffer for a segment, or makes one.  NULL if memory is short. */
+/* Takes a spare output buffer for a segment, or makes one.  Returns NULL if memory is short. */
 uint8_t *slots_take_output(struct pipeline *p);
 
 #endif

@@ -275,8 +275,8 @@ struct job {
 /* The functions by which jobs.c opens, cancels and closes a job whose input is cut into segments
  * (in compression.c). */
 struct direction {
-    /* Makes the job's state (struct compression).  Called without the lock.  False if memory is
-     * short; then nothing is left to close. */
+    /* Makes the job's state (struct compression).  Called without the lock.  Returns false if
+     * memory is short; then nothing is left to close. */
     bool (*open)(struct job *j);
     /* Wakes a thread that waits for the job's input.  That thread's read then fails. */
     void (*cancel)(struct job *j);

@@ -6,16 +6,16 @@
 
 #include "pipeline/crew/state.h"
 
-/* Makes memory to match and encode a segment of up to `size` bytes, without an output buffer.  NULL
- * if memory is short. */
+/* Makes memory to match and encode a segment of up to `size` bytes, without an output buffer.
+ * Returns NULL if memory is short. */
 struct worker_tools *tools_new(const struct lz_level *level, size_t size);
 
 /* Frees a worker's memory, with its output buffer.  t may be NULL. */
 void tools_free(struct worker_tools *t);
 
 /* Makes p->crew.  There may be `threads` workers, whose threads run `main`; the first `claimers`
- * workers claim segments.  With config.caller_works, the caller is the first worker.  False if
- * memory is short. */
+ * workers claim segments.  With config.caller_works, the caller is the first worker.  Returns false
+ * if memory is short. */
 bool crew_init(struct pipeline *p, int threads, int claimers, void *(*main)(void *worker));
 
 /* Tells all workers to end. */

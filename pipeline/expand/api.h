@@ -14,8 +14,8 @@
  * errors in the input, in order.  So the output before an error, and the error itself, are the same
  * as with one thread.
  *
- * Data after a gzip header does not refer to data before it.  Nor does data after the mark of `pigz
- * -i`, which also ends our segments.  A worker that starts at such a place decodes bytes
+ * Data after a gzip header does not refer to data before it.  Nor does data after the mark of
+ * `pigz -i`, which also ends our segments.  A worker that starts at such a place decodes bytes
  * (inflate/raw.h).  A worker that starts elsewhere decodes symbols (inflate/symbols.h), until the
  * last INF_WINDOW symbols are all bytes.  The symbols become bytes once the window before them is
  * known.
@@ -146,7 +146,8 @@ void expansion_watch(struct expansion *e,
  * GPU may take part. */
 void expansion_begin(struct expansion *e);
 
-/* The `ahead` and `read` of the struct gz_io (compat/io.h) with which the consumer decompresses. */
+/* The two members `ahead` and `read` of the struct gz_io (compat/io.h) with which the consumer
+ * decompresses. */
 const struct gz_ahead *expansion_ahead(const struct expansion *e);
 ssize_t expansion_read(struct expansion *e, void *buf, size_t len);
 

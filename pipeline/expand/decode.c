@@ -23,7 +23,8 @@
 #include "pipeline/expand/engine.h"
 #include "pipeline/expand/tools.h"
 
-/* Most runs of a task.  The input may have any number of empty members, and each makes a run. */
+/* The most runs that a task may have.  The input may have any number of empty members, and each
+ * makes a run. */
 #define RUNS_MAX 1000
 
 /* Decoding stops if a run has at least this many bytes of input, and its output is less than a
@@ -288,8 +289,8 @@ static bool start_bytes(const struct decoder *d, struct inf_buffers *b)
     return inf_begin(b, (unsigned)(bit % 8));
 }
 
-/* Extends the run to the block that has just ended, and decides whether to go on.  ends_stream: the
- * block was the final one. */
+/* Extends the run to the block that has just ended, and decides whether to go on.  ends_stream says
+ * whether the block was the final one. */
 static enum decode_end end_block(const struct decoder *d, const struct inf_buffers *b,
                                  uint32_t check, bool ends_stream)
 {

@@ -89,7 +89,7 @@ struct decode_task {
                            * early */
     uint8_t *buffer;      /* BUFFER_BEFORE bytes, then `size` bytes for output */
     size_t size;          /* bytes for output; a symbol takes two */
-    size_t bytes_limit;   /* most bytes of output; a symbol counts as one */
+    size_t bytes_limit;   /* the most bytes of output; a symbol counts as one */
     size_t enough;        /* once this many bytes of `size` are used, the next mark ends the task */
     enum gz_check check;  /* the kind of check value that is computed */
     bool takes_all;       /* for tests: decode even many members with little output */
@@ -104,7 +104,7 @@ struct decode_task {
 };
 
 struct decode_engine {
-    unsigned batch_max; /* most tasks that one call of `decode` takes */
+    unsigned batch_max; /* the most tasks that one call of `decode` takes */
 
     /* Decodes tasks[0..count).  A new task begins at `start`.  A paused task continues at `at`,
      * which must be less than `until`.  Sets each task's `end`, never to DECODE_GOES_ON.  `tools`

@@ -15,8 +15,8 @@
 #include "pipeline/expand/regions.h"
 #include "pipeline/expand/tools.h"
 
-/* Most bytes that the consumer may have read and not decoded: GZ_IN_SIZE, and the bytes that may be
- * left over when it reads more.  The consumer never returns to bytes that it has decoded. */
+/* The most bytes that the consumer may have read and not decoded: GZ_IN_SIZE, and the bytes that
+ * may be left over when it reads more.  The consumer never returns to bytes that it has decoded. */
 #define READ_AND_NOT_DECODED ((uint64_t)512 << 10)
 
 _Static_assert(READ_AND_NOT_DECODED >= GZ_IN_SIZE + GZ_IN_REST + GZ_IN_BACK, "what was read");

@@ -13,8 +13,8 @@ struct start_search {
     const struct inf_finder *finder;
     bool marks_only;            /* look only for marks and members */
     _Atomic uint64_t *searched; /* counts bytes in which no header of a block was found */
-    const _Atomic uint64_t
-        *search_max; /* the limit on *searched, at which the search for headers stops */
+    /* The search for headers stops when *searched reaches this limit. */
+    const _Atomic uint64_t *search_max;
 };
 
 /* Looks for a start in bytes [from, to) of the input.  The first choice is the end of the first

@@ -49,7 +49,7 @@ static void keep_runs(const struct expansion *e, struct region *r, const uint8_t
     uint8_t *const symbols = task->buffer + BUFFER_BEFORE;
     uint8_t *at = task->buffer;
 
-    /* Drop the runs that are not in line: the consumer will decode them again. */
+    /* Drop the runs that are not in line, because the consumer will decode them again. */
     while (task->count > 0 && !run_is_in_line(task->runs[task->count - 1]))
         task_drop_run(task);
     for (size_t i = 0; i < task->count; i++) {

@@ -232,7 +232,8 @@ static void decode_all(struct gpu_decoder *d)
     wake_all(d->p, CAN_EXPAND);
 }
 
-/* Opens the engine.  NULL, with a message, if that fails.  Called without the lock. */
+/* Opens the engine.  Returns NULL, with a message, if the engine cannot be opened.  Called without
+ * the lock. */
 static struct gpu_inflate *bring_up(const struct pipeline_config *all, char error[GPU_ERROR_SIZE])
 {
     const struct gpus_config *config = &all->gpus;
@@ -286,7 +287,7 @@ static void *decoder_main(void *argument)
 
 /* --- Bringing up ---------------------------------------------------------------------------- */
 
-/* Starts the decoder's thread, if there is none.  NULL if memory or threads are short. */
+/* Starts the decoder's thread, if there is none.  Returns NULL if memory or threads are short. */
 static struct gpu_decoder *start_decoder(struct pipeline *p)
 {
     struct gpu_decoder *d = p->expansions->decoder;
@@ -447,7 +448,7 @@ bool decoder_has(struct expansion *e, uint64_t bit)
 }
 
 /* Returns bytes of the output buffer, from byte `at` on.  *n becomes their number, at most `most`.
- * NULL, with a message, if the device fails.  Called without the lock. */
+ * Returns NULL, with a message, if the device fails.  Called without the lock. */
 static const uint8_t *get_slice(struct gpu_decoder *d, uint64_t at, uint64_t most, size_t *n,
                                 char error[GPU_ERROR_SIZE])
 {

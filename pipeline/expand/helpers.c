@@ -15,11 +15,11 @@
 #include "pipeline/expand/regions.h"
 #include "pipeline/expand/tools.h"
 
-/* Most regions of a batch, even if the engine takes more.  help_one and decode_batch each have an
- * array of this length on the stack. */
+/* The most regions of a batch, even if the engine takes more.  help_one and decode_batch each have
+ * an array of this length on the stack. */
 #define BATCH_MAX 64
 
-/* Least batch_max in tests, so that every engine decodes in batches there. */
+/* The least value of batch_max in tests, so that every engine decodes in batches there. */
 #define BATCH_IN_TESTS 3
 
 /* The regions that an engine decodes at a time. */
@@ -37,9 +37,9 @@ static unsigned batch_max(const struct expansion *e)
     return max < BATCH_MAX ? max : BATCH_MAX;
 }
 
-/* Adds the next region to the batch, if its start is found and there is a buffer for it.  Gives up
- * the lock.  Returns whether it was added.  Sets *has_done if the region was added, or if a search
- * for its start has had a result. */
+/* Adds the next region to the batch, if the region's start is found and there is a buffer for the
+ * region.  Gives up the lock.  Returns whether the region was added.  Sets *has_done if it was
+ * added, or if a search for its start has had a result. */
 static bool add_to_batch(struct expansion *e, struct expand_tools *t, struct batch *b,
                          bool *has_done)
 {

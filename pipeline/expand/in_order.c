@@ -167,8 +167,9 @@ static void resolve(struct expansion *e, struct expand_tools *t, struct decoded_
     wake_all(p, CAN_EXPAND);
 }
 
-/* Writes bytes of a run, except those that place->skip says were written before, and adds all of
- * them to the check value of the place.  Returns false, with errno set, if writing failed. */
+/* Writes bytes of a run, except those that place->skip says were written before.  Adds all of the
+ * run's bytes to the check value of the place.  Returns false, with errno set, if writing
+ * failed. */
 static bool write_bytes(const struct expansion *e, const uint8_t *bytes, size_t len, uint32_t check)
 {
     const size_t skip = e->place->skip < len ? (size_t)e->place->skip : len;
@@ -212,7 +213,8 @@ static void write_first(struct expansion *e)
     wake_all(e->p, CAN_EXPAND);
 }
 
-/* Whether the calling thread may write the first run in the line now.  `t` are its tools. */
+/* Whether the calling thread may write the first run in the line now.  `t` are that thread's
+ * tools. */
 static bool may_write(const struct expansion *e, const struct expand_tools *t)
 {
     const struct run_line *l = &e->in_order;
@@ -298,8 +300,8 @@ static void move_over(struct run_line *l, const struct decoded_run *run)
     move_on(l->window, run->bytes, run->len);
 }
 
-/* Sets the line's window to the window at the end of run `last`.  The runs from the one that is
- * being written up to `last` must have INF_WINDOW bytes or more in all. */
+/* Sets the line's window to the window at the end of run `last`.  Together, the run that is being
+ * written and the runs after it, up to `last`, must have at least INF_WINDOW bytes. */
 static void move_window_to(struct run_line *l, const struct decoded_run *last)
 {
     move_over(l, l->written);

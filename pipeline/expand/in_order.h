@@ -18,8 +18,8 @@
 
 #include "pipeline/expand/expansion.h"
 
-/* Starts at the consumer's place: until in_order_end, in_order_step accepts runs from there on.
- * The bytes before place->end are the window. */
+/* Lets in_order_step accept runs from the consumer's place on, until in_order_end.  The bytes
+ * before place->end are the window. */
 void in_order_begin(struct expansion *e, struct gz_place *place);
 
 /* Ends what in_order_begin has started: from now on, the consumer decodes by itself.  Copies the
@@ -30,7 +30,8 @@ void in_order_end(struct expansion *e, struct gz_place *place);
  * Gives up the lock.  Returns false if there is nothing to do now. */
 bool in_order_step(struct expansion *e, struct expand_tools *t);
 
-/* Returns the window before the consumer's place.  Call this only while in_order_is_idle. */
+/* Returns the window before the consumer's place.  Call this only while in_order_is_idle returns
+ * true. */
 uint8_t *in_order_window(struct expansion *e);
 
 /* Whether a run starts at the consumer's place. */
@@ -38,10 +39,11 @@ enum coming {
     RUN_IS_THERE, /* a run was decoded */
     RUN_COMES,    /* a thread decodes a run from there, or looks for a start there */
     RUN_MAY_COME, /* a thread could decode a run from there */
-    NO_RUN_COMES, /* none starts there, or none that can be accepted */
+    NO_RUN_COMES, /* no run starts there, or none that can be accepted */
 };
 
-/* Returns whether a run starts at the consumer's place; RUN_COMES while a thread accepts runs. */
+/* Returns whether a run starts at the consumer's place.  While a thread accepts runs, returns
+ * RUN_COMES. */
 enum coming in_order_coming(struct expansion *e);
 
 /* Whether no thread is accepting or writing, and nothing is left to write, because all accepted

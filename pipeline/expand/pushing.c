@@ -56,7 +56,7 @@ uint64_t pushing_region_max(const struct expansion *e)
     return e->is_pushed ? e->pushing.lead / (uint64_t)crew_threads(e->p) : UINT64_MAX;
 }
 
-/* Returns how many bytes ahead of written_to the input may be pushed now. */
+/* Returns how many bytes of input may be pushed now beyond the byte that written_to returns. */
 static uint64_t find_lead(const struct expansion *e)
 {
     const struct pipeline *p = e->p;

@@ -12,8 +12,8 @@
 
 #include "pipeline/expand/expansion.h"
 
-/* Most bytes of output of one region of a pushed input.  One run of the region may stay in memory
- * while the caller is away.  With less than this, segments of 4 MiB would be cut in two. */
+/* The most bytes of output of one region of a pushed input.  One run of the region may stay in
+ * memory while the caller is away.  With a lower number, segments of 4 MiB would be cut in two. */
 #define PUSHED_OUT (((size_t)4 << 20) + ((size_t)64 << 10))
 
 /* Updates the lead that the input has borrowed.  Call this after bytes were pushed or written. */
@@ -23,7 +23,8 @@ void pushing_count(struct expansion *e);
  * slow caller, if the caller has taken enough output. */
 bool pushing_has_buffer(const struct expansion *e);
 
-/* Says that the caller has been away for a long time while the consumer waited for it. */
+/* Marks the caller as slow.  Call this when the caller has been away for a long time while the
+ * consumer waited for it. */
 void pushing_slow_down(struct expansion *e);
 
 /* Returns the most bytes of input that a region should have, so that the bytes that may be pushed

@@ -25,7 +25,7 @@
  * and resolving them is twice the work of decoding bytes. */
 #define SYMBOLS_THREADS 3
 
-/* Most bytes of input expected from one mark to the next, in a file that has marks. */
+/* The most bytes of input expected from one mark to the next, in a file that has marks. */
 #define MARKS_DISTANCE ((uint64_t)5 << 20)
 
 /* After MISSES_MAX + 2 x threads regions without an accepted run, no region is made of the next
@@ -42,8 +42,8 @@
  *   the bytes of input of all accepted runs, and
  *   the bytes that the consumer has read so far, divided by SEARCH_OF_ALL.
  *
- * With a lower limit, workers find too few starts where blocks are large.  With a higher one, files
- * in which there is no start to find take longer. */
+ * With a lower limit, workers find too few starts where blocks are large.  With a higher limit,
+ * files that have no start to find take longer. */
 #define SEARCH_MIN ((uint64_t)512 << 10)
 #define SEARCH_THREAD ((uint64_t)32 << 10)
 #define SEARCH_OF_ALL 32
@@ -187,7 +187,8 @@ static struct start_search search_of(struct expansion *e, bool marks_only)
                                  &e->regions.searched, &e->regions.search_max};
 }
 
-/* Cuts a rest, whose task.start is known, at the next mark.  Gives up the lock. */
+/* Cuts a region that is a rest (REST_MIN) at the next mark.  The region's task.start must be
+ * known.  Gives up the lock. */
 static void cut_rest(struct expansion *e, struct expand_tools *t, struct region *r)
 {
     const struct start_search s = search_of(e, true);
@@ -303,8 +304,9 @@ static void add_rest(struct expansion *e, struct expand_tools *t, struct region 
     if (last == NULL || last->end / 8 >= r->to)
         return;
     rest = cut_off(e, r, last->end / 8);
-    /* If a member has ended, a search must first find the next member.  With few threads, a rest
-     * begins only at a mark (SYMBOLS_THREADS). */
+    /* In two cases, the rest stays REGION_NEW, so that a search finds its start.  After the end of
+     * a member, the next member must be found first.  With few threads, decoding can only begin at
+     * a mark or a member (SYMBOLS_THREADS). */
     if (rest == NULL || last->ends_stream || (!is_at_mark && crew_threads(e->p) < SYMBOLS_THREADS))
         return;
     rest->task.kind = is_at_mark ? START_AT_MARK : START_IN_DATA;

@@ -13,8 +13,9 @@
 #include "inflate/whole.h"
 #include "pipeline/expand/engine.h"
 
-/* Most bytes of input that a thread has in memory while it decodes.  A block can only be decoded to
- * symbols if it fits in.  With a lower number, more large blocks are left to the consumer. */
+/* The most bytes of input that a thread has in memory while it decodes.  A block can only be
+ * decoded to symbols if it fits in.  With a lower number, more large blocks are left to the
+ * consumer. */
 #define VIEW_SIZE ((size_t)512 << 10)
 
 /* Bytes after the input that decoders may load. */
