@@ -457,8 +457,8 @@ static gzlzss_status expand_to_new(gzlzss *z, struct gpu_expansion *e, struct al
     return status == GZLZSS_ERROR_ROOM ? verdict : status;
 }
 
-/* Decompresses to memory that the program allocates.  A GPU does it if one may be used and can do
- * it; otherwise the CPU does. */
+/* Decompresses to memory that the program allocates.  If no GPU may be used, or if the GPU cannot
+ * decompress the input, the CPU does the work. */
 static gzlzss_status expand_new_by_any(gzlzss *z, struct gpu_expansion *e, struct operation *o,
                                        struct allocation *a, gzlzss_call *call)
 {

@@ -36,8 +36,7 @@ struct inflater {
     /* The calls that wait, in the order in which they came. */
     struct turn *waiting;
     bool has_failed;
-    /* If the engine could not be opened, the time before which no call tries again
-     * (clock_seconds). */
+    /* If the engine could not be opened, no call tries again before this time (clock_seconds). */
     double not_before;
 };
 

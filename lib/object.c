@@ -163,7 +163,8 @@ static bool configure(struct pipeline_config *config, const gzlzss_options *o)
     return true;
 }
 
-/* Why this thread's last gzlzss_new has failed with GZLZSS_ERROR_GPU; empty if it has not. */
+/* The reason why this thread's last gzlzss_new has failed with GZLZSS_ERROR_GPU.  The text is empty
+ * if there was no such failure. */
 static _Thread_local char trouble[GPU_ERROR_SIZE];
 
 gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)

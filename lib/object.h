@@ -120,8 +120,8 @@ bool operation_goes_on(const struct operation *o);
  * operation_goes_on. */
 bool operation_tell(struct operation *o, uint64_t in, uint64_t out);
 
-/* Sets the program's error_number: to `error_number` if the status is an error of reading or
- * writing, else to 0.  Returns `status`. */
+/* If the status is an error of reading or writing, sets the program's error_number to
+ * `error_number`.  Otherwise, sets it to 0.  Returns `status`. */
 gzlzss_status operation_error(const struct operation *o, gzlzss_status status, int error_number);
 
 #endif

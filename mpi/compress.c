@@ -78,7 +78,7 @@ struct wave_compression {
 
 /* --- Waves ---------------------------------------------------------------------------------- */
 
-/* Returns how many waves have one segment more than the other waves.  They come first. */
+/* Returns how many waves have one segment more than the others.  These waves come first. */
 static uint64_t larger_waves(const struct wave_compression *k)
 {
     return k->segments % k->waves;

@@ -74,7 +74,7 @@ struct chain {
     uint64_t end;  /* where the last interval ends, in bytes of input; 0: there is no interval */
     uint64_t ends; /* members that end in these intervals */
     /* Set if a member ends in these intervals.  head_len: bytes of data up to the first end of a
-     * member. last_len: bytes of data in the last member that ends in them. */
+     * member.  last_len: bytes of data in the last member that ends in them. */
     uint64_t head_len, last_len;
     /* The data after the last end of a member, or all data if no member ends: its bytes and its
      * CRC-32. */

@@ -30,8 +30,8 @@
 /* The longest header that is accepted, in bytes, with name and comment. */
 #define HEADER_MAX ((size_t)4096)
 
-/* No compressed segment has more bytes than this (-b goes up to 32 MiB).  So if an interval goes on
- * this far after `to`, the file has no marks there. */
+/* No compressed segment has more bytes than this, because -b goes up to 32 MiB.  So if an interval
+ * goes on this far after `to`, the file has no marks there. */
 #define OVERRUN_MAX ((uint64_t)40 << 20)
 
 _Static_assert(BACK >= INF_MARK_SIZE + 2 * INF_BACK, "what is kept is enough");

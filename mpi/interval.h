@@ -65,8 +65,8 @@ struct interval {
     uint64_t last_len;
 };
 
-/* A thread's memory for decoding, about 0.7 MB.  interval_tools_new returns NULL if memory is
- * short. interval_tools_free accepts NULL. */
+/* A thread's memory for decoding, about 0.7 MB.  If memory is short, interval_tools_new returns
+ * NULL.  The argument of interval_tools_free may be NULL. */
 struct interval_tools;
 struct interval_tools *interval_tools_new(void);
 void interval_tools_free(struct interval_tools *t);

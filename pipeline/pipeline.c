@@ -133,9 +133,10 @@ _Static_assert(BGZF_DATA_MAX +
 
 const struct lz_level *pipeline_row(enum container container, int level)
 {
-    /* Measured with 100 MB of sources and 2 cores: with these rows, the output of levels 1 to 8 is
-     * smaller than that of bgzip 1.16 (libdeflate 1.14) at the same level.  At level 9, it is 0.2 %
-     * larger.  All levels are faster.  If you change a row, run bench/bgzf.sh. */
+    /* These rows were measured with 100 MB of sources and 2 cores.  With them, the output of levels
+     * 1 to 8 is smaller than that of bgzip 1.16 (libdeflate 1.14) at the same level.  At level 9,
+     * the output is 0.2 % larger.  All levels are faster.  If you change a row, run
+     * bench/bgzf.sh. */
     static const int bgzf_levels[LZ_LEVEL_MAX + 1] = {0, 2, 3, 4, 5, 6, 7, 9, 11, 12, 12, 12, 12};
 
     return lz_level(container == CONTAINER_BGZF ? bgzf_levels[level] : level);
@@ -345,8 +346,8 @@ bool pipeline_copy(struct pipeline *p, int device, void *to, const void *from, s
 /* Closes the GPUs and frees the copiers. */
 static void free_gpus(struct pipeline *p)
 {
-    /* If no GPU was used, do not look for CUDA's driver: finding it takes longer than compressing a
-     * small file. */
+    /* If no GPU was used, do not look for CUDA's driver, because finding it takes longer than
+     * compressing a small file. */
     const bool has_gpus = copiers_are_used(p->copiers) || (p->gpus != NULL && !gpus_leave(p->gpus));
     struct gpu_thread program;
 

@@ -70,7 +70,7 @@ void pipeline_cancel(struct pipeline *p);
  * submitted yet fails when it is submitted. */
 void pipeline_cancel_job(struct pipeline *p, struct pipeline_job *job);
 
-/* Halves the number of jobs that may have begun and not ended, down to 1, and returns the new
+/* Halves the number of jobs that may have begun and not ended, but not below 1, and returns the new
  * number.  Call this if memory or descriptors are short. */
 unsigned pipeline_limit_jobs(struct pipeline *p);
 

@@ -92,8 +92,8 @@ static void claim_and_finish(struct worker *w, struct job *j)
 }
 
 /* Whether it is time to begin another job.  It is if open jobs have nothing to claim.  With
- * feeders, it is also time if open jobs have less than two batches of bytes and of segments to
- * claim.  (Each segment takes at least one chunk of a batch.) */
+ * feeders, it is also time if open jobs have fewer bytes to claim than two batches hold, and fewer
+ * segments than two batches have chunks, because each segment takes at least one chunk. */
 static bool may_begin(const struct pipeline *p, const struct job *to_claim)
 {
     return to_claim == NULL || (feeders_at_work(p) > 0 && jobs_left_begun(p) < 2 * p->batch_size &&

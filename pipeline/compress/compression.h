@@ -24,7 +24,8 @@ struct compression {
     struct pace claimed[2];
 
     uint64_t written; /* segments written so far; only the writer changes it */
-    /* The check value of the input in the segments written; only the writer changes it. */
+    /* The check value of the input up to the end of the last segment written; only the writer
+     * changes it. */
     uint32_t check;
     uint8_t *end; /* room for the bytes after the data (gz_write_end); NULL if there are none */
 };

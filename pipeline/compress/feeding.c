@@ -32,7 +32,7 @@ struct feeding {
     uint64_t weighed_left;  /* the result of jobs_left() at the last decision about GPUs */
     uint64_t weighed_since; /* the result of jobs_emptied() at the last decision about GPUs */
     double weighed_at;      /* the time of the last decision about GPUs */
-    int gpus;               /* for GPUs 0 to gpus - 1, this process has tried to start a feeder */
+    int gpus;               /* GPUs, from number 0 on, for which starting a feeder was tried */
     int started[GPUS_MAX];  /* feeders started for each GPU */
     int alive;              /* feeders that have not ended */
     int idle;               /* feeders that wait for segments for a free batch */

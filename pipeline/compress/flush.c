@@ -95,7 +95,8 @@ void flush_exit(struct pipeline *p)
 
 bool flush_is_possible(const struct pipeline *p, const struct lz_level *level)
 {
-    /* In BGZF, each segment is a member, and a piece would have to refer to an earlier member. */
+    /* In BGZF, each segment is a member, and no member may refer to another.  So each piece must be
+     * a segment. */
     if (p->config.container == CONTAINER_BGZF)
         return false;
     return lz_is_stored(level) || lz_level_for_more(level) != NULL;

@@ -40,7 +40,7 @@ struct flush {
      * refer.  The memory has room for `room` bytes. */
     uint8_t *held;
     size_t room, filled;
-    /* Bytes of input since the last mark, or since the start. */
+    /* Bytes of input since the last mark, or since the start if there was no mark. */
     uint64_t since_mark;
     bool waits; /* a flush is not complete yet */
 };

@@ -1,5 +1,6 @@
 /*
- * gpu_feed.c - fills batches for GPUs, has them matched, and hands on the segments (gpu_feed.h)
+ * gpu_feed.c - fills batches, lets GPUs match them, and hands the segments to the workers
+ * (gpu_feed.h)
  *
  * A GPU has several feeders, so that reading, copying and matching go on at the same time.  When a
  * feeder has filled a batch, it starts the GPU's next feeder.
@@ -24,8 +25,8 @@
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
 
-/* While segments wait to be encoded, 1 worker of 4 may read for GPUs.  With more readers, memory is
- * the limit; with fewer, a GPU may have to wait. */
+/* While segments wait to be encoded, 1 worker of 4 may read for GPUs.  With more readers, reading
+ * gets no faster, because memory limits its speed.  With fewer readers, a GPU may have to wait. */
 #define READING_SHARE 4
 
 /* --- Whether to use GPUs, and how many --- */
@@ -149,7 +150,7 @@ static void add(struct feeder *f, struct slot *s)
 }
 
 /* Whether the job's input is in the memory of the feeder's own GPU.  A GPU must not read another
- * GPU's memory: it may lack the right to do so, and the error would look as if the GPU had
+ * GPU's memory, because it may lack the right to do so, and the error would look as if the GPU had
  * failed. */
 static bool is_near(const struct feeder *f, const struct job *j)
 {
@@ -256,7 +257,7 @@ static void add_times(struct gpu_times *to, const struct gpu_times *of_batch, do
     to->copy_out += share * of_batch->copy_out;
 }
 
-/* Hands the feeder's segments to the workers: matched, or unmatched if the GPU failed. */
+/* Hands the feeder's segments to the workers.  The segments are matched, unless the GPU failed. */
 static void hand_over(struct feeder *f, bool matched)
 {
     struct pipeline *p = f->pipeline;

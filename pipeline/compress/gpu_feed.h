@@ -7,8 +7,8 @@
 #include "pipeline/compress/feeding.h"
 
 /* Decides whether the work left is worth GPUs.  If so, brings GPUs up in the background, and starts
- * feeders for those that are up.  Call it often: it returns at once if it is too early to decide
- * again. */
+ * feeders for the GPUs that are up.  Call this often, because it returns at once if it is too early
+ * to decide again. */
 void consider_gpus(struct pipeline *p);
 
 /* Reads a segment for a feeder, and returns true.  Releases the lock meanwhile.  If no segment

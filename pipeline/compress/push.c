@@ -2,13 +2,13 @@
  * push.c - makes segments from input that the caller gives (push.h)
  *
  * The caller's thread copies its input to the segment that is being filled (ahead.h).  A full
- * segment waits there for one more byte, or for the end: only then is it known whether it is the
- * last.
+ * segment waits there for one more byte, or for the end, because only then is it known whether the
+ * segment is the last.
  *
  * A flush waits until all segments are written.  Then the caller's thread compresses the bytes in
  * the segment that is being filled, and writes them (flush.h).  If these are more than
- * FLUSH_PIECE_MAX bytes, they become a segment instead, which the crew compresses.  After a flush,
- * the input's end is handled in the same way (end_input).
+ * FLUSH_PIECE_MAX bytes, they become a segment instead, which the crew compresses.  Once a stream
+ * was flushed, the input's end is handled like a flush (end_input).
  */
 #include "config.h"
 

@@ -47,8 +47,8 @@ void source_init(struct source *s, int fd, size_t segment_size, bool fast)
         return; /* source_read_next reports why */
     if (!S_ISREG(st.st_mode)) {
         enlarge_pipe(fd);
-        /* Without `wake`, nothing can cancel a wait for input: it ends only when the other end
-         * writes or closes. */
+        /* If `wake` cannot be opened, nothing can cancel a wait for input.  Such a wait ends only
+         * when the other end writes or closes. */
         (void)wake_open(&s->wake);
         if (fast && S_ISFIFO(st.st_mode))
             s->reader = pipe_reader_new(fd);

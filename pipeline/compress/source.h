@@ -2,15 +2,15 @@
  * source.h - cuts the input of a compression into segments and reads them
  *
  * In memory and in a regular file, a segment that certainly has another byte after it can be read
- * at any time: several threads read such segments, in any order.  All other segments, up to and
+ * at any time.  So several threads read such segments, in any order.  All other segments, up to and
  * including the last, are read one after another.  For these, only reading to the end of the input
  * tells which segment is the last.  If a file grows meanwhile, it is read up to its new end.
  *
  * The memory may be a GPU's.  Then reading copies it to the host.
  *
- * For --rsyncable, segments are pieces.  A piece may end anywhere in the input: its last bytes
- * determine that it ends there.  So if two inputs have a part in common, they soon have the same
- * pieces there.  Pieces are read one after another.
+ * For --rsyncable, segments are pieces.  A piece may end anywhere in the input.  The last bytes
+ * before that place determine that the piece ends there.  So if two inputs have a part in common,
+ * they soon have the same pieces in that part.  Pieces are read one after another.
  */
 #ifndef GZLZSS_SOURCE_H
 #define GZLZSS_SOURCE_H

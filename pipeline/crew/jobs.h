@@ -63,8 +63,8 @@ void job_cancel(struct pipeline_job *request);
 /* Cancels all jobs that are neither over nor ending.  Releases the lock meanwhile. */
 void jobs_cancel(struct pipeline *p);
 
-/* Halves the number of jobs that may have begun and not ended, down to 1.  If there is no limit, or
- * if the limit is above `threads`, halves `threads` instead.  Returns the new limit. */
+/* Halves the number of jobs that may have begun and not ended, but not below 1.  If there is no
+ * limit, or if the limit is above `threads`, halves `threads` instead.  Returns the new limit. */
 unsigned jobs_limit(struct pipeline *p, unsigned threads);
 
 /* --- What is left to claim --- */
@@ -104,7 +104,7 @@ struct job *jobs_first(const struct pipeline *p);
 /* The first job that has something left to claim, or NULL. */
 struct job *jobs_first_unclaimed(const struct pipeline *p);
 
-/* The bytes of all jobs that are certain to come and are not claimed yet. */
+/* The number of bytes, in all jobs, that are certain to come and are not claimed yet. */
 uint64_t jobs_left(const struct pipeline *p);
 
 /* The part of jobs_left that belongs to open jobs. */
@@ -124,8 +124,8 @@ bool jobs_leave_work(struct pipeline *p);
 bool jobs_are_last(const struct pipeline *p);
 
 /* A count that goes up whenever nothing is left to claim.  If the count has changed since a
- * decision was made, the decision is out of date: decide again, for the jobs that came since
- * then. */
+ * decision was made, that decision is out of date, and must be made again for the jobs that came
+ * since then. */
 uint64_t jobs_emptied(const struct pipeline *p);
 
 /* Sets the policy's facts about jobs: left, expected and longest. */

@@ -104,7 +104,7 @@ enum pipeline_status {
  * means that a file was moved to tape. */
 #define PIPELINE_SHORTER (-1)
 
-/* The part of an output that a job writes.  (In BGZF, members take the place of DEFLATE data.) */
+/* The part of an output that a job writes.  In BGZF, members take the place of DEFLATE data. */
 enum pipeline_extent {
     PIPELINE_WHOLE, /* header, DEFLATE data, trailer */
     PIPELINE_RANGE, /* DEFLATE data that the caller continues; no trailer */

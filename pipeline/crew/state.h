@@ -34,8 +34,8 @@
  *   a writer   is the worker that finishes the next segment of a job's output.  It writes this
  *              segment and all finished segments after it, while other workers go on.
  *
- * The pipeline starts a thread only when there is work for it: in the command, an input of 100 KB
- * needs none.  A thread stays until the pipeline is freed, or until it lacks memory.
+ * The pipeline starts a thread only when there is work for it.  In the command, an input of 100 KB
+ * needs no further thread.  A thread stays until the pipeline is freed, or until it lacks memory.
  *
  * Who owns a slot
  *
@@ -48,7 +48,7 @@
  *                            -> queue `ready` -> a worker that encodes it -> the writer
  *
  * A feeder itself reads input that can only be read in order; such a slot skips `unread`.  The
- * writer owns every slot that is `done`, and frees it.  No job can starve the others of slots: some
+ * writer owns every slot that is `done`, and frees it.  No job can starve others of slots, since some
  * thread always works on the first claimed segment of every job.
  *
  * Who owns a buffer
@@ -365,7 +365,7 @@ struct pipeline {
     struct parts *parts;                   /* parts.c */
     struct spare_segments *spare_segments; /* ahead.c: memory for pushed segments */
     struct flushes *flushes;               /* flush.c: tables of streams that are flushed */
-    /* small.c: tools that no thread uses; NULL with config.caller_works. */
+    /* small.c: tools that no thread uses; NULL if config.caller_works is set. */
     struct small *small;
     struct expansions *expansions; /* expand/ */
 };

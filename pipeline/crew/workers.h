@@ -59,8 +59,8 @@ bool crew_is_called(const struct pipeline *p);
  * as it may have.  Call this when there is something to do for one more worker. */
 void crew_call(struct pipeline *p);
 
-/* If some workers may not claim segments, wakes all waiting workers; otherwise does nothing.  (A
- * signal for a single worker might wake one that may not claim.)  Call this when there may be
+/* If some workers may not claim segments, wakes all waiting workers, because a signal for a single
+ * worker might wake one that may not claim.  Otherwise does nothing.  Call this when there may be
  * segments to claim. */
 void crew_call_claimers(struct pipeline *p);
 

@@ -86,15 +86,15 @@ struct pipeline_expansion_stats {
 struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t region,
                                   int (*write)(void *ctx, const void *buf, size_t len), void *ctx);
 
-/* Does the work of pipeline_expand for the input in[0..len), which must not change until
- * expansion_close. */
+/* Makes a decompression of the input in[0..len), which must not change until expansion_close.
+ * `write`, `ctx` and the result are as for pipeline_expand. */
 struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, size_t len,
                                          int (*write)(void *ctx, const void *buf, size_t len),
                                          void *ctx);
 
-/* Does the work of pipeline_expand for an input that the caller passes to expansion_push piece by
- * piece.  Only the consumer calls `write`, which may wait for a long time.  Returns NULL only if
- * memory is short. */
+/* Makes a decompression of an input that the caller passes to expansion_push piece by piece.  Only
+ * the consumer calls `write`, which may wait for a long time.  Returns NULL only if memory is
+ * short. */
 struct expansion *pipeline_expand_pushed(struct pipeline *p,
                                          int (*write)(void *ctx, const void *buf, size_t len),
                                          void *ctx);

@@ -107,8 +107,8 @@ static size_t view_seek(struct view *v, uint64_t offset)
 }
 
 /* Reads more input into the view.  Keeps in[*keep..len) and the INF_BACK bytes before it, but moves
- * them to the view's start.  Sets *keep to their new index.  Returns false if nothing was read: no
- * more input has come, or the kept bytes fill the view. */
+ * them to the view's start.  Sets *keep to their new index.  Returns false if nothing was read,
+ * because no more input has come, or because the kept bytes fill the view. */
 static bool view_more(struct input *input, struct view *v, size_t *keep)
 {
     const size_t from = *keep > INF_BACK ? *keep - INF_BACK : 0;

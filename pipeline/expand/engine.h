@@ -48,8 +48,8 @@ enum run_state {
     RUN_DECODED,    /* decoded, and not accepted */
     RUN_UNRESOLVED, /* accepted; its symbols are not bytes yet */
     RUN_RESOLVING,  /* accepted; a thread is turning its symbols into bytes */
-    RUN_READY,      /* accepted, and all of its output is bytes; stays so while it is written */
-    RUN_WRITTEN,    /* written to the output */
+    RUN_READY,   /* accepted, and all of its output is bytes; stays so while the run is written */
+    RUN_WRITTEN, /* written to the output */
 };
 
 /* Consecutive blocks of one DEFLATE stream, decoded.  The output is symbols first, then bytes.

@@ -22,8 +22,8 @@
  * before place->end are the window. */
 void in_order_begin(struct expansion *e, struct gz_place *place);
 
-/* Ends what in_order_begin has started: from now on, the consumer decodes by itself.  Copies the
- * window at the place to the bytes before place->end. */
+/* Ends what in_order_begin has started, so that the consumer decodes by itself from now on.  Copies
+ * the window at the place to the bytes before place->end. */
 void in_order_end(struct expansion *e, struct gz_place *place);
 
 /* Does one of these: accepts all runs that can be accepted now, writes one run, or resolves one.
