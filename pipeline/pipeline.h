@@ -78,8 +78,8 @@ unsigned pipeline_limit_jobs(struct pipeline *p);
 void pipeline_totals(struct pipeline *p, struct pipeline_totals *totals);
 
 /* Whether a job may have this level as its own.  The level must need no more memory than the
- * pipeline's level.  If the pipeline's configuration has an own_level, no job may have another
- * level. */
+ * pipeline's level.  If the pipeline's configuration has an own_level, no job may have a level of
+ * its own. */
 bool pipeline_takes_level(const struct pipeline *p, const struct lz_level *level);
 
 /* Submits a job without `begin`, waits for it, and returns its status. */

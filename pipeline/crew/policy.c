@@ -29,8 +29,8 @@
 
 /* The most chunks that a worker takes at a time.  Before a helper can match, it has to index the
  * chunk before its first one.  Indexing a chunk takes a tenth of the time of matching it at level
- * 6, and half of that time at level 1.  So a lower number wastes more time.  A higher number makes
- * the workers finish at more different times. */
+ * 6, and half of that time at level 1.  So a lower number wastes more time.  With a higher number,
+ * the times at which the workers finish differ more. */
 #define PART_MAX 8
 
 /* Rates are trusted once each worker, on average, has matched for 30 ms. */

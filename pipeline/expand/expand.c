@@ -1,5 +1,5 @@
 /*
- * expand.c - decompression by many threads: what others call (api.h)
+ * expand.c - decompression by many threads: the functions that other files call (api.h)
  */
 #include "config.h"
 

@@ -2,10 +2,10 @@
  * pushing.h - limits how far an input may be pushed ahead of the output
  *
  * Pushed input must be kept until it is decoded, so a stream whose caller is away should have
- * little of it.  The lead of an input is the number of bytes from the place up to which the output
- * is written to the end of the pushed bytes.  Each input may have a lead of PUSH_LEAD bytes.  All
- * inputs of a pipeline share a further lead, as they share the threads.  An input whose lead
- * exceeds PUSH_LEAD has borrowed the excess from the shared lead.
+ * little of it.  The lead of an input is the number of pushed bytes after the place up to which the
+ * output is written.  Each input may have a lead of PUSH_LEAD bytes.  All inputs of a pipeline
+ * share a further lead, as they share the threads.  An input whose lead exceeds PUSH_LEAD has
+ * borrowed the excess from the shared lead.
  */
 #ifndef GZLZSS_EXPAND_PUSHING_H
 #define GZLZSS_EXPAND_PUSHING_H
