@@ -27,7 +27,7 @@ gzlzss_status compress_judge(const struct operation *o, const struct pipeline_jo
 struct compress_call {
     struct operation operation;
     struct pipeline_job job;
-    /* If the output goes to memory: `out` has room for `room` bytes, of which `len` are written. */
+    /* If the output goes to memory, `out` has room for `room` bytes, of which `len` are written. */
     uint8_t *out;
     size_t room, len;
     /* If not NULL, the output goes to this memory, which grows, and not to `out`. */

@@ -39,7 +39,7 @@ struct batch {
 /* Memory is in pages of this many bytes, or of a multiple of it. */
 #define PAGE ((uintptr_t)4096)
 
-/* The place of the memory that was located last.  It holds for all addresses from `start` up to
+/* Says where the memory is that was located last.  This holds for all addresses from `start` up to
  * `end`. */
 struct located {
     bool is_on_gpu;

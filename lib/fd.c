@@ -38,7 +38,7 @@ struct ends {
     struct gpu_memory memory;
     const uint8_t *next;
     size_t left;
-    /* If in_fd is -1, the operation that the caller of fd_compress_memory has begun.  It may be
+    /* The operation that the caller of fd_compress_memory has begun, if in_fd is -1.  It may be
      * cancelled before the stream's operation begins. */
     const struct operation *outer;
     /* The output's st_mode. */

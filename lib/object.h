@@ -79,11 +79,11 @@ struct gzlzss {
     struct inflaters inflaters;
 };
 
-/* Whether another process made the object, so that this process is a child of it by fork().  The
- * child does not have the object's threads.  But its copy of the object may show their work half
- * done: locked mutexes, conditions with waiters, and lists in the middle of a change.  Do not lock
- * or destroy these mutexes, do not wait for or destroy these conditions, and do not walk these
- * lists. */
+/* Whether another process made the object, so that this process is a child of that process by
+ * fork().  The child does not have the object's threads.  But its copy of the object may show their
+ * work half done: locked mutexes, conditions with waiters, and lists in the middle of a change.  Do
+ * not lock or destroy these mutexes, do not wait for or destroy these conditions, and do not walk
+ * these lists. */
 bool object_is_foreign(const gzlzss *z);
 
 /* Whether the program lets the object use this CUDA device to decompress. */

@@ -516,7 +516,7 @@ static gzlzss_status run_decompression(struct gzlzss_stream *s, gzlzss_out *out,
             push_input(s, in, directive == GZLZSS_END);
         if (s->is_over || (s->wants_room && s->room == 0))
             break;
-        /* While the consumer wants room for output, do not return: let the consumer use the
+        /* Do not return while the consumer wants room for output.  Let the consumer use the
          * caller's room first. */
         if (in->used == in->size && !s->wants_room &&
             (directive == GZLZSS_CONTINUE ||

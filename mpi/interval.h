@@ -54,14 +54,15 @@ struct interval {
      * the interval begins. */
     uint32_t head_crc;
     uint64_t head_len;
-    /* If the member in which the interval begins also ends in it: the CRC-32 and the length in its
-     * trailer. */
+    /* The CRC-32 and the length in the trailer of the member in which the interval begins.  Valid
+     * only if that member also ends in the interval. */
     uint32_t stored_crc, stored_len;
-    /* If a member ends in the interval: the CRC-32 and the number of the bytes of data that the
-     * interval has after the last end of a member. */
+    /* The CRC-32 and the number of the bytes of data that the interval has after the last end of a
+     * member.  Valid only if a member ends in the interval. */
     uint32_t tail_crc;
     uint64_t tail_len;
-    /* If several members end in the interval: bytes of data of the last of them. */
+    /* Bytes of data of the last member that ends in the interval.  Valid only if several members
+     * end in it. */
     uint64_t last_len;
 };
 

@@ -92,8 +92,8 @@ struct input_identity {
     uint64_t inode;
 };
 
-/* On a rank other than 0: copies of rank 0's names, and the registration of the temporary file,
- * which a signal then removes. */
+/* The data about a shared file on a rank other than 0: copies of rank 0's names, and a
+ * registration, which makes a signal remove the temporary file. */
 struct borrowed {
     char *name, *output_name, *temporary;
     struct cleanup_output armed;

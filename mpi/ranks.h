@@ -61,8 +61,8 @@ void ranks_share(const struct ranks *r, void *bytes, size_t len);
  * rank 0 counts as an empty text.  Ends the process if memory is short. */
 char *ranks_share_text(const struct ranks *r, const char *text);
 
-/* Gives an environment variable on all ranks the value that it has on rank 0.  No other thread may
- * run. */
+/* Sets an environment variable on all ranks to the value that it has on rank 0.  No other thread
+ * may run. */
 void ranks_share_variable(const struct ranks *r, const char *name);
 
 /* Whether all ranks have the same texts[0..count). */

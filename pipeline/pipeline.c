@@ -280,7 +280,7 @@ static int expand_buffers(const struct pipeline_config *config)
 }
 
 /* Starts the first worker.  Returns false if the system gives no thread.  After false, the pipeline
- * is useless: no job would ever end. */
+ * is useless, because no job would ever end. */
 static bool start_first(struct pipeline *p)
 {
     bool has_started;

@@ -50,10 +50,10 @@ static bool equip(struct worker *w, const struct lz_level *level)
 
 /* --- The order of work --- */
 
-/* The bytes of the slots' limit that workers must leave free.  If feeders are at work, they are as
- * many as a whole batch needs, because a feeder would never get so many if workers took all bytes
- * that become free.  If no feeder is at work, they are all bytes except those that keep the workers
- * busy. */
+/* Returns how many bytes of the slots' limit workers must leave free.  If feeders are at work,
+ * these are a batch's bytes, because a feeder would never get that many if workers took all bytes
+ * that become free.  If no feeder is at work, these are all bytes except those that keep the
+ * workers busy. */
 static uint64_t reserve(const struct pipeline *p)
 {
     return feeders_at_work(p) > 0 ? p->batch_size : slots_beyond_workers(p);

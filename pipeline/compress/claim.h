@@ -16,8 +16,8 @@ struct slot *claim_one(struct job *j, uint8_t *buf);
  * NULL if memory is short. */
 struct slot *claim_any(struct job *j, uint8_t *buf);
 
-/* Reads the segment of a slot that claim_any has made to the slot's buffer.  Releases the lock
- * meanwhile.  If reading fails, the job fails. */
+/* Reads the slot's segment to the slot's buffer.  Call this after claim_any, with the slot that it
+ * has made.  Releases the lock meanwhile.  If reading fails, the job fails. */
 void read_segment(struct slot *s);
 
 /* Claims the job's next segment, which can only be read in order, and reads it to buf.  Releases

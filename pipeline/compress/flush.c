@@ -10,9 +10,9 @@
 #include "pipeline/compress/store.h"
 
 /* The most sets of tools that a pipeline keeps while no thread uses them.  With a larger number,
- * more streams find their tables unchanged at their next flush, where filling tables again would
- * take some 0.1 ms.  But the pipeline then keeps more memory.  With 256 sets and 1000 flushed
- * streams, the pipeline takes half as much memory as zlib. */
+ * more streams find their tables unchanged at their next flush.  A stream that does not must fill
+ * its tables again, which takes some 0.1 ms.  But with a larger number, the pipeline also keeps
+ * more memory.  With 256 sets and 1000 flushed streams, it takes half as much memory as zlib. */
 #define TOOLS_MOST 256
 
 /* If memory is limited, all sets of tools together take at most 1 / MEMORY_SHARE of it. */

@@ -31,8 +31,8 @@
 #define FLUSH_PIECE_MAX ((size_t)128 << 10)
 
 /* A job's state for flushes; all zeros before the first flush.  Only the thread that pushes uses
- * it, with one exception: except between flush_begin and flush_end, any thread that holds the lock
- * may take `tools` away. */
+ * it, with one exception.  Any thread that holds the lock may take `tools` away, but not between
+ * flush_begin and flush_end. */
 struct flush {
     struct flush_tools *tools; /* NULL if it has none yet, or if another stream took them */
     bool goes_on;              /* the tools' tables have the bytes in `held` */

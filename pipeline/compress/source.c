@@ -202,7 +202,7 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
  * sends fewer bytes after a change, but the pieces' headers and ends take more bytes.  With these
  * numbers, pieces have 8 KiB on average, and the output of level 6 for 12 MB of C headers is 2.4 %
  * larger than without pieces.  With 13 bits, pieces have 12 KiB on average, and the output is 1.6 %
- * larger.  If you change the bits, the output changes: make tests/data/rsyncable.sha256 again.
+ * larger.  If you change the bits, the output changes, so make tests/data/rsyncable.sha256 again.
  */
 #define PIECE_BITS 12
 

@@ -92,10 +92,11 @@ bool source_is_file(const struct source *s);
  * GPU failed. */
 bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf);
 
-/* Reads the next segment after the random_access ones to buf, and sets *len to its bytes.  Only the
- * last segment may have fewer than segment_size bytes, and only an empty input gives 0 bytes.
- * *last becomes true with the last segment; then do not call this again.  Only one thread at a time
- * may call this.  Returns false with errno set. */
+/* Reads the next of the segments that come after the first random_access segments.  Reads the
+ * segment to buf, and sets *len to its bytes.  Only the last segment may have fewer than
+ * segment_size bytes, and only an empty input gives 0 bytes.  *last becomes true with the last
+ * segment; then do not call this again.  Only one thread at a time may call this.  Returns false
+ * with errno set after an error. */
 bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last);
 
 /* If a thread waits for a pipe's other end in source_read_next or source_next_piece, makes that
@@ -109,11 +110,11 @@ void source_cancel(const struct source *s);
  */
 bool source_begin_pieces(struct source *s);
 
-/* Reads the next piece to buf, which has LZ_CHUNK_SIZE + SOURCE_PIECE_MAX bytes.  Buf first gets
+/* Reads the next piece to buf, which has LZ_CHUNK_SIZE + SOURCE_PIECE_MAX bytes.  First, buf gets
  * the window before the piece, which has *before bytes: LZ_CHUNK_SIZE, or 0 near the start of the
- * input.  Buf then gets the piece, which has *len bytes: 0 only if the input is empty.  *last
+ * input.  Then, buf gets the piece, which has *len bytes: 0 only if the input is empty.  *last
  * becomes true with the last piece.  Only one thread at a time may call this.  Returns false with
- * errno set. */
+ * errno set after an error. */
 bool source_next_piece(struct source *s, uint8_t *buf, size_t *before, size_t *len, bool *last);
 
 /* Pushes input for pieces: takes as many of the `len` bytes as there is room for, and sets *taken

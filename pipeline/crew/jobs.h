@@ -78,7 +78,7 @@ uint64_t job_known_segments(const struct job *j);
 
 /* Updates the counts of bytes and segments left to claim.  `came` is the number of bytes that are
  * newly certain to come, and `claimed` is the number of bytes that were claimed.  Call this
- * function after either happens, and after the job has opened, failed or ended. */
+ * function if either number is above 0, and after the job has opened, failed or ended. */
 void job_count_left(struct job *j, uint64_t came, uint64_t claimed);
 
 /* The level at which the job is compressed: its own, or else the pipeline's. */

@@ -176,8 +176,8 @@ bool policy_may_split(const struct policy_facts *f, size_t len, uint64_t others,
 {
     /* Splitting pays when fewer segments are left than there are threads, as at the end of files.
      * With a pipe, which only one worker at a time reads, that may be the case at any time.  While
-     * GPUs are in use or are being brought up, do not split: the workers without work then wait on
-     * purpose. */
+     * GPUs are in use or are being brought up, do not split, because the workers without work then
+     * wait on purpose. */
     return f->in_parts && f->threads > 1 && f->feeding == 0 && !f->gpu_is_coming &&
            (double)len / f->core_guess >= SPLIT_SECONDS &&
            (f->threads > claimers || others < (uint64_t)f->threads);

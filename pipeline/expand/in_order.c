@@ -265,9 +265,9 @@ const struct decoded_run *in_order_written(const struct expansion *e)
 
 /* --- Shortening the line -------------------------------------------------------------------- */
 
-/* Returns the last run that must stay in the line, so that the runs from the written one up to it
- * have a whole window of bytes.  Returns NULL if one of these runs is not all bytes yet, or if a
- * thread is resolving any run. */
+/* Returns the last run that must stay in the line.  The run that is being written and the runs
+ * after it, up to that last run, have a whole window of bytes.  Returns NULL if one of these runs
+ * is not all bytes yet, or if a thread is resolving any run. */
 static struct decoded_run *last_to_keep(const struct run_line *l)
 {
     struct decoded_run *last = l->written;

@@ -303,7 +303,7 @@ static bool read_on(struct input *in, double until)
 }
 
 /* Copies up to `len` bytes of one block, from byte `offset` of the input on.  Returns how many
- * bytes it has copied: 0 if they are forgotten.  Gives up the input's lock. */
+ * bytes it has copied, or 0 if the bytes are forgotten.  Gives up the input's lock. */
 static size_t copy(struct input *in, uint64_t offset, uint8_t *to, size_t len)
 {
     const size_t at = (size_t)(offset % BLOCK_SIZE);
