@@ -73,7 +73,8 @@ int feeders_at_work(const struct pipeline *p);
 /* Counts a feeder as busy.  Call this when the feeder begins to fill its batch. */
 void feeder_is_busy(const struct feeder *f);
 
-/* Stops counting a feeder as busy.  Call this when a GPU has matched the feeder's batch. */
+/* Stops counting a feeder as busy.  Call this after the GPU has matched the feeder's batch or has
+ * failed. */
 void feeder_is_done(const struct feeder *f);
 
 /* Counts a segment of the feeder's batch that was encoded or dropped.  After the last segment, the

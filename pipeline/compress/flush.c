@@ -163,8 +163,8 @@ static unsigned tools_most(const struct pipeline *p)
 /* Returns a set of tools for this level that has no owner.  If an idle set without an owner exists,
  * takes that set.  If all idle sets have owners, takes the oldest set from its owner if the
  * pipeline keeps enough sets already; otherwise makes a set.  If the taken set is for another
- * level, frees it and makes a set.  If there is no memory to make a set, takes any idle set of this
- * level, or returns NULL.  May release the lock meanwhile. */
+ * level, frees it and makes a set.  If there is no memory to make a set, takes the first idle set
+ * if it is for this level; otherwise returns NULL.  May release the lock meanwhile. */
 static struct flush_tools *take_tools(struct pipeline *p, const struct lz_level *level)
 {
     struct flushes *all = p->flushes;

@@ -37,8 +37,8 @@ void job_begin(struct job *j);
 
 /* The first step of job_begin, for a thread that does all of a small job itself.  Calls `begin` and
  * makes the state for compression.  Releases the lock, and returns without it.  Returns false if
- * `begin` returns false or memory is short.  The thread must then call job_begin_prepared, whatever
- * the result is. */
+ * `begin` returns false or memory is short.  After false, the thread must call job_begin_prepared,
+ * which removes the job.  After true, it must call job_begin_prepared or job_open. */
 bool job_prepare(struct job *j);
 
 /* The second step of job_begin.  The caller holds the lock again.  is_prepared is the result of

@@ -136,8 +136,8 @@ static bool segments_take_long(const struct policy_facts *f)
 }
 
 /*
- * Whether a worker may match a segment.  It may not in four cases, in which matching would cost
- * more than it gains:
+ * Whether a worker may match a segment.  With BACKEND_AUTO, it may not in these cases, in which
+ * matching would cost more than it gains:
  *
  * - The GPUs are at least twice as fast as all workers together.
  * - The segments that the GPUs match already keep all cores busy with encoding, reading and
@@ -146,8 +146,8 @@ static bool segments_take_long(const struct policy_facts *f)
  * - The GPUs would be done with all that is left before the worker is done with one segment.  Then,
  *   in the end, everyone would wait for that segment.  At the slow levels, most inputs of more than
  *   one segment are such cases, even while a GPU is brought up.
- * - A GPU is being brought up, and this worker would take the last free core.  Bringing up a GPU
- *   takes a core, and takes longer if no core is free.  Reading ahead takes a core, too.
+ * - A GPU is being brought up, and this worker would leave no core free for that.  Bringing up a
+ *   GPU takes a core, and takes longer if no core is free.  Reading ahead takes a core, too.
  */
 bool policy_cpu_may_match(const struct policy_facts *f)
 {

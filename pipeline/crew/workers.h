@@ -85,8 +85,8 @@ bool crew_is_equipped(const struct worker *w, const struct lz_level *level);
 
 enum equipped {
     CREW_EQUIPPED,
-    /* Memory is short.  The first worker must wait, because other workers have memory and go on.
-     * Any other worker must end; this is no failure, because the first worker does not end. */
+    /* Memory is short.  The first worker must wait, because other workers have memory.  Any other
+     * worker must end; this is no failure as long as other workers go on. */
     CREW_GO_AWAY,
     CREW_NOBODY, /* memory is short, this is the first worker, and no other worker has memory */
 };
