@@ -36,7 +36,7 @@ struct batch {
 
 /* --- Where memory is -------------------------------------------------------------------------- */
 
-/* Memory is in pages of this many bytes, or of a multiple of it. */
+/* The size of a page of memory in bytes.  Larger pages have a multiple of this size. */
 #define PAGE ((uintptr_t)4096)
 
 /* Says where the memory is that was located last.  This holds for all addresses from `start` up to
@@ -69,7 +69,7 @@ static gzlzss_status locate(struct located *l, const void **p, size_t len)
         *p = memory.host;
         at = (uintptr_t)memory.host;
     }
-    /* If one byte of a page is in the host's memory, the whole page is. */
+    /* If one byte of a page is in the host's memory, the whole page is there. */
     if (!l->is_on_gpu) {
         l->start = at / PAGE * PAGE;
         l->end = (at + len + PAGE - 1) / PAGE * PAGE;

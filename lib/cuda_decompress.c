@@ -215,7 +215,7 @@ static gzlzss_out output(const struct gpu_expansion *e)
     return (gzlzss_out){e->out, e->room, 0};
 }
 
-/* Moves n bytes that the stream has made to their place in the output. */
+/* Moves n bytes of output, which the stream has made, to their place. */
 static gzlzss_status take_output(struct gpu_expansion *e, size_t n)
 {
     e->made += n;

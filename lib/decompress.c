@@ -28,7 +28,7 @@
 /* A call, with its input and output. */
 struct decompress_call {
     struct operation operation;
-    /* Decodes ahead; NULL: the calling thread does all of the work. */
+    /* Decodes ahead.  If NULL, the calling thread does all of the work. */
     struct expansion *expansion;
     /* out_bytes is the number of bytes written.  in_bytes is the number of bytes read, and is used
      * only if there is no expansion. */

@@ -25,7 +25,7 @@
 struct sharedfile {
     MPI_File file;
     bool is_open;
-    const char *name; /* the caller's; must stay until sharedfile_close */
+    const char *name; /* the caller's string, which must stay until sharedfile_close */
     int directory;    /* a descriptor of the file's directory, if the name has a colon; else -1 */
 };
 

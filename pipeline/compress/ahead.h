@@ -20,7 +20,7 @@
 
 struct ahead {
     struct ahead *previous, *next;
-    size_t before; /* as in struct slot */
+    size_t before; /* bytes before the segment, as in struct slot */
     size_t len;
     bool last;
     bool is_used; /* this is a place in the block, and it holds a segment */

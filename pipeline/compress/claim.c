@@ -16,7 +16,7 @@
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
 
-/* Releases the lock, so that the caller can read; returns the time. */
+/* Releases the lock, so that the caller can read.  Returns the time. */
 static double begin_reading(struct job *j)
 {
     unlock(j->pipeline);

@@ -34,7 +34,7 @@
  * it, with one exception.  Any thread that holds the lock may take `tools` away, but not between
  * flush_begin and flush_end. */
 struct flush {
-    struct flush_tools *tools; /* NULL if it has none yet, or if another stream took them */
+    struct flush_tools *tools; /* NULL if the stream has none yet, or if another took them */
     bool goes_on;              /* the tools' tables have the bytes in `held` */
     /* held[0..filled) is the input since the last mark, without whole chunks to which no match can
      * refer.  The memory has room for `room` bytes. */

@@ -30,7 +30,7 @@
 struct source {
     int fd;
     const uint8_t *memory;   /* the input; NULL: fd or source_push gives it */
-    struct copiers *copiers; /* NULL unless `memory` is in GPU memory; these copy it */
+    struct copiers *copiers; /* copies `memory` if that is in GPU memory; else NULL */
     int device;              /* the CUDA device with that memory */
     bool is_file;            /* the input is a regular file, or memory */
     /* The input is pushed: by source_push, or as whole segments (push.c). */

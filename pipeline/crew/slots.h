@@ -30,7 +30,7 @@ void slot_weigh(struct slot *s, size_t weight);
 /* Hands the slot to the writer, after its segment was encoded or dropped. */
 void slot_done(struct slot *s);
 
-/* Frees the job's first slot, which is done. */
+/* Frees the job's first slot, which must be done. */
 void slot_free_first(struct job *j);
 
 /* Frees the slots of a failed job that are done, and wakes the crew.  Does nothing while a thread

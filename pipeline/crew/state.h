@@ -175,7 +175,7 @@ struct spare {
 struct slots {
     struct slot *free;
     uint64_t held,            /* bytes that all slots hold */
-        held_max;             /* the most bytes that they may hold */
+        held_max;             /* the most bytes that all slots may hold */
     uint64_t held_by_workers; /* the part of held_max that keeps all workers busy */
     struct spare *spare;      /* spare output buffers */
 };

@@ -111,7 +111,7 @@ struct pushing {
      * written. */
     uint64_t lead;
     uint64_t borrowed; /* bytes that this input has borrowed from the shared lead */
-    bool is_slow;      /* the caller was away for a long time: few regions are decoded ahead */
+    bool is_slow;      /* the caller was away for a long time, so few regions are decoded ahead */
     uint64_t taken;    /* bytes of output that the caller has taken since it was last away */
 };
 

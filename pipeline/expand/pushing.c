@@ -13,7 +13,7 @@
 #include "pipeline/expand/buffers.h"
 #include "pipeline/expand/pushing.h"
 
-/* Bytes of lead of each pushed input. */
+/* Bytes of the lead (pushing.h) that each pushed input has for itself. */
 #define PUSH_LEAD ((uint64_t)5 << 19)
 
 /* Bytes of the lead that all inputs share: a constant, and an amount for each thread. */

@@ -461,7 +461,7 @@ void regions_drop_past(struct expansion *e, uint64_t bit)
         e->regions.last = last;
     for (; given > 0; given--)
         crew_call(e->p);
-    /* Keep the bytes before the region in which a mark may begin. */
+    /* A mark may begin shortly before the region, so keep the bytes there. */
     input_forget(e->input, wanted > INF_MARK_SIZE ? wanted - INF_MARK_SIZE : 0);
     pushing_count(e);
 }
