@@ -7,7 +7,7 @@
 #include "lib/grow.h"
 #include "lib/object.h"
 
-/* A size in bytes into which most headers fit. */
+/* Most headers fit into this many bytes. */
 #define SMALL_HEADER 64
 
 /* Makes the header of a call, and sets *len to its size in bytes.  The header is in `small` if it

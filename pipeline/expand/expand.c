@@ -61,8 +61,8 @@ void pipeline_give_back(struct pipeline *p)
 
 /* --- Begin ---------------------------------------------------------------------------------- */
 
-/* Makes an expansion of the input `in`.  Returns NULL if `in` is NULL or too small, or if memory is
- * short; then closes `in`. */
+/* Makes an expansion of the input `in`.  If `in` is NULL or too small, or if memory is short,
+ * closes `in` and returns NULL. */
 static struct expansion *expand(struct pipeline *p, struct input *in, size_t region,
                                 int (*write)(void *ctx, const void *buf, size_t len), void *ctx)
 {

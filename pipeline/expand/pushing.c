@@ -20,8 +20,8 @@
 #define SHARED_LEAD ((uint64_t)3 << 19)
 #define SHARED_LEAD_THREAD ((uint64_t)1 << 20)
 
-/* Returns the byte of the input up to which the output is written, except for a little that the
- * consumer has read and not yet written. */
+/* Returns the byte of the input up to which the output is written.  The consumer may have read a
+ * few of the bytes before it without having written their output. */
 static uint64_t written_to(const struct expansion *e)
 {
     return e->line_from != UINT64_MAX ? e->line_from : e->cursor;
