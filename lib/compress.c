@@ -128,8 +128,8 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len)
     /* No buffer can be larger than SIZE_MAX / 2. */
     if (z == NULL || in_len > SIZE_MAX / 2)
         return SIZE_MAX;
-    /* At the end of each segment, there may be as many more bytes as an empty segment takes.
-     * Pieces of --rsyncable have HUFF_SPLIT_MIN bytes or more. */
+    /* At most, the end of each segment adds as many bytes as an empty segment takes.  With
+     * --rsyncable, pieces take the place of segments, and have HUFF_SPLIT_MIN bytes or more. */
     least = z->is_rsyncable ? HUFF_SPLIT_MIN : z->segment_size;
     ends = in_len / least * huff_bound(0) + gz_start_room(z->container, NULL) +
            gz_end_room(z->container, gz_start_room(z->container, NULL));
@@ -140,11 +140,11 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len)
 
 /* gzlzss_compress_new first asks for in_len / NEW_RATIO + NEW_LEAST bytes.  With a larger
  * NEW_RATIO, more outputs outgrow this memory, and growing it may copy the bytes.  With a smaller
- * one, more memory is given back at the end. */
+ * NEW_RATIO, more memory is given back at the end. */
 #define NEW_RATIO 3
 #define NEW_LEAST 256
 
-/* Puts a job's output into memory. */
+/* Appends a part of a job's output to the call's memory. */
 static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
 {
     struct compress_call *c = job->ctx;
@@ -180,7 +180,7 @@ void compress_tell(struct operation *o, uint64_t in, uint64_t out)
         pipeline_cancel_job(o->z->pipeline, o->job);
 }
 
-/* The job's `wrote`: called when a part of the output was written. */
+/* The job's `wrote`, which the pipeline calls after it has written a part of the output. */
 static void wrote(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine)
 {
     struct compress_call *c = job->ctx;
@@ -198,7 +198,7 @@ void compress_call_init(struct compress_call *c)
 
 void compress_call_from(struct compress_call *c, const void *in, size_t in_len)
 {
-    /* job.in must not be NULL: that would mean that the job's input is not memory. */
+    /* job.in must not be NULL, because NULL would mean that the job's input is not memory. */
     c->job.in = in_len > 0 ? in : "";
     c->job.in_len = in_len;
     c->job.size = in_len;
@@ -211,14 +211,15 @@ void compress_call_to(struct compress_call *c, void *out, size_t room)
     c->job.put = put_parts;
 }
 
-/* Does the job: this thread alone, if that is faster, or the object's threads. */
+/* Does the job.  This thread alone does it if that is faster; otherwise the object's threads do
+ * it. */
 static void do_job(struct compress_call *c)
 {
     struct pipeline *p = c->operation.z->pipeline;
     struct pipeline_job *job = &c->job;
 
-    /* If the output is in a GPU's memory, the object's threads do the job: this thread makes no
-     * calls to CUDA. */
+    /* If the output is in a GPU's memory, the object's threads do the job, because this thread
+     * makes no calls to CUDA. */
     if (c->is_on_gpu || !pipeline_is_for_here(p, job) || !pipeline_compress_here(p, job)) {
         job->status = pipeline_run(p, job);
         return;
@@ -286,7 +287,8 @@ gzlzss_status gzlzss_compress_new(gzlzss *z, void **out, size_t *out_len,
     return status;
 }
 
-/* Compresses memory to a member, or to a range of one.  *out_len becomes the bytes in `out`. */
+/* Compresses memory to a member, or to a range of a member.  *out_len becomes the number of bytes
+ * in `out`. */
 static gzlzss_status compress_memory(gzlzss *z, void *out, size_t room, size_t *out_len,
                                      const void *in, size_t in_len, enum pipeline_extent extent,
                                      uint32_t *check, gzlzss_call *call)

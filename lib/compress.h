@@ -27,13 +27,12 @@ gzlzss_status compress_judge(const struct operation *o, const struct pipeline_jo
 struct compress_call {
     struct operation operation;
     struct pipeline_job job;
-    /* Output to memory: `out` has room for `room` bytes, and `len` bytes are written.  Unused if
-     * the output is job.out_fd. */
+    /* If the output goes to memory, `out` has room for `room` bytes, of which `len` are written. */
     uint8_t *out;
     size_t room, len;
     /* If not NULL, the output goes to this memory, which grows, and not to `out`. */
     struct grow *grow;
-    /* There was no room for all of the output. */
+    /* Whether the output did not fit into the room. */
     bool is_full;
     /* Whether `out` is memory of a CUDA device, and the device's number. */
     bool is_on_gpu;
@@ -49,7 +48,7 @@ void compress_call_init(struct compress_call *c);
 void compress_call_from(struct compress_call *c, const void *in, size_t in_len);
 void compress_call_to(struct compress_call *c, void *out, size_t room);
 
-/* Compresses.  The caller ends the operation afterwards. */
+/* Compresses the call's input.  The caller ends the operation afterwards. */
 gzlzss_status compress_call_run(struct compress_call *c);
 
 /* Compresses one regular file to another.  The object's threads read and write. */

@@ -1,9 +1,9 @@
 /*
- * cuda.c - compression of input in a GPU's memory (include/gzlzss_cuda.h); memory and streams of
- * the program
+ * cuda.c - compression of input in a GPU's memory (include/gzlzss_cuda.h), and questions to CUDA
+ * about the program's memory and streams
  *
- * The calling thread asks CUDA on which device the memory is, and waits for the caller's stream.
- * It makes no other calls to CUDA; the object's threads do the rest.
+ * The calling thread asks CUDA on which device the memory is, and waits for the caller's CUDA
+ * stream.  It makes no other calls to CUDA; the object's threads do the rest.
  */
 #include "config.h"
 

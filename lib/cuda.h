@@ -21,22 +21,23 @@ gzlzss_status cuda_wait(struct operation *o, struct CUstream_st *stream,
 
 /* --- Calls ------------------------------------------------------------------------------------ */
 
-/* Does what operation_goes_on does, for functions that take a goes_on(ctx).  ctx is the struct
- * operation. */
+/* Calls operation_goes_on for `ctx`, which is a struct operation.  Functions that take a
+ * goes_on(ctx) are given this function. */
 bool cuda_goes_on(void *ctx);
 
 /* --- Decompression ---------------------------------------------------------------------------- */
 
-/* Set as `wake_up` of an operation that uses a GPU's engine: ends the wait for a turn. */
+/* Ends the wait for a turn when an operation is cancelled.  An operation that uses a GPU's engine
+ * has this function as its `wake_up`. */
 void cuda_wake_up(struct operation *o);
 
 /* A GPU's attempt to do the work of a call. */
 struct cuda_attempt {
     struct operation *operation;
     struct gpu_thread program;
-    /* The numbers that `progress` got last. */
+    /* The last numbers that the program's function `progress` got. */
     uint64_t in_bytes, out_bytes;
-    /* cuda_tell does not call `progress`. */
+    /* If set, cuda_tell does not call `progress`. */
     bool is_silent;
 };
 

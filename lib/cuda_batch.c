@@ -36,10 +36,11 @@ struct batch {
 
 /* --- Where memory is -------------------------------------------------------------------------- */
 
-/* Memory is in pages of this many bytes, or of a multiple. */
+/* The size of a page of memory in bytes.  Larger pages have a multiple of this size. */
 #define PAGE ((uintptr_t)4096)
 
-/* Where the memory is that was located last.  Valid for all addresses from `start` up to `end`. */
+/* Says where the memory is that was located last.  This holds for all addresses from `start` up to
+ * `end`. */
 struct located {
     bool is_on_gpu;
     int device;
@@ -47,7 +48,7 @@ struct located {
 };
 
 /* Finds out where the `len` bytes at *p are.  Asks the driver only if *p is outside the range of
- * *l.  If *p is the device address of host memory, it becomes the host address. */
+ * *l.  If *p is the device address of host memory, *p becomes the host address. */
 static gzlzss_status locate(struct located *l, const void **p, size_t len)
 {
     uintptr_t at = (uintptr_t)*p;
@@ -68,7 +69,7 @@ static gzlzss_status locate(struct located *l, const void **p, size_t len)
         *p = memory.host;
         at = (uintptr_t)memory.host;
     }
-    /* If one byte of a page is the host's, all of the page is. */
+    /* If one byte of a page is in the host's memory, the whole page is there. */
     if (!l->is_on_gpu) {
         l->start = at / PAGE * PAGE;
         l->end = (at + len + PAGE - 1) / PAGE * PAGE;
@@ -113,7 +114,7 @@ static bool is_for_gpu(struct batch *b, const gzlzss_item *item, struct located 
     return out->device == b->device;
 }
 
-/* Lists the items for the GPU.  False: memory is short. */
+/* Lists the items for the GPU.  Returns false if memory is short. */
 static bool list_items(struct batch *b)
 {
     struct located in = {0}, out = {0};
@@ -128,7 +129,7 @@ static bool list_items(struct batch *b)
     return true;
 }
 
-/* Has the GPU decompress what it can.  False: the call was cancelled. */
+/* Makes the GPU decompress what it can.  Returns false if the call was cancelled. */
 static bool use_gpu(struct batch *b)
 {
     enum gpu_inflate_result result;
@@ -160,8 +161,8 @@ static bool use_gpu(struct batch *b)
 struct host_item {
     uint8_t *in;
     size_t in_len;
-    /* `room` is one byte more than the item has.  If the output fills this byte, too, it is too
-     * long for the item. */
+    /* `room` is one byte more than the item has.  If the output fills this additional byte, too,
+     * the output is too long for the item. */
     uint8_t *out;
     size_t room;
     size_t made;
@@ -224,7 +225,7 @@ static void expand_item(struct batch *b, gzlzss_item *item)
 /* The status of an item until it is done. */
 #define NOT_DONE GZLZSS_ERROR_CANCELLED
 
-/* Decompresses the items that are not done.  False: the call was cancelled. */
+/* Decompresses the items that are not done.  Returns false if the call was cancelled. */
 static bool use_cpu(struct batch *b)
 {
     for (size_t i = 0; i < b->count; i++) {
@@ -244,8 +245,8 @@ static bool use_cpu(struct batch *b)
 }
 
 /* Waits for the stream.  If this is a default stream, the calling thread's context tells to which
- * GPU it belongs.  Without a context, it is the GPU that has the first input or output in a GPU's
- * memory. */
+ * GPU it belongs.  If the thread has no context, the stream is taken to belong to the GPU that has
+ * the first input or output in a GPU's memory. */
 static gzlzss_status wait_for(struct batch *b, struct CUstream_st *stream)
 {
     struct located in = {0}, out = {0};

@@ -1,9 +1,9 @@
 /*
  * cuda_decompress.c - decompression to a GPU's memory, and from it (include/gzlzss_cuda.h)
  *
- * The calling thread has a GPU do all of the work (gpu/inflate.h).  If the GPU leaves the data to
- * the CPU, or fails, the CPU starts again from the first byte, with a stream and copies.  So every
- * verdict on damaged data is the CPU's.
+ * The calling thread makes a GPU do all of the work (gpu/inflate.h).  If the GPU leaves the data to
+ * the CPU, or fails, the CPU starts again from the first byte, with a stream and copies.  So the
+ * CPU alone decides whether data is damaged.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 
 /* --- By a GPU --------------------------------------------------------------------------------- */
 
-/* The CPU decompresses inputs with fewer bytes than this: they have few blocks, so most of the GPU
+/* The CPU decompresses inputs with fewer bytes than this.  They have few blocks, so most of the GPU
  * would have nothing to do. */
 #define GPU_INFLATE_MIN ((size_t)64 << 10)
 
@@ -89,7 +89,7 @@ struct expansion_work {
     uint8_t *out;
     size_t room;
     struct allocation *allocation;
-    /* Set by the engine: bytes of output, made or counted. */
+    /* Bytes of output that were made or counted.  The engine sets this. */
     uint64_t made;
 };
 
@@ -168,13 +168,13 @@ struct gpu_expansion {
     gzlzss_stream *stream;
     /* The stream's operation. */
     const struct operation *operation;
-    /* The call's operation, which may be cancelled before the stream's begins. */
+    /* The call's operation, which may be cancelled before the stream's operation begins. */
     const struct operation *outer;
     struct gpu_memory from, to;
     /* The rest of the input: next[0..left). */
     const uint8_t *next;
     size_t left;
-    /* The output is not kept. */
+    /* If set, the output is only counted, and not kept. */
     bool only_counts;
     /* Where the next byte of output goes, and the room from there on. */
     uint8_t *out;
@@ -215,7 +215,7 @@ static gzlzss_out output(const struct gpu_expansion *e)
     return (gzlzss_out){e->out, e->room, 0};
 }
 
-/* Takes n bytes of output from the stream. */
+/* Moves n bytes of output, which the stream has made, to their place. */
 static gzlzss_status take_output(struct gpu_expansion *e, size_t n)
 {
     e->made += n;
@@ -244,7 +244,8 @@ static gzlzss_status expand(struct gpu_expansion *e)
 
         if (error == GZLZSS_OK && status != GZLZSS_OK)
             return status == GZLZSS_STREAM_END ? GZLZSS_OK : status;
-        /* There is more output, but no room for it. */
+        /* If the output has no room left and the stream is not at its end, there may be more
+         * output, which has no room. */
         if (error == GZLZSS_OK && e->room == 0 && (in.used < in.size || directive == GZLZSS_END))
             return GZLZSS_ERROR_ROOM;
         if (error == GZLZSS_OK && in.used == in.size && e->left > 0)
@@ -255,8 +256,8 @@ static gzlzss_status expand(struct gpu_expansion *e)
     return GZLZSS_ERROR_CANCELLED;
 }
 
-/* Decompresses by the CPU; the caller has waited for its CUDA stream.  `told` has the last numbers
- * that `progress` got from the GPU's attempt. */
+/* Decompresses by the CPU.  Call this after waiting for the program's CUDA stream.  `told` has the
+ * last numbers that `progress` got from the GPU's attempt. */
 static gzlzss_status expand_memory(gzlzss *z, struct gpu_expansion *e,
                                    const struct cuda_attempt *told, gzlzss_call *call)
 {
@@ -296,8 +297,8 @@ static gzlzss_status count_memory(gzlzss *z, const struct gpu_expansion *e, size
 
 /* --- By a GPU or the CPU -------------------------------------------------------------------- */
 
-/* Whether the object reads a .gz.  (A GPU decompresses zlib's format and raw DEFLATE only by
- * gpu_inflate_many.) */
+/* Whether the object reads a .gz.  A GPU decompresses the other formats, zlib's format and raw
+ * DEFLATE, only by gpu_inflate_many. */
 static bool is_gzip(const gzlzss *z)
 {
     return z->container != CONTAINER_ZLIB && z->container != CONTAINER_RAW;
@@ -309,8 +310,8 @@ static bool may_use_gpu(const gzlzss *z, const struct gpu_expansion *e, int devi
     return e->left >= GPU_INFLATE_MIN && object_may_use(z, device);
 }
 
-/* Decompresses by the GPU that has the output; by the CPU, if that GPU may not be used or cannot do
- * it. */
+/* Decompresses by the GPU that has the output.  If that GPU may not be used or cannot do it, the
+ * CPU decompresses. */
 static gzlzss_status expand_by_any(gzlzss *z, struct gpu_expansion *e, struct operation *o,
                                    gzlzss_call *call)
 {
@@ -456,8 +457,8 @@ static gzlzss_status expand_to_new(gzlzss *z, struct gpu_expansion *e, struct al
     return status == GZLZSS_ERROR_ROOM ? verdict : status;
 }
 
-/* Decompresses to memory that the program allocates: by a GPU, or by the CPU, if no GPU may be used
- * or the GPU cannot do it. */
+/* Decompresses to memory that the program allocates.  If no GPU may be used, or if the GPU cannot
+ * decompress the input, the CPU does the work. */
 static gzlzss_status expand_new_by_any(gzlzss *z, struct gpu_expansion *e, struct operation *o,
                                        struct allocation *a, gzlzss_call *call)
 {

@@ -2,8 +2,8 @@
  * decompress.c - decompression of memory and descriptors (include/gzlzss.h)
  *
  * The calling thread decompresses.  The object's threads decode parts of a large input ahead of it
- * (pipeline/expand/api.h), and never wait for a descriptor: fd.c reads and writes descriptors that
- * are not regular files.
+ * (pipeline/expand/api.h).  They never wait for a descriptor, because fd.c reads and writes all
+ * descriptors that are not regular files.
  */
 #include "config.h"
 
@@ -28,22 +28,23 @@
 /* A call, with its input and output. */
 struct decompress_call {
     struct operation operation;
-    /* Decodes ahead; NULL: the calling thread does all of the work. */
+    /* Decodes ahead.  If NULL, the calling thread does all of the work. */
     struct expansion *expansion;
-    /* Bytes read, if there is no expansion, and bytes written. */
+    /* out_bytes is the number of bytes written.  in_bytes is the number of bytes read, and is used
+     * only if there is no expansion. */
     uint64_t in_bytes, out_bytes;
 
-    /* The input: memory, of which in_at bytes were read, or a descriptor. */
+    /* The input is either memory, of which in_at bytes were read, or a descriptor. */
     const uint8_t *in;
     size_t in_len, in_at;
     int in_fd;
-    /* The output: memory with room for `room` bytes, of which out_len are written, or a
+    /* The output is either memory with room for `room` bytes, of which out_len are written, or a
      * descriptor. */
     uint8_t *out;
     size_t room, out_len;
     /* If not NULL, the output goes to this memory, which grows. */
     struct grow *grow;
-    /* There was no room for all of the output. */
+    /* Whether the output did not fit into the room. */
     bool is_full;
     int out_fd;
 };
@@ -166,7 +167,7 @@ static struct decompressor *take_decompressor(gzlzss *z)
     return d != NULL ? d : calloc(1, sizeof(*d));
 }
 
-/* Takes a decompressor as take_decompressor does, and opens its stream. */
+/* Takes a decompressor by take_decompressor, and opens its stream. */
 static struct decompressor *take_stream(gzlzss *z, const struct gz_io *io)
 {
     struct decompressor *d = take_decompressor(z);
@@ -209,8 +210,9 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
         status = gz_run(d->stream);
     *error = errno;
     *used = d->info.in_bytes;
-    /* Bytes that are no header may follow the last member.  gzip reports two or more of them as
-     * garbage, but a single one as a truncated member.  The library reports garbage for both. */
+    /* Bytes that are no header may follow the last member.  If there are two or more such bytes,
+     * gzip reports garbage, but if there is only one, gzip reports a truncated member.  The library
+     * reports garbage in both cases. */
     if (status == GZ_TRUNCATED && d->info.lone_byte)
         status = GZ_TRAILING_GARBAGE;
     object_cache_put(&z->idle, &d->kept);
@@ -239,8 +241,8 @@ static gzlzss_status run(struct decompress_call *w, struct gz_io *io)
 #define WHOLE_IN_MAX ((size_t)512 << 10)
 #define WHOLE_OUT_MAX ((size_t)4 << 20)
 
-/* Decompresses a small input in one go.  Returns false if it is not small, or if gz_whole cannot
- * decompress it.  The caller then begins again with run(). */
+/* Decompresses a small input in one go.  Returns false if the input is not small, or if gz_whole
+ * cannot decompress it.  The caller then begins again with run(). */
 static bool run_whole(struct decompress_call *w, enum container container)
 {
     gzlzss *z = w->operation.z;
@@ -303,9 +305,9 @@ gzlzss_status gzlzss_decompress(gzlzss *z, void *out, size_t *out_len, const voi
                              call);
 }
 
-/* Guesses the output's size.  The last four bytes of a .gz of one member are the size, modulo
- * 2^32.  In other inputs, they may be any number.  So they are used only if they are between half
- * of the input's size and GUESS_MOST times that size. */
+/* Guesses the output's size.  If a .gz has one member, its last four bytes are the size, modulo
+ * 2^32.  In other inputs, these bytes may be any number.  So the number is used only if it is
+ * between half of the input's size and GUESS_MOST times the input's size. */
 static size_t guess_size(const uint8_t *in, size_t in_len)
 {
     const size_t most = in_len < SIZE_MAX / (2 * GUESS_MOST) ? in_len * GUESS_MOST : in_len;

@@ -18,8 +18,8 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
 gzlzss_status decompress_memory(gzlzss *z, enum container container, void *out, size_t *out_len,
                                 const void *in, size_t in_len, gzlzss_call *call);
 
-/* Returns the status of a call whose decompression has ended with `status`.  error_number: the
- * errno of `read` or `write`, if one of them has failed. */
+/* Returns the status of a call whose decompression has ended with `status`.  If `read` or `write`
+ * has failed, error_number is its errno. */
 gzlzss_status decompress_judge(const struct operation *o, enum gz_status status, int error_number);
 
 /* Decompresses one regular file to another. */

@@ -1,10 +1,10 @@
 /*
  * fd.c - calls that work from one descriptor to another (include/gzlzss.h)
  *
- * The object's threads never wait for a descriptor: a pipe whose other end does nothing would keep
- * them from other calls.  So if one of the two descriptors is no regular file, the calling thread
- * reads and writes, and a stream does the rest.  gzlzss_cancel ends the thread's waits
- * (base/wake.h).
+ * The object's threads never wait for a descriptor, because a pipe whose other end does nothing
+ * would keep them from other calls.  So if one of the two descriptors is no regular file, the
+ * calling thread reads and writes, and a stream does the rest.  gzlzss_cancel ends the thread's
+ * waits (base/wake.h).
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@
 #include "lib/sigpipe.h"
 #include "lib/stream.h"
 
-/* Most bytes that are read or written at a time. */
+/* The most bytes that are read or written at a time. */
 #define BUFFER_SIZE ((size_t)256 << 10)
 
 /* A call: a stream, its input and its output. */
@@ -34,11 +34,11 @@ struct ends {
     gzlzss_stream *stream;
     const struct operation *operation;
     int in_fd, out_fd;
-    /* The input, if in_fd is -1: next[0..left) of this memory. */
+    /* If in_fd is -1, the input is next[0..left), which is in this memory. */
     struct gpu_memory memory;
     const uint8_t *next;
     size_t left;
-    /* If in_fd is -1: the operation that the caller of fd_compress_memory has begun.  It may be
+    /* The operation that the caller of fd_compress_memory has begun, if in_fd is -1.  It may be
      * cancelled before the stream's operation begins. */
     const struct operation *outer;
     /* The output's st_mode. */
@@ -51,10 +51,11 @@ struct ends {
     uint8_t *in, *out;
 };
 
-/* Waits until the descriptor is ready, for at most `ms` milliseconds; -1: without limit.  The
- * stream or gzlzss_cancel may end the wait earlier.  Sets *is_ready to whether reading or
- * writing would return at once, perhaps with an error.  If poll(2) fails, returns an error with the
- * status `otherwise`: reading or writing might then wait, and could not be cancelled. */
+/* Waits until the descriptor is ready, for at most `ms` milliseconds, or without limit if `ms` is
+ * -1.  The stream or gzlzss_cancel may end the wait earlier.  Sets *is_ready to whether reading or
+ * writing would return at once, perhaps with an error.  If poll(2) fails, returns the status
+ * `otherwise`.  The caller must then not read or write, because that might wait and could not be
+ * cancelled. */
 static gzlzss_status wait_for(const struct ends *e, int fd, short events, int ms, bool *is_ready,
                               gzlzss_status otherwise)
 {
@@ -106,8 +107,8 @@ static gzlzss_status write_all(struct ends *e, const uint8_t *bytes, size_t len)
     return GZLZSS_OK;
 }
 
-/* Does what read_more does, for input in memory: passes on at most BUFFER_SIZE bytes.  Copies bytes
- * in a GPU's memory to the buffer first. */
+/* Does the work of read_more for input in memory.  Passes on at most BUFFER_SIZE bytes.  If they
+ * are in a GPU's memory, copies them to the buffer first. */
 static gzlzss_status read_memory(struct ends *e, gzlzss_in *in, bool *ends)
 {
     const size_t n = e->left < BUFFER_SIZE ? e->left : BUFFER_SIZE;
@@ -188,7 +189,7 @@ static bool open_ends(struct ends *e)
     return wake_open(&e->wake);
 }
 
-/* Makes a stream by `begin`, and pumps e's input through the stream to e's output. */
+/* Makes a stream by `begin`.  Moves e's input through the stream to e's output. */
 static gzlzss_status
 pump_ends(gzlzss *z, gzlzss_status (*begin)(gzlzss_stream **s, gzlzss *z, gzlzss_call *call),
           struct ends e, gzlzss_call *call)

@@ -7,8 +7,8 @@
 #include "gpu/gpu.h"
 #include "lib/object.h"
 
-/* Whether the descriptor is a regular file.  Only then may the object's threads read or write it:
- * they never wait for a regular file. */
+/* Whether the descriptor is a regular file.  If it is not, the object's threads must not read or
+ * write it, because they might have to wait. */
 bool fd_is_file(int fd);
 
 /* Compresses in[0..in_len), which lies in memory `m`, to a descriptor that is no regular file.

@@ -1,8 +1,9 @@
 /*
  * file.c - reading and writing a .gz by a few bytes at a time, as with stdio (include/gzlzss.h)
  *
- * A file is a stream, a descriptor, and two buffers: `bytes` has uncompressed bytes, so that small
- * reads and writes do not each run the stream, and `packed` has compressed ones.
+ * A file is a stream, a descriptor, and two buffers.  The buffer `packed` has compressed bytes.
+ * The buffer `bytes` has uncompressed bytes, so that small reads and writes do not each run the
+ * stream.
  */
 #include "config.h"
 
@@ -23,7 +24,7 @@
 
 struct gzlzss_file {
     gzlzss *z;
-    gzlzss_call *call; /* the program's, or `own` */
+    gzlzss_call *call; /* the program's struct, or `own` */
     gzlzss_call own;
     int fd;
     bool is_owned; /* gzlzss_file_close closes fd */
@@ -219,14 +220,14 @@ static void read_in(gzlzss_file *f)
     f->in_ends = n == 0;
 }
 
-/* Decompresses up to `room` bytes to `to`, and returns their number.  The number is less than
- * `room` only at the data's end and after an error, with one exception: if there are at least
- * `least` bytes, this function does not read more input from the descriptor. */
+/* Decompresses up to `room` bytes to `to`, and returns their number.  Stops early at the data's end
+ * and after an error.  Also stops if it has at least `least` bytes, and more output needs more
+ * input from the descriptor. */
 static size_t decompress(gzlzss_file *f, void *to, size_t room, size_t least)
 {
     /* Before this function waits for more input from a pipe, it must give out the data of all input
-     * so far.  Reading a file does not wait, so the object's threads may still work on earlier
-     * input. */
+     * so far, so it flushes.  Reading a regular file does not wait, so no flush is needed, and the
+     * object's threads may still work on earlier input. */
     const gzlzss_directive more = f->is_regular ? GZLZSS_CONTINUE : GZLZSS_FLUSH;
     gzlzss_out out = {to, room, 0};
 
@@ -268,8 +269,8 @@ static size_t read_bytes(gzlzss_file *f, uint8_t *out, size_t len)
             f->begin += n;
             done += n;
         } else if (out != NULL && left >= BUFFER_SIZE) {
-            /* These bytes bypass the buffer.  The buffer's bytes are then no longer those before
-             * the position: empty the buffer. */
+            /* These bytes bypass the buffer.  Empty the buffer, because its bytes are then no
+             * longer the bytes before the position. */
             f->begin = f->end = 0;
             done += decompress(f, out + done, left, left);
         } else {

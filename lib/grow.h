@@ -10,7 +10,7 @@
 
 /* The memory.  Set the first three fields, and zero the rest. */
 struct grow {
-    /* Makes the memory larger or smaller (gzlzss_compress_new); NULL: realloc(). */
+    /* Makes the memory larger or smaller (gzlzss_compress_new).  If NULL, realloc() does that. */
     void *(*resize)(void *ctx, void *memory, size_t size);
     void *ctx;
     size_t first; /* bytes to ask for first */
@@ -18,7 +18,7 @@ struct grow {
     size_t room, len; /* bytes of memory, and bytes that were put there */
 };
 
-/* Appends bytes to the output.  False, with errno set, if memory is short. */
+/* Appends bytes to the output.  Returns false, with errno set, if memory is short. */
 bool grow_put(struct grow *g, const void *bytes, size_t len);
 
 /* Makes the memory as small as the output, if that is possible. */

@@ -25,17 +25,18 @@ struct turn {
 struct inflater {
     struct inflater *next;
     int device;
-    /* NULL: not open.  Only the call that has the inflater uses this field. */
+    /* The device's engine, or NULL if it is not open.  Only the call that has the inflater uses
+     * this field. */
     struct gpu_inflate *engine;
 
     /* Protected by the lock: */
 
-    /* A call has the inflater. */
+    /* Whether a call has the inflater. */
     bool is_taken;
     /* The calls that wait, in the order in which they came. */
     struct turn *waiting;
     bool has_failed;
-    /* The engine could not be opened: do not try before this time (clock_seconds). */
+    /* If the engine could not be opened, no call tries again before this time (clock_seconds). */
     double not_before;
 };
 
@@ -52,7 +53,7 @@ void inflaters_free(struct inflaters *s)
     bool has_engines = false;
     struct gpu_thread program;
 
-    /* Without engines, do not look for CUDA's driver: that takes time. */
+    /* If no device has an engine, do not look for CUDA's driver, because that takes time. */
     for (const struct inflater *i = s->first; i != NULL; i = i->next)
         has_engines |= i->engine != NULL;
     if (has_engines)
@@ -150,7 +151,7 @@ struct gpu_inflate *inflater_engine(const struct inflater *i)
 
 void inflaters_release(struct inflaters *s, struct inflater *i, const char *failure)
 {
-    /* A device that has failed is not used again, so its memory can go. */
+    /* A device that has failed is not used again, so the engine's memory can be freed. */
     if (failure != NULL) {
         gpu_inflate_close(i->engine);
         i->engine = NULL;

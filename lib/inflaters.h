@@ -7,9 +7,9 @@
  * on different devices do not wait for each other.
  *
  * An engine takes much of the device's memory.  It is opened for the first call that needs it, and
- * kept until the object is freed.  If the engine cannot be opened, the device is not tried again
- * for a while (INFLATERS_PAUSE): its memory may be short now, and each attempt takes time.  If the
- * device fails, it is not used again.
+ * kept until the object is freed.  If the engine cannot be opened, the device's memory may be short
+ * now.  Each attempt takes time, so the device is not tried again for a while (INFLATERS_PAUSE).
+ * If the device fails, it is not used again.
  */
 #ifndef GZLZSS_LIB_INFLATERS_H
 #define GZLZSS_LIB_INFLATERS_H
@@ -22,10 +22,10 @@
 struct inflater;
 
 struct inflaters {
-    /* Protects the fields below.  A thread holds it only briefly, and not while a device works, and
-     * takes no other lock meanwhile. */
+    /* Protects the fields below.  A thread holds this lock only briefly, not while a device works,
+     * and takes no other lock meanwhile. */
     pthread_mutex_t lock;
-    /* An engine has become idle, or a call was cancelled. */
+    /* Signalled when an engine has become idle or a call was cancelled. */
     pthread_cond_t changed;
     /* The inflaters of all devices that calls have asked for so far. */
     struct inflater *first;
@@ -52,7 +52,8 @@ struct inflater *inflaters_take(struct inflaters *s, int device, bool (*goes_on)
 /* Returns the inflater's engine. */
 struct gpu_inflate *inflater_engine(const struct inflater *i);
 
-/* Lets the next call use the device.  failure: NULL, or why the device has failed. */
+/* Lets the next call use the device.  `failure` is NULL, or the reason why the device has
+ * failed. */
 void inflaters_release(struct inflaters *s, struct inflater *i, const char *failure);
 
 /* Makes all waiting calls call goes_on again. */

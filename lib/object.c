@@ -2,8 +2,8 @@
  * object.c - objects, options, and calls that are under way (object.h)
  *
  * An object's options become a pipeline's configuration here.  A program may have been compiled
- * with an older or a later header: so gzlzss_options and gzlzss_call begin with their size, and
- * this file checks it.
+ * with an older or a later header.  So gzlzss_options and gzlzss_call begin with their size, and
+ * this file checks that size.
  */
 #include "config.h"
 
@@ -74,11 +74,13 @@ const char *gzlzss_status_text(gzlzss_status status)
 
 /* --- Objects -------------------------------------------------------------------------------- */
 
-/* The sizes of the structs in version 0.1, the first.  No program has smaller ones. */
+/* The sizes of the structs in version 0.1, which was the first version.  No program has smaller
+ * structs. */
 #define OPTIONS_SIZE_MIN (offsetof(gzlzss_options, device_count) + sizeof(size_t))
 #define CALL_SIZE_MIN (offsetof(gzlzss_call, out_bytes) + sizeof(uint64_t))
 
-/* Most bytes of a struct in any version.  If `size` is larger, the program has not set it. */
+/* The most bytes of a struct in any version.  If the size in a struct is larger, the program has
+ * not set it. */
 #define STRUCT_SIZE_MAX 4096
 
 /* Whether this version understands a struct that the program gave.  The struct's size must be
@@ -161,7 +163,8 @@ static bool configure(struct pipeline_config *config, const gzlzss_options *o)
     return true;
 }
 
-/* Why this thread's last gzlzss_new has failed with GZLZSS_ERROR_GPU; empty if it has not. */
+/* The reason why this thread's last gzlzss_new has failed with GZLZSS_ERROR_GPU.  The text is empty
+ * if there was no such failure. */
 static _Thread_local char trouble[GPU_ERROR_SIZE];
 
 gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
@@ -185,7 +188,8 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
     made = calloc(1, sizeof(*made));
     if (made == NULL)
         return GZLZSS_ERROR_MEMORY;
-    /* Load ISA-L here, not in another thread: the caller may hold the dynamic loader's lock. */
+    /* Load ISA-L here.  Another thread must not load it, because the caller may hold the dynamic
+     * loader's lock. */
     gz_crc32_prepare(UINT64_MAX);
     made->owner = getpid();
     made->level = o.level;
@@ -248,8 +252,9 @@ bool object_may_use(const gzlzss *z, int device)
     return !z->is_cpu_only && z->gpus.count == 0;
 }
 
-/* Sets `why` to the reason why a GPU failed or could not be used for compression, or if there is
- * none, for decompression.  `why` may become empty. */
+/* Sets `why` to the reason why a GPU failed or could not be used for compression.  If there is no
+ * such reason, sets `why` to the reason for decompression.  If there is none either, `why` becomes
+ * empty. */
 static void gpu_trouble(const gzlzss *z, char why[GPU_ERROR_SIZE])
 {
     pipeline_gpu_trouble(z->pipeline, why);
@@ -356,7 +361,7 @@ void operation_end(struct operation *o)
     pthread_mutex_unlock(&list->lock);
 }
 
-/* Cancels an operation.  The lock of its list is held. */
+/* Cancels an operation.  The caller holds the lock of the operation's list. */
 static void cancel(struct operation *o)
 {
     atomic_store(&o->is_cancelled, true);

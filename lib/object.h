@@ -27,11 +27,11 @@ struct operation {
     gzlzss_call *call;
     /* The job of a compression, or NULL. */
     struct pipeline_job *job;
-    /* Called when the call is cancelled, to end its waits; or NULL. */
+    /* If not NULL, this function is called when the call is cancelled, to end the call's waits. */
     void (*wake_up)(struct operation *o);
     atomic_bool is_cancelled;
-    /* Numbers of bytes that an abandoned attempt has reported to the program.  `progress` gets no
-     * smaller numbers. */
+    /* The numbers of bytes that an abandoned attempt has reported to the program.  From then on,
+     * `progress` gets no smaller numbers. */
     uint64_t told_in, told_out;
     /* The list that has this operation, and the neighbours in it.  The list's lock protects
      * `previous` and `next`. */
@@ -50,7 +50,7 @@ struct calls {
 /* The memory of a decompression, which is kept for the next one. */
 struct decompressor {
     struct cached_object kept;
-    /* Both are NULL until a decompression needs them. */
+    /* `whole` and `stream` are NULL until a decompression needs them. */
     struct inf_whole *whole;
     struct gz_stream *stream;
     struct gz_info info;
@@ -64,8 +64,8 @@ struct gzlzss {
     size_t segment_size;
     enum container container;
     bool is_rsyncable;
-    /* If is_cpu_only, no GPU may decompress.  Else only the GPUs in `gpus` may, or all GPUs if that
-     * list is empty. */
+    /* If is_cpu_only is set, no GPU may decompress.  Otherwise only the GPUs in `gpus` may
+     * decompress, or all GPUs if `gpus` lists none. */
     bool is_cpu_only;
     struct gpus_config gpus;
 
@@ -79,11 +79,11 @@ struct gzlzss {
     struct inflaters inflaters;
 };
 
-/* Whether another process made the object, so that this process is a child of it by fork().  The
- * child does not have the object's threads.  But its copy of the object may show their work half
- * done: locked mutexes, conditions with waiters, and lists in the middle of a change.  Do not lock
- * or destroy these mutexes, do not wait for or destroy these conditions, and do not walk these
- * lists. */
+/* Whether another process made the object, so that this process is a child of that process by
+ * fork().  The child does not have the object's threads.  But its copy of the object may show their
+ * work half done: locked mutexes, conditions with waiters, and lists in the middle of a change.  Do
+ * not lock or destroy these mutexes, do not wait for or destroy these conditions, and do not walk
+ * these lists. */
 bool object_is_foreign(const gzlzss *z);
 
 /* Whether the program lets the object use this CUDA device to decompress. */
@@ -100,11 +100,11 @@ void call_set_results(gzlzss_call *call, uint64_t in, uint64_t out);
 int call_level(const gzlzss *z, const gzlzss_call *call);
 
 /* Sets *level to the row of the level that a valid call asks for, or to NULL if that is the
- * object's level.  False if the object cannot compress at this level. */
+ * object's level.  Returns false if the object cannot compress at this level. */
 bool call_takes_level(const gzlzss *z, const gzlzss_call *call, const struct lz_level **level);
 
-/* Begins a call on z.  If z is NULL, returns an error.  Set o->job and o->wake_up before.  Call
- * operation_end afterwards if this returns GZLZSS_OK. */
+/* operation_begin begins a call on z.  If z is NULL, it returns an error.  Set o->job and
+ * o->wake_up before you call it.  If it returns GZLZSS_OK, call operation_end afterwards. */
 gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call);
 void operation_end(struct operation *o);
 
@@ -120,8 +120,8 @@ bool operation_goes_on(const struct operation *o);
  * operation_goes_on. */
 bool operation_tell(struct operation *o, uint64_t in, uint64_t out);
 
-/* Sets the program's error_number: to `error_number` if the status is an error of reading or
- * writing, else to 0.  Returns `status`. */
+/* If the status is an error of reading or writing, sets the program's error_number to
+ * `error_number`.  Otherwise, sets it to 0.  Returns `status`. */
 gzlzss_status operation_error(const struct operation *o, gzlzss_status status, int error_number);
 
 #endif

@@ -44,7 +44,7 @@ static gzlzss_status open_reader(gzlzss_reader **r, gzlzss *z, const struct acce
     return status;
 }
 
-/* Sets *source to the file fd.  False if fd is not a regular file. */
+/* Sets *source to the file fd.  Returns false if fd is not a regular file. */
 static bool file_source(int fd, struct access_source *source)
 {
     struct stat st;

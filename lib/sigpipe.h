@@ -22,7 +22,8 @@ struct sigpipe {
 /* Blocks both signals in the calling thread. */
 void sigpipe_block(struct sigpipe *s);
 
-/* Undoes sigpipe_block.  has_failed: a write has failed, so a signal of ours may be pending. */
+/* Undoes sigpipe_block.  has_failed tells whether a write has failed; if so, a signal that this
+ * write has sent may be pending. */
 void sigpipe_restore(const struct sigpipe *s, bool has_failed);
 
 #endif

@@ -37,8 +37,8 @@
 /* Bytes of waiting output above which a stream that compresses takes no more input. */
 #define WAITING_MAX ((size_t)8 << 20)
 
-/* Milliseconds after which a consumer that waits for its caller gives up the output that was
- * decoded ahead, and its memory. */
+/* If a consumer has waited for its caller for this many milliseconds, it gives up the output that
+ * was decoded ahead, and the memory of that output. */
 #ifndef STREAM_PATIENCE
 #define STREAM_PATIENCE 100
 #endif
@@ -59,15 +59,15 @@ struct gzlzss_stream {
 
     /* Ends fd.c's waits; NULL if fd.c does not use the stream. */
     const struct wake *wake;
-    /* fd.c waits for its input, or until the stream has something to do. */
+    /* Whether fd.c waits for its input, or until the stream has something to do. */
     bool polls;
-    /* The job is over, or will be at once. */
+    /* Whether the job is over, or will be at once. */
     bool ends;
 
     /* Compression: */
 
     struct pipeline_job job;
-    /* The header: `small`, or allocated memory. */
+    /* The header, which is in `small` or in allocated memory. */
     uint8_t small[SMALL_HEADER], *header;
     /* The output that waits.  Protected by the lock. */
     struct waiting *first, *last;
@@ -78,21 +78,22 @@ struct gzlzss_stream {
 
     /* The consumer. */
     pthread_t thread;
-    /* Used by the consumer and the caller; once is_over is set, by the caller alone. */
+    /* The consumer and the caller use this.  Once is_over is set, only the caller does. */
     struct expansion *expansion;
 
     /* Decompression; protected by the lock: */
 
     /* The consumer waits for can_go, and the caller for caller_can_go. */
     pthread_cond_t can_go, caller_can_go;
-    /* The caller's output, while it is in gzlzss_stream_run: room for `room` bytes. */
+    /* The caller's memory for output while the caller is in gzlzss_stream_run.  It has room for
+     * `room` bytes. */
     uint8_t *out;
     size_t room;
     /* Whether the consumer waits for input, and whether it waits for room. */
     bool starves, wants_room;
-    /* The consumer has done something since the caller last reset went_on. */
+    /* Whether the consumer has done something since the caller last reset went_on. */
     bool went_on;
-    /* The consumer has ended, with this status. */
+    /* Whether the consumer has ended, and the status with which it has ended. */
     bool is_over;
     gzlzss_status status;
     uint64_t out_bytes;
@@ -110,7 +111,8 @@ static void wake_up(struct operation *o)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Wakes a caller that waits in fd.c: it has something to do.  The lock is held. */
+/* If a caller waits in fd.c, wakes it, because the caller has something to do.  The lock is
+ * held. */
 static void wake_poll(struct gzlzss_stream *s)
 {
     if (s->polls)
@@ -120,7 +122,7 @@ static void wake_poll(struct gzlzss_stream *s)
 
 /* --- Compression ---------------------------------------------------------------------------- */
 
-/* Puts a job's output into the list. */
+/* Appends a part of a job's output to the list of output that waits. */
 static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
 {
     struct gzlzss_stream *s = job->ctx;
@@ -154,7 +156,7 @@ static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
     return true;
 }
 
-/* The job's `end`: called when the job is over, or will be at once. */
+/* The job's `end`, which the pipeline calls when the job is over or will be at once. */
 static void ended(struct pipeline_job *job)
 {
     struct gzlzss_stream *s = job->ctx;
@@ -180,7 +182,7 @@ static bool has_output(void *ctx)
     return atomic_load(&s->waiting) > 0;
 }
 
-/* Moves output to the caller, as far as there is room for it. */
+/* Moves waiting output to the caller, as much as there is room for. */
 static void take_output(struct gzlzss_stream *s, gzlzss_out *out)
 {
     pthread_mutex_lock(&s->lock);
@@ -209,8 +211,8 @@ static gzlzss_status judge(const struct gzlzss_stream *s)
     return compress_judge(&s->operation, &s->job);
 }
 
-/* Returns the address of the first unused byte.  For an empty input, adds nothing to the address:
- * it may be NULL, and C does not define additions to NULL. */
+/* Returns the address of the first unused byte.  If the input is empty, adds nothing to the
+ * address, because the address may be NULL, and C does not define additions to NULL. */
 static const uint8_t *unused_input(const gzlzss_in *in)
 {
     return in->size == 0 ? in->bytes : (const uint8_t *)in->bytes + in->used;
@@ -241,8 +243,8 @@ static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, g
     for (;;) {
         size_t pushed = 0;
 
-        /* Ask whether the job is over before taking output: all output is written before the job is
-         * over, so none can be missed. */
+        /* Ask whether the job is over before taking output.  All output is written before the job
+         * is over, so this thread misses none. */
         const bool is_over = pipeline_is_over(&s->job);
 
         take_output(s, out);
@@ -266,7 +268,8 @@ static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, g
     }
 }
 
-/* Makes a stream, and sets the fields that both directions use.  NULL if memory is short. */
+/* Makes a stream, and sets the fields that both directions use.  Returns NULL if memory is
+ * short. */
 static struct gzlzss_stream *stream_new(bool is_decompression)
 {
     struct gzlzss_stream *s = calloc(1, sizeof(*s));
@@ -376,8 +379,8 @@ static bool starves_now(void *ctx)
     return !expansion_has_input(s->expansion);
 }
 
-/* Makes the consumer wait for the caller.  After STREAM_PATIENCE ms, the consumer gives up the
- * output that was decoded ahead, and sets *has_given_up.  If that is set already, only waits.
+/* Makes the consumer wait for the caller.  If nothing wakes the consumer for STREAM_PATIENCE ms, it
+ * gives up the output that was decoded ahead, unless it has done so before (*has_given_up).
  * rest[0..len) is the output that the consumer is about to write. */
 static void wait_for_caller(struct gzlzss_stream *s, bool *has_given_up, const void *rest,
                             size_t len)
@@ -414,7 +417,7 @@ static ssize_t read_stream(void *ctx, void *buf, size_t len)
         return -1;
     n = expansion_read(s->expansion, buf, len);
     pthread_mutex_lock(&s->lock);
-    /* There is room for more input. */
+    /* The input has room for more bytes now. */
     tell_caller(s);
     pthread_mutex_unlock(&s->lock);
     return n;
@@ -489,7 +492,7 @@ static void close_expansion(struct gzlzss_stream *s)
     s->expansion = NULL;
 }
 
-/* Pushes input, as far as there is room for it.  Gives up the lock meanwhile. */
+/* Pushes as much input as there is room for.  Gives up the lock meanwhile. */
 static void push_input(struct gzlzss_stream *s, gzlzss_in *in, bool ends)
 {
     pthread_mutex_unlock(&s->lock);
@@ -513,7 +516,8 @@ static gzlzss_status run_decompression(struct gzlzss_stream *s, gzlzss_out *out,
             push_input(s, in, directive == GZLZSS_END);
         if (s->is_over || (s->wants_room && s->room == 0))
             break;
-        /* If the consumer wants room, let it use the room before returning. */
+        /* Do not return while the consumer wants room for output.  Let the consumer use the
+         * caller's room first. */
         if (in->used == in->size && !s->wants_room &&
             (directive == GZLZSS_CONTINUE ||
              (directive != GZLZSS_END && s->starves && !expansion_has_input(s->expansion))))
@@ -522,7 +526,7 @@ static gzlzss_status run_decompression(struct gzlzss_stream *s, gzlzss_out *out,
             pthread_cond_wait(&s->caller_can_go, &s->lock);
     }
     out->used = out->size - s->room;
-    /* The output is the caller's again. */
+    /* From now on, only the caller uses its memory for output. */
     s->room = 0;
     if (s->is_over)
         status = s->status;
@@ -593,7 +597,7 @@ void gzlzss_stream_free(gzlzss_stream *s)
     if (s == NULL)
         return;
     if (object_is_foreign(s->operation.z)) {
-        /* In the parent, a thread may have been changing the list of output: do not free the
+        /* In the parent, a thread may have been changing the list of output, so do not free the
          * list. */
         free_header(s);
         free(s);

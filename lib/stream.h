@@ -9,17 +9,17 @@
 #include "base/wake.h"
 #include "lib/object.h"
 
-/* Sets the wake that ends the caller's waits.  The stream calls wake_call when it is cancelled.
- * After stream_polls has returned true, the stream also calls it once, when there is output or the
- * stream has ended.  NULL: the stream has no wake any more. */
+/* Sets the wake that ends the caller's waits, or takes it away if `wake` is NULL.  The stream calls
+ * wake_call when the stream is cancelled.  After stream_polls has returned true, the stream also
+ * calls wake_call once, when there is output or the stream has ended. */
 void stream_set_wake(gzlzss_stream *s, const struct wake *wake);
 
-/* Says that the caller is about to wait for its input.  Returns false if the caller must not wait,
- * because the stream has something to do. */
+/* Tells the stream that the caller is about to wait for its input.  Returns false if the caller
+ * must not wait, because the stream has something to do. */
 bool stream_polls(gzlzss_stream *s);
 
-/* Makes sure that `progress` gets no numbers smaller than these.  Call this before the first
- * input. */
+/* Makes sure that `progress` gets no numbers smaller than `in` and `out`.  Call this before the
+ * first input. */
 void stream_set_told(gzlzss_stream *s, uint64_t in, uint64_t out);
 
 /* Returns the stream's operation. */

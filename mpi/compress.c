@@ -1,7 +1,8 @@
 /*
  * compress.c - compresses one file with several ranks (compress.h)
  *
- * The input is cut into waves, and each wave into a run of segments for each rank.  In every wave:
+ * The input is cut into waves, and each wave into runs of segments, one run for each rank.  In
+ * every wave:
  *
  *     two producers    (threads) read this rank's run and let the library compress it.  While one
  *                      waits for the last threads of its run, the other has begun the next run.
@@ -31,12 +32,13 @@
 #include "compat/gzip.h"
 #include "mpi/compress.h"
 
-/* The number of producers.  With more, more of the input is in memory.  With one, the library's
- * threads wait while it reads, and for each other at the end of every run. */
+/* The number of producers.  With more producers, more of the input is in memory.  With a single
+ * producer, the library's threads wait while it reads, and wait for each other at the end of every
+ * run. */
 #define PRODUCERS 2
 
 /* The number of buffers for output, which is also the number of waves by which a rank may be ahead
- * of the slowest one.  Each buffer takes the memory of a run, as far as it is filled.  With large
+ * of the slowest rank.  Each buffer takes the memory of a run, as far as it is filled.  With large
  * runs, there are fewer buffers, so that all together take about OUTPUTS_MEMORY. */
 #define OUTPUTS_MIN (PRODUCERS + 1)
 #define OUTPUTS_MAX 6
@@ -64,7 +66,7 @@ struct wave_compression {
     size_t run_max;           /* the most bytes of input in a run */
 
     pthread_mutex_t lock;   /* protects the fields below */
-    pthread_cond_t changed; /* signalled when any of them changes */
+    pthread_cond_t changed; /* signalled when any of these fields changes */
     struct wave_output outputs[OUTPUTS_MAX];
     unsigned output_count;
     uint64_t next;        /* the wave whose run is produced next */
@@ -76,7 +78,7 @@ struct wave_compression {
 
 /* --- Waves ---------------------------------------------------------------------------------- */
 
-/* Returns how many waves, from the first on, have one segment more than the others. */
+/* Returns how many waves have one segment more than the others.  These waves come first. */
 static uint64_t larger_waves(const struct wave_compression *k)
 {
     return k->segments % k->waves;
@@ -93,8 +95,8 @@ static uint64_t numbers_below(uint64_t end, uint64_t from, uint64_t count)
  * the wave.
  *
  * In a wave, some ranks may have one segment more than the others.  In the next wave, the ranks
- * after these have one more (after the last rank comes the first).  So over all waves, the ranks'
- * numbers of segments differ by at most one.
+ * that follow those ranks have one more; rank 0 follows the last rank.  So over all waves, the
+ * ranks' numbers of segments differ by at most one.
  */
 static uint64_t first_of_run(const struct wave_compression *k, uint64_t wave, int rank)
 {
@@ -107,8 +109,8 @@ static uint64_t first_of_run(const struct wave_compression *k, uint64_t wave, in
     const uint64_t turn =
         (larger * ((least + 1) % ranks) + (wave - larger) * (least % ranks)) % ranks;
     const uint64_t before = (uint64_t)rank;
-    /* Ranks from `turn` on have one segment more; if that goes beyond the last rank, ranks from 0
-     * on have one more, too. */
+    /* `more` ranks have one segment more, from rank `turn` on.  If fewer ranks than that are left,
+     * the remaining ones are ranks 0 to wrapped - 1. */
     const uint64_t wrapped = turn + more > ranks ? turn + more - ranks : 0;
 
     return least * wave + larger + segments / ranks * before +
@@ -133,7 +135,7 @@ static uint64_t waves_of(const struct wave_compression *k, uint64_t run)
 }
 
 /* Chooses the number of waves: as few as the memory allows, but at least WAVES_MIN.  For a small
- * input, there are fewer waves, so that each thread of the rank with the most threads gets enough
+ * input, chooses fewer waves, so that each thread of the rank with the most threads gets enough
  * segments. */
 static void plan_waves(struct wave_compression *k)
 {
@@ -164,7 +166,7 @@ static void fail(struct wave_compression *k, gzlzss_status status, int error)
     pthread_mutex_unlock(&k->lock);
 }
 
-/* Stands for an errno: the file has become shorter. */
+/* Takes the place of an errno if the file has become shorter. */
 #define SHORTER (-1)
 
 /* Reads `len` bytes of the input from `offset` on.  Returns 0, an errno or SHORTER. */
@@ -175,8 +177,8 @@ static int read_run(const struct wave_compression *k, uint8_t *bytes, uint64_t o
     return n < 0 ? errno : (size_t)n < len ? SHORTER : 0;
 }
 
-/* The number of bytes that this rank writes before its run of this wave: those of the header before
- * the file's first run, else 0. */
+/* The number of bytes that this rank writes before its run of this wave.  Before the file's first
+ * run, these are the bytes of the header; before any other run, 0. */
 static size_t header_before(const struct wave_compression *k, uint64_t wave)
 {
     return wave == 0 && k->c->r->rank == 0 ? k->c->f->header_len : 0;
@@ -257,7 +259,7 @@ static void *producer_main(void *argument)
 
 /* --- The main thread ------------------------------------------------------------------------ */
 
-/* Makes the buffers for output; false if memory is short. */
+/* Makes the buffers for output.  Returns false if memory is short. */
 static bool make_slots(struct wave_compression *k)
 {
     const size_t room = gzlzss_bound(k->c->t->z, k->run_max) + k->c->f->header_len;
@@ -305,7 +307,7 @@ static bool is_well(struct wave_compression *k)
     return well;
 }
 
-/* Writes this rank's runs of all waves.  False if a rank has failed. */
+/* Writes this rank's runs of all waves.  Returns false if a rank has failed. */
 static bool write_waves(struct wave_compression *k)
 {
     const struct ranks *r = k->c->r;
@@ -397,7 +399,7 @@ bool compress_together(struct together *c)
     k.stops = true;
     pthread_cond_broadcast(&k.changed);
     pthread_mutex_unlock(&k.lock);
-    /* After a rank has failed, all further work is useless. */
+    /* If a rank has failed, all further work is useless, so cancel it. */
     if (!ok)
         gzlzss_cancel(c->t->z, NULL);
     for (int i = 0; i < count; i++)

@@ -10,8 +10,8 @@
 
 #include "mpi/deal.h"
 
-/* Opening a file takes time, too: as much as working on this many bytes.  With a larger number,
- * small files are spread more evenly by their number; with a smaller one, by their bytes. */
+/* Opening a file takes as much time as working on this many bytes.  With a larger number, small
+ * files are spread more evenly by their number; with a smaller number, by their bytes. */
 #define FILE_COST ((uint64_t)65536)
 
 struct weighed {

@@ -1,23 +1,25 @@
 /*
  * expand.c - decompresses one .gz with marks with several ranks (expand.h)
  *
- * The file is cut into waves, and each wave into a region for each thread of each rank.  Every
+ * The file is cut into waves, and each wave into regions, one for each thread of each rank.  Every
  * thread decodes the interval (interval.h) that begins in its region.  The start of an interval is
  * a guess, until it is known that the interval before it ends exactly there.  In every wave:
  *
  *     the threads      decode their intervals, and keep the output up to a limit.
- *     the main thread  waits for them, and starts them on the next wave.  Then it meets the other
- *                      ranks.  From MPI_Exscan, it gets the sum of the intervals of the ranks
- *                      before: where they end, how much output there is, and the CRC-32 and length
- *                      of the member in which this rank begins.  It compares these with the starts
- *                      of its own intervals, and with the trailers.  Then it writes.
+ *     the main thread  waits for the threads, and starts them on the next wave.  Then it meets the
+ *                      other ranks.  MPI_Exscan adds up the intervals of the ranks before this one.
+ *                      The sum tells where they end, how much output there is, and the CRC-32 and
+ *                      length of the member in which this rank begins.  The main thread compares
+ *                      these with the starts of its own intervals, and with the trailers.  Then it
+ *                      writes.
  *
  * If an interval has more output than may be kept, the rest is decoded once more while it is
  * written.
  *
- * If anything is not as expected (a wrong guess of a start, a wrong CRC, bytes after the last
- * member), all ranks give up.  Then one rank does the whole file with the command's own code, which
- * has the right messages.  So a hint in the file can cost time, but never change a byte.
+ * All ranks give up if anything is not as expected, for example if a guess of a start was wrong, if
+ * a CRC is wrong, or if bytes follow the last member.  Then one rank does the whole file with the
+ * command's own code, which has the right messages.  So a hint in the file can cost time, but never
+ * change a byte.
  */
 #include "config.h"
 
@@ -32,7 +34,7 @@
 #include "mpi/interval.h"
 #include "src/testing.h"
 
-/* The number of sets of intervals.  There are two: one is decoded while the other is written. */
+/* The number of sets of intervals.  One set is decoded while the other is written. */
 #define SETS 2
 
 /* All threads of a rank together keep this much output: KEPT_WAVES times the input of a wave of
@@ -40,13 +42,13 @@
 #define KEPT_WAVES 8
 #define KEPT_MAX ((uint64_t)192 << 20)
 
-/* A thread keeps at least this many bytes of an interval's output, or all of it if it is shorter.
- * With less, more is decoded twice. */
+/* A thread keeps at least this many bytes of an interval's output, or the whole output if that is
+ * shorter.  With a smaller number, more output is decoded twice. */
 #define KEEP_MIN ((size_t)8 << 20)
 
-/* Bytes of input in a region: REGION_FIRST while the ratio is not known yet; REGION_MIN and
- * REGION_MAX are the least and the most.  A compressed segment of gzlzss has 0.3 to 1 MB; with
- * shorter regions, some threads find no start, and have nothing to do. */
+/* Bytes of input in a region: REGION_FIRST while the compression ratio is not known yet, later
+ * between REGION_MIN and REGION_MAX.  A compressed segment of gzlzss has 0.3 to 1 MB.  With regions
+ * shorter than that, some threads find no start, and have nothing to do. */
 #define REGION_FIRST ((uint64_t)2 << 20)
 #define REGION_MIN ((uint64_t)1 << 20)
 #define REGION_MAX ((uint64_t)32 << 20)
@@ -72,7 +74,7 @@ struct chain {
     uint64_t end;  /* where the last interval ends, in bytes of input; 0: there is no interval */
     uint64_t ends; /* members that end in these intervals */
     /* Set if a member ends in these intervals.  head_len: bytes of data up to the first end of a
-     * member.  last_len: bytes of data in the last member that ends here. */
+     * member.  last_len: bytes of data in the last member that ends in them. */
     uint64_t head_len, last_len;
     /* The data after the last end of a member, or all data if no member ends: its bytes and its
      * CRC-32. */
@@ -90,8 +92,8 @@ struct wave_expansion {
     uint64_t first;           /* where the first block begins in the input */
     uint64_t region;          /* bytes of a region of the next wave */
     uint64_t test_region;     /* for tests: bytes of each region; 0: not set */
-    MPI_Datatype type;        /* struct chain, for MPI */
-    MPI_Op op;                /* join, for MPI */
+    MPI_Datatype type;        /* MPI's type for a struct chain */
+    MPI_Op op;                /* MPI's operation that calls join_all */
 };
 
 /* --- Chains --------------------------------------------------------------------------------- */
@@ -118,7 +120,8 @@ static void join(const struct chain *a, struct chain *b)
     *b = c;
 }
 
-/* Does for MPI what `join` does: b[i] becomes the sum of a[i] and b[i], for 0 <= i < *count. */
+/* The form of `join` that MPI calls.  b[i] becomes the sum of a[i] and b[i], for 0 <= i <
+ * *count. */
 static void join_all(void *a, void *b, int *count, MPI_Datatype *type)
 {
     (void)type;
@@ -137,8 +140,8 @@ static struct chain chain_of(const struct interval *p)
     return c;
 }
 
-/* Whether the interval begins where the intervals before it end, and the first member that ends in
- * it has the right CRC and length. */
+/* Whether the interval begins where the intervals before it end.  If a member ends in the interval,
+ * the first such member must also have the right CRC and length. */
 static bool follows(const struct interval *p, const struct chain *before)
 {
     const uint64_t len = before->tail_len + p->head_len;
@@ -152,7 +155,7 @@ static bool follows(const struct interval *p, const struct chain *before)
 
 /* --- The threads ---------------------------------------------------------------------------- */
 
-/* Keeps output of an interval, as far as there is room. */
+/* Keeps output of an interval, as much as there is room for. */
 static bool keep(void *ctx, const uint8_t *bytes, size_t len)
 {
     struct lane *l = ctx;
@@ -171,7 +174,8 @@ static void *lane_main(void *argument)
     return NULL;
 }
 
-/* Starts the threads on the next wave.  If a thread cannot be started, does its work now. */
+/* Starts the threads on the next wave.  If a thread cannot be started, this thread does its work
+ * now. */
 static void start_wave(struct wave_expansion *x, struct lane *lanes)
 {
     const struct together *e = x->e;
@@ -241,10 +245,10 @@ static enum expand_result worst(const struct ranks *r, enum expand_result mine)
     return all == 2 ? EXPAND_FAILED : all == 1 ? EXPAND_NOT_HERE : EXPAND_DONE;
 }
 
-/* Checks that the intervals of this wave follow each other, on all ranks.  `mine` is this rank's
- * result so far.  *before becomes the sum of all intervals before this rank's first in this wave.
- * Before the call, *total is the sum of all intervals before this wave.  The call adds this wave's
- * intervals to it.  Returns the worst result of all ranks. */
+/* Checks, on all ranks, that the intervals of this wave follow each other.  `mine` is this rank's
+ * result so far.  *before becomes the sum of all intervals before this rank's first interval in
+ * this wave.  Before the call, *total must be the sum of all intervals before this wave; the call
+ * adds this wave's intervals to *total.  Returns the worst result of all ranks. */
 static enum expand_result check_wave(struct wave_expansion *x, struct lane *lanes,
                                      enum expand_result mine, struct chain *before,
                                      struct chain *total)
@@ -302,8 +306,8 @@ static bool write_rest(void *ctx, const uint8_t *bytes, size_t len)
     return error == 0;
 }
 
-/* Decodes an interval again and writes the output that was not kept.  The interval's output begins
- * at byte `at` of the file's. */
+/* Decodes an interval again, and writes the output that was not kept.  The interval's output begins
+ * at byte `at` of the file's output. */
 static enum expand_result decode_again(struct wave_expansion *x, struct lane *l, uint64_t at,
                                        struct interval_tools *tools)
 {
@@ -317,7 +321,7 @@ static enum expand_result decode_again(struct wave_expansion *x, struct lane *l,
     result = interval_decode(tools, &again);
     if (result != INTERVAL_GOOD)
         return judge(x, result, again.error);
-    /* If any of these differs, the file has changed meanwhile. */
+    /* If any of these fields differs, the file has changed meanwhile. */
     if (again.end != l->interval.end || again.out != l->interval.out ||
         again.ends != l->interval.ends || again.head_crc != l->interval.head_crc ||
         again.tail_crc != l->interval.tail_crc)
@@ -405,8 +409,9 @@ static enum expand_result run(struct wave_expansion *x, struct interval_tools *t
     return all;
 }
 
-/* Numbers the lanes of all ranks, and chooses how much output each keeps.  The more threads a rank
- * has, the less each of its lanes can keep; all ranks use the least of these numbers. */
+/* Numbers the lanes of all ranks, and chooses how many bytes of output each lane keeps.  A rank
+ * with more threads can keep fewer bytes in each lane.  All ranks use the smallest of the ranks'
+ * numbers. */
 static void number_lanes(struct wave_expansion *x)
 {
     const struct ranks *r = x->e->r;
@@ -425,7 +430,7 @@ static void number_lanes(struct wave_expansion *x)
     x->keep = (size_t)least;
 }
 
-/* Makes the lanes; false if memory is short. */
+/* Makes the lanes.  Returns false if memory is short. */
 static bool make_lanes(struct wave_expansion *x)
 {
     const int threads = x->e->t->threads;

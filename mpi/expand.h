@@ -18,9 +18,10 @@ enum expand_result {
 };
 
 /*
- * Decompresses the file to e->out, if that is open.  header_len: bytes of the first member's
- * header.  All ranks of e->r must call it, and all get the same result.  After EXPAND_DONE,
- * *members is the number of members, and *member_bytes the size of the last member's data.
+ * Decompresses the file to e->out, if that is open.  header_len is the size of the first member's
+ * header in bytes.  All ranks of e->r must call this function, and all get the same result.  After
+ * EXPAND_DONE, *members is the number of members, and *member_bytes the size of the last member's
+ * data.
  */
 enum expand_result expand_together(struct together *e, uint64_t header_len, uint64_t *members,
                                    uint64_t *member_bytes);

@@ -15,8 +15,8 @@
 #include "inflate/find.h"
 #include "mpi/interval.h"
 
-/* Bytes of input, and of output, that are decoded at a time.  As in compat/stream.h: larger buffers
- * do not fit into the second-level cache, smaller ones cost more system calls. */
+/* Bytes of input, and of output, that are decoded at a time.  As in compat/stream.h, larger buffers
+ * do not fit into the second-level cache, and smaller buffers cost more system calls. */
 #define IN_SIZE ((size_t)256 << 10)
 #define OUT_SIZE ((size_t)256 << 10)
 
@@ -30,8 +30,8 @@
 /* The longest header that is accepted, in bytes, with name and comment. */
 #define HEADER_MAX ((size_t)4096)
 
-/* No compressed segment has more bytes than this (-b goes up to 32 MiB).  So if an interval goes on
- * this far after `to`, the file has no marks there. */
+/* No compressed segment has more bytes than this, because -b goes up to 32 MiB.  So if an interval
+ * goes on this far after `to`, the file has no marks there. */
 #define OVERRUN_MAX ((uint64_t)40 << 20)
 
 _Static_assert(BACK >= INF_MARK_SIZE + 2 * INF_BACK, "what is kept is enough");
@@ -92,8 +92,8 @@ static bool has_rest(const struct interval_tools *t, const struct interval *p)
     return t->b.in_base + t->b.in_len >= p->size;
 }
 
-/* Reads the bytes around the position, from BACK bytes before it on.  False if that fails; then
- * p->error is an errno, or 0 if the file is shorter than it was. */
+/* Reads the bytes around the position, from BACK bytes before it on.  Returns false if reading
+ * fails.  Then p->error is an errno, or 0 if the file is shorter than it was. */
 static bool read_around(struct interval_tools *t, struct interval *p)
 {
     const uint64_t at = position(t);
@@ -121,7 +121,8 @@ static bool read_around(struct interval_tools *t, struct interval *p)
 }
 
 /* Returns the bytes from the position on, and sets *len to their number: `least` or more, or as
- * many as the file still has.  NULL if reading them fails, as read_around does. */
+ * many as the file still has.  If reading fails, returns NULL and sets p->error as read_around
+ * does. */
 static const uint8_t *look(struct interval_tools *t, struct interval *p, size_t least, size_t *len)
 {
     const bool has_all = t->b.at >= INF_BACK && (t->b.in_len - t->b.at >= least || has_rest(t, p));
@@ -139,8 +140,8 @@ static enum interval_result unreadable(const struct interval *p)
     return p->error != 0 ? INTERVAL_READ_ERROR : INTERVAL_ODD;
 }
 
-/* Returns the end of the first mark that ends in bytes [from, to) of the file; `to` if there is
- * none; UINT64_MAX if reading failed. */
+/* Returns the end of the first mark that ends in bytes [from, to) of the file, or `to` if no mark
+ * ends there.  Returns UINT64_MAX if reading failed. */
 static uint64_t find_mark(struct interval_tools *t, int fd, uint64_t from, uint64_t to)
 {
     go_to(t, 0);

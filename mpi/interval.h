@@ -3,11 +3,12 @@
  *
  * A segment of gzlzss or `pigz -i` ends with a mark (inflate/find.h), and the data after a mark
  * refers to nothing before it.  Nine bytes can look like a mark by chance, or on purpose.  So the
- * result of an interval is valid only if decoding the data before it ends at exactly its start.
+ * result of an interval is valid only if the interval before it ends at exactly the same byte at
+ * which this interval starts.
  *
- * The data must also be what gzlzss, `pigz -i`, or cat of several such files writes: good members
- * with plain headers, and nothing else.  Anything else is INTERVAL_ODD: gunzip's own code then
- * decompresses it and reports what is wrong.
+ * The data must also be as gzlzss, `pigz -i`, or cat of several such files writes it: good members
+ * with plain headers, and nothing else.  For any other data, the result is INTERVAL_ODD.  Then
+ * gunzip's own code decompresses the file and reports what is wrong.
  */
 #ifndef GZLZSS_MPI_INTERVAL_H
 #define GZLZSS_MPI_INTERVAL_H
@@ -18,7 +19,8 @@
 
 enum interval_result {
     INTERVAL_GOOD,
-    /* No mark ends in [from, to): the interval before this one goes on through it. */
+    /* No mark ends in [from, to), because the interval before this one goes on through these
+     * bytes. */
     INTERVAL_NONE,
     /* The data is damaged, or not the plain kind described above. */
     INTERVAL_ODD,
@@ -38,7 +40,8 @@ struct interval {
     bool begins_at_from;
     /* Whether the interval was decoded before, and so begins at `start`, which is set. */
     bool was_decoded;
-    /* Takes the output, a part at a time.  Returns false, with errno set, if that fails. */
+    /* Takes the output, a part at a time.  Returns false, with errno set, if it cannot take a
+     * part. */
     bool (*take)(void *ctx, const uint8_t *bytes, size_t len);
     void *ctx;
 
@@ -51,19 +54,20 @@ struct interval {
      * the interval begins. */
     uint32_t head_crc;
     uint64_t head_len;
-    /* If the member in which the interval begins also ends in it: the CRC-32 and the length in its
-     * trailer. */
+    /* The CRC-32 and the length in the trailer of the member in which the interval begins.  Valid
+     * only if that member also ends in the interval. */
     uint32_t stored_crc, stored_len;
-    /* If a member ends in the interval: the CRC-32 and the number of the bytes of data that the
-     * interval has after the last end of a member. */
+    /* The CRC-32 and the number of the bytes of data that the interval has after the last end of a
+     * member.  Valid only if a member ends in the interval. */
     uint32_t tail_crc;
     uint64_t tail_len;
-    /* If several members end in the interval: bytes of data of the last of them. */
+    /* Bytes of data of the last member that ends in the interval.  Valid only if several members
+     * end in it. */
     uint64_t last_len;
 };
 
-/* A thread's memory for decoding, about 0.7 MB. interval_tools_new returns NULL if memory is short;
- * t may be NULL for interval_tools_free. */
+/* A thread's memory for decoding, about 0.7 MB.  If memory is short, interval_tools_new returns
+ * NULL.  The argument of interval_tools_free may be NULL. */
 struct interval_tools;
 struct interval_tools *interval_tools_new(void);
 void interval_tools_free(struct interval_tools *t);

@@ -17,8 +17,8 @@
 #include "src/cleanup.h"
 #include "src/version.h"
 
-/* Makes standard input empty.  No rank can ask the user a question: standard input, if there is
- * any, belongs to rank 0 alone. */
+/* Makes standard input empty.  No rank can ask the user a question, because standard input, if
+ * there is any, belongs to rank 0 alone. */
 static void close_stdin(void)
 {
     const int fd = open("/dev/null", O_RDONLY);

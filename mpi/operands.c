@@ -1,13 +1,13 @@
 /*
  * operands.c - works on all files of a run, dealt to the ranks (operands.h)
  *
- * If a file has more than an even share of all bytes, all ranks work on it together, on one such
- * file after the other.  The other files are dealt to the ranks (deal.h): a rank works on such a
- * file alone, and no rank waits for another.
+ * If a file has more than an even share of all bytes, all ranks share it: they work on it together,
+ * on one such file after the other.  The other files are dealt to the ranks (deal.h).  A rank works
+ * on such a file alone, and no rank waits for another.
  *
  * Rank 0 decides what to do with a shared file, and opens its output under a temporary name.  At
- * the end it names the output and removes the input, with the command's own code.  If mpirun kills
- * the ranks, because one of them has died, it sends SIGTERM: each rank then removes the temporary
+ * the end, rank 0 names the output and removes the input, with the command's own code.  If a rank
+ * has died, mpirun kills the other ranks by SIGTERM.  Each of these then removes the temporary
  * file.
  *
  * Messages about files are collected.  Rank 0 prints them, in the order of the operands.
@@ -36,14 +36,14 @@
 /* The most bytes of input that a rank compresses in a wave: WAVE_THREAD for each thread, at least
  * WAVE_MIN, at most WAVE_MAX.  For each rank there are two buffers of this size for input, and
  * three to six for output (OUTPUTS_MEMORY in compress.c).  With smaller waves, two runs are too
- * little to keep all threads at work.  With larger ones, it happens more often that one rank gets
- * all the input that takes long to compress: with waves twice as large, eight ranks took 4 %
+ * little to keep all threads at work.  With larger waves, it happens more often that one rank gets
+ * all the input that takes long to compress.  With waves twice as large, eight ranks took 4 %
  * longer. */
 #define WAVE_THREAD ((size_t)4 << 20)
 #define WAVE_MIN ((size_t)12 << 20)
 #define WAVE_MAX ((size_t)48 << 20)
 
-/* Takes the place of WAVE_MAX if a GPU may be used: a GPU is fast only with much input at a
+/* Takes the place of WAVE_MAX if a GPU may be used, because a GPU is fast only with much input at a
  * time. */
 #define WAVE_GPU ((size_t)192 << 20)
 
@@ -65,7 +65,7 @@ struct mpi_run {
     bool all_together;     /* for tests: all ranks work on every file */
 };
 
-/* The directory of all files: names are relative to the working directory. */
+/* The directory of all files is the working directory, since names are relative to it. */
 static struct directory here = {.fd = AT_FDCWD};
 
 static struct file new_file(const struct mpi_run *w, const char *operand)
@@ -92,8 +92,8 @@ struct input_identity {
     uint64_t inode;
 };
 
-/* On a rank other than 0: copies of rank 0's names, and the registration of the temporary file,
- * which a signal then removes. */
+/* The data about a shared file on a rank other than 0: copies of rank 0's names, and a
+ * registration, which makes a signal remove the temporary file. */
 struct borrowed {
     char *name, *output_name, *temporary;
     struct cleanup_output armed;
@@ -119,8 +119,8 @@ static void disarm(struct borrowed *b)
     cleanup_release(&before);
 }
 
-/* Opens the file that rank 0 has opened.  False, with a message, if its name leads to another file
- * on this machine, or to none. */
+/* Opens the file that rank 0 has opened.  Returns false, with a message, if on this machine the
+ * file's name leads to another file or to no file. */
 static bool open_input(struct file *f, const struct input_identity *input)
 {
     struct stat st;
@@ -138,7 +138,7 @@ static bool open_input(struct file *f, const struct input_identity *input)
 }
 
 /* Makes the other ranks open the same files as rank 0: the input, and the output if there is one.
- * True if all ranks have opened both. */
+ * Returns true if all ranks have opened these files. */
 static bool share_file(struct together *c, struct borrowed *b)
 {
     struct file *f = c->f;
@@ -171,9 +171,9 @@ static bool share_file(struct together *c, struct borrowed *b)
     return ranks_agree(c->r, ok);
 }
 
-/* Closes the output.  True if `ok` is true on all ranks, and all have written their parts.  If the
- * input will be removed, first syncs the output to the disk, so that a crash of a machine loses
- * nothing. */
+/* Closes the output.  Returns true if `ok` is true on all ranks and all ranks have written their
+ * parts.  If the input will be removed, first syncs the output to the disk, so that a crash of a
+ * machine loses nothing. */
 static bool close_output(struct together *c, bool ok)
 {
     const bool sync = ok && (!c->f->o->keep || c->f->o->synchronous);
@@ -200,8 +200,8 @@ static void end_sharing(struct together *c, struct borrowed *b)
     free(b->temporary);
 }
 
-/* Ends the work on a file on rank 0, after file_finish: makes the output final if `ok`, else
- * removes it. */
+/* Ends the work on a file on rank 0, after file_finish.  If `ok` is set, makes the output final;
+ * otherwise, or if that fails, removes the output. */
 static void end_file(struct file *f, bool ok)
 {
     if (ok && file_try_commit(f))
@@ -248,8 +248,8 @@ static void compress(struct mpi_run *w, const struct ranks *r, const char *opera
 
 /* --- Decompression -------------------------------------------------------------------------- */
 
-/* Makes the pipeline for decompression by the threads of one rank.  If that fails, or the rank has
- * one thread, decompression does without a pipeline. */
+/* Makes the pipeline for decompression by the threads of one rank.  If that fails, or if the rank
+ * has one thread, the rank decompresses without a pipeline. */
 static void need_pipeline(struct mpi_run *w)
 {
     struct pipeline_config config = w->o->pipeline;
@@ -317,8 +317,8 @@ static void peek_extra(void *ctx, unsigned bytes)
     p->has_extra = true;
 }
 
-/* Whether ranks can share the decompression of a file: it is a .gz, and seems to have marks.  Fills
- * in *info from its header. */
+/* Whether ranks can share the decompression of a file.  They can if the file is a .gz and seems to
+ * have marks.  Fills in *info from the file's header. */
 static bool may_share(struct together *e, struct gz_info *info)
 {
     struct peek peek = {.fd = e->f->in_fd};
@@ -337,7 +337,7 @@ static bool may_share(struct together *e, struct gz_info *info)
     return is_plain && expand_has_marks(e, info->in_bytes);
 }
 
-/* Decompresses a file by all ranks.  On rank 0 the input must be open. */
+/* Decompresses a file by all ranks.  On rank 0, the input must be open. */
 static enum expand_result expand_by_all(struct together *e, const struct gz_info *info)
 {
     struct file *f = e->f;
@@ -423,8 +423,8 @@ static void look_at_sizes(struct mpi_run *w, uint64_t *sizes)
     ranks_share(&w->all, sizes, (size_t)w->o->name_count * sizeof(*sizes));
 }
 
-/* Makes the library's object.  False, with a message, if that fails.  `bytes` is the size of all
- * operands. */
+/* Makes the library's object.  Returns false, with a message, if the object cannot be made.
+ * `bytes` is the size of all operands. */
 static bool make_object(struct mpi_run *w, uint64_t bytes)
 {
     gzlzss_options options = GZLZSS_OPTIONS_INIT;
@@ -462,8 +462,8 @@ static bool make_object(struct mpi_run *w, uint64_t bytes)
     return status == GZLZSS_OK;
 }
 
-/* On rank 0, prints the messages about all operands before operand `end`; other ranks drop
- * theirs. */
+/* On rank 0, prints the messages about all operands before operand `end`.  On other ranks, drops
+ * these messages. */
 static void print_until(struct mpi_run *w, int end)
 {
     if (w->all.rank == 0)
@@ -525,9 +525,9 @@ static void agree_on_status(struct mpi_run *w)
     w->m->status = all == 2 ? STATUS_ERROR : all == 1 ? STATUS_WARNING : STATUS_OK;
 }
 
-/* Makes `wave` and `most_threads` the same on all ranks, since each rank has to compute where the
- * others' runs begin.  All use the least wave, as machines may differ in processors or in having a
- * GPU. */
+/* Makes the fields `wave` and `most_threads` the same on all ranks, since each rank has to compute
+ * where the other ranks' runs begin.  Machines may differ in processors or in having a GPU, so all
+ * ranks use the smallest `wave` of any rank. */
 static void agree_on_tools(struct mpi_run *w)
 {
     uint64_t mine = w->tools.wave, least;
@@ -575,8 +575,8 @@ void mpi_operands_process(const struct options *o, struct messages *m)
             msg_error(m, "memory exhausted");
         for (size_t i = 0; i < count; i++)
             w.said[i] = (struct messages){.program = m->program, .collect = true};
-        /* All ranks must call make_object, even one that has failed: ranks_local needs all of
-         * them. */
+        /* All ranks must call make_object, even a rank that has failed, because ranks_local needs
+         * all ranks. */
         ok = o->action != ACTION_COMPRESS || make_object(&w, total);
         if (ranks_agree(&w.all, ok && dealt)) {
             agree_on_tools(&w);

@@ -6,8 +6,8 @@
 
 #include "src/options.h"
 
-/* Works on all operands.  All ranks must call it, with the same options.  Rank 0 prints.  m->status
- * becomes the same on all ranks. */
+/* Works on all operands.  All ranks must call this function, with the same options.  Rank 0
+ * prints.  m->status becomes the same on all ranks. */
 void mpi_operands_process(const struct options *o, struct messages *m);
 
 #endif

@@ -15,10 +15,10 @@
 #include "base/limits.h"
 #include "mpi/ranks.h"
 
-/* How long ranks_meet sleeps between two checks whether all ranks have arrived: the time doubles
- * from the first to the last.  With a longer last sleep, ranks that have woken up wait longer,
- * without sleeping, for ranks that still sleep; with a shorter one, the checks take more processor
- * time. */
+/* The time for which ranks_meet sleeps between two checks whether all ranks have arrived.  The time
+ * doubles from SLEEP_FIRST_NS to SLEEP_LAST_NS.  With a longer last sleep, ranks that have woken up
+ * wait longer, without sleeping, for ranks that still sleep.  With a shorter last sleep, the checks
+ * take more processor time. */
 #define SLEEP_FIRST_NS 20000L
 #define SLEEP_LAST_NS 160000L
 
@@ -26,14 +26,14 @@
  * times, and all arrive at once. */
 #define LOOK_SECONDS 100e-6
 
-/* The most bytes of one MPI call: MPI counts in int. */
+/* The most bytes of one MPI call.  There is a limit because MPI counts bytes in an int. */
 #define AT_ONCE ((size_t)1 << 30)
 
 static const char *program_name;
 
-/* Ends the process by SIGTERM, and with it all ranks: a rank without memory for a few bytes cannot
- * go on.  The handler of SIGTERM removes the temporary file.  If the rank was started with SIGTERM
- * ignored, MPI ends it. */
+/* Ends the process by SIGTERM, and with it all ranks, because a rank without memory for a few bytes
+ * cannot go on.  The handler of SIGTERM removes the temporary file.  If the rank was started with
+ * SIGTERM ignored, MPI ends it. */
 static _Noreturn void end_all(void)
 {
     kill(getpid(), SIGTERM);
@@ -130,8 +130,8 @@ void ranks_meet(const struct ranks *r)
 void ranks_add_up(const struct ranks *r, const uint64_t *mine, int count, uint64_t *before,
                   uint64_t *all)
 {
-    /* Do not use MPI_Iexscan in place of ranks_meet and MPI_Exscan: in Open MPI, its sum goes from
-     * rank to rank, and each of them may be asleep. */
+    /* Do not replace ranks_meet and MPI_Exscan by MPI_Iexscan.  In Open MPI, the sum of MPI_Iexscan
+     * goes from rank to rank, and each rank may be asleep. */
     ranks_meet(r);
     MPI_Exscan(mine, before, 1, MPI_UINT64_T, MPI_SUM, r->comm);
     if (r->rank == 0)
@@ -206,7 +206,7 @@ bool ranks_have_same(const struct ranks *r, char *const *texts, int count)
     return found[0] == ~found[1];
 }
 
-/* Moves bytes from rank `from` to rank 0.  Both ranks must call it. */
+/* Moves bytes from rank `from` to rank 0.  Both of these ranks must call this function. */
 static void move(const struct ranks *r, void *bytes, size_t len, int from)
 {
     enum { TAG = 1 };

@@ -13,7 +13,7 @@
 
 #include "mpi/sharedfile.h"
 
-/* The most bytes of one write: MPI counts in int. */
+/* The most bytes of one write.  There is a limit because MPI counts bytes in an int. */
 #define WRITE_MAX ((size_t)1 << 30)
 
 /* The errno for an error code of MPI. */
@@ -44,10 +44,10 @@ static int error_of(const struct sharedfile *f, int code)
     return statvfs(f->name, &st) == 0 && st.f_bavail == 0 ? ENOSPC : EIO;
 }
 
-/* Returns another name for a file whose directory has a colon in its name; NULL if there is no
- * other name.  ROMIO, which is in MPICH, takes text before a colon for the name of a file system.
- * So this function opens the directory, and names the file through that descriptor.  The caller
- * frees the result. */
+/* Returns another name for a file whose directory has a colon in its name.  Returns NULL if there
+ * is no other name.  ROMIO, which is in MPICH, takes text before a colon for the name of a file
+ * system.  So this function opens the directory, and names the file through that descriptor.  The
+ * caller frees the result. */
 static char *without_colons(struct sharedfile *f, const char *name)
 {
     static const char format[] = "/proc/self/fd/%d/%s";
@@ -109,7 +109,8 @@ int sharedfile_write(struct sharedfile *f, uint64_t offset, const void *bytes, s
 
         if (code != MPI_SUCCESS)
             return error_of(f, code);
-        /* As with write(2), MPI may have written less.  The next attempt tells why. */
+        /* MPI may have written less than it was asked to, as write(2) may.  The next attempt tells
+         * why. */
         MPI_Get_count(&status, MPI_BYTE, &written);
         if (written <= 0 || written > some)
             return error_of(f, MPI_ERR_IO);

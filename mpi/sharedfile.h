@@ -1,10 +1,10 @@
 /*
  * sharedfile.h - the output, to which all ranks write, each its own parts
  *
- * Each rank opens the file by MPI-IO for itself alone.  So nothing that it does to the file waits
- * for other ranks, and an error is the rank's own; it tells the others when they meet next.  A rank
- * writes megabytes in one run.  Collective writes would first collect them on some ranks, which
- * only moves them once more.
+ * Each rank opens the file by MPI-IO for itself alone.  So a rank that works on the file never
+ * waits for other ranks.  If a rank has an error, it tells the others when the ranks meet next.  A
+ * rank writes megabytes in one run.  Collective writes would first collect these on some ranks,
+ * which only moves them once more.
  *
  * sharedfile_write returns once the bytes are written.  Do not use MPI_File_iwrite_at, which
  * returns earlier: if a disk is full, Open MPI 4.1 ends by a segmentation fault, and MPICH 4.0
@@ -25,7 +25,7 @@
 struct sharedfile {
     MPI_File file;
     bool is_open;
-    const char *name; /* the caller's; must stay until sharedfile_close */
+    const char *name; /* the caller's string, which must stay until sharedfile_close */
     int directory;    /* a descriptor of the file's directory, if the name has a colon; else -1 */
 };
 
@@ -35,8 +35,8 @@ int sharedfile_open(struct sharedfile *f, const char *name);
 /* Writes bytes[0..len) at `offset`.  Returns 0 or an errno. */
 int sharedfile_write(struct sharedfile *f, uint64_t offset, const void *bytes, size_t len);
 
-/* Closes the file, if it is open; with `sync`, first writes it to the disk.  Returns 0 or an
- * errno. */
+/* Closes the file, if it is open.  If `sync` is set, first writes the file to the disk.  Returns 0
+ * or an errno. */
 int sharedfile_close(struct sharedfile *f, bool sync);
 
 #endif

@@ -25,8 +25,8 @@ struct rank_tools { /* A rank's data for all its files. */
     size_t wave;
 };
 
-/* A file on which several ranks work together.  Rank 0 of these ranks has the file as the command
- * would have it; the others have its name, its size, and a descriptor. */
+/* A file on which several ranks work together.  Rank 0 of these ranks has all the data that the
+ * command has about a file.  The other ranks have the file's name, its size, and a descriptor. */
 struct together {
     const struct rank_tools *t;
     const struct ranks *r; /* the ranks that work on the file */

@@ -26,12 +26,13 @@
 #include "pipeline/work.h"
 
 /*
- * BATCH_SIZE is the bytes of segments in a GPU batch, BATCH_SIZE_SLOW the same at the slow levels,
- * and BATCHES_SIZE the bytes in all batches of a GPU.  Larger batches fill a large GPU better,
- * which the slow levels need (level 12 on an H100: 0.60 GB/s with 8 batches of 16 MiB, 0.78 GB/s
- * with 4 of 32 MiB).  More batches let reading, copies, kernels and encoding overlap.  Both take
- * more pinned memory: 2.5 bytes for each byte of a batch.  Allocating 1 GB of it takes 0.25 s.  If
- * you raise BATCHES_SIZE / BATCH_SIZE, raise GPUS_BATCHES.
+ * BATCH_SIZE is the bytes of segments in a GPU batch.  At the slow levels, BATCH_SIZE_SLOW replaces
+ * BATCH_SIZE.  BATCHES_SIZE is the bytes in all batches of a GPU together.  Larger batches fill a
+ * large GPU better, which the slow levels need (level 12 on an H100: 0.60 GB/s with 8 batches of 16
+ * MiB, 0.78 GB/s with 4 of 32 MiB).  More batches let reading, copies, kernels and encoding
+ * overlap.  Larger batches and more batches take more pinned memory: 2.5 bytes for each byte of a
+ * batch.  Allocating 1 GB of pinned memory takes 0.25 s.  If you raise BATCHES_SIZE / BATCH_SIZE,
+ * raise GPUS_BATCHES, too.
  */
 #define BATCH_SIZE ((size_t)16 << 20)
 #define BATCH_SIZE_SLOW ((size_t)32 << 20)
@@ -46,27 +47,29 @@ _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 /* The most encoded segments that may wait for an earlier segment.  Each takes up to 2 MiB. */
 #define WAITING_MAX 16
 
-/* Workers take at most half of the memory, and of the address space, that the process may have.
- * The rest is for the page cache, without which writing is slow, for libraries, and for GPU
- * drivers. */
+/* Workers take at most half of the memory, and at most half of the address space, that the process
+ * may have.  The rest is for libraries, for GPU drivers, and for the page cache, without which
+ * writing is slow. */
 #define MEMORY_SHARE 2
 #define ADDRESSES_SHARE 2
 
-/* A worker's memory in bytes, besides its buffers of a segment's size, as bench/memory.sh prints
- * it: WORKER_SIZE at most levels, WORKER_SIZE_SLOW at the slow levels.  The slow levels can do with
- * WORKER_LEAST_SLOW, and with WORKER_LEAST_SMALL if segments are small.  When a matcher takes more
- * memory, run bench/memory.sh and raise these. */
+/* Bytes of memory that a worker takes, as bench/memory.sh prints them.  A worker's buffers for a
+ * whole segment are not counted.  At the slow levels, a worker takes WORKER_SIZE_SLOW bytes, but
+ * can work with WORKER_LEAST_SLOW.  If segments are small, WORKER_LEAST_SMALL and 4 times the
+ * segment size are enough at the slow levels.  At all other levels, a worker takes WORKER_SIZE.  If
+ * a change makes a matcher take more memory, run bench/memory.sh and raise these. */
 #define WORKER_SIZE ((size_t)3 << 19)
 #define WORKER_SIZE_SLOW ((size_t)52 << 20)
 #define WORKER_LEAST_SLOW ((size_t)24 << 20)
 #define WORKER_LEAST_SMALL ((size_t)8 << 20)
 
-/* If memory is limited, workers use at most three quarters of it, since the system also counts
- * other memory of the process. */
+/* If memory is limited, workers use at most three quarters of the limit, since the system also
+ * counts other memory of the process. */
 #define MEMORY_NEEDED(memory) ((memory) / 4 * 3)
 
-/* With less memory than this, only BACKEND_GPU brings up a GPU: its driver takes some 300 MB, the
- * batches as much again, and reading ahead of a pipe 512 MiB. */
+/* With less memory than this, a GPU is brought up only if the backend is BACKEND_GPU.  A GPU's
+ * driver takes some 300 MB, its batches take as much again, and reading ahead of a pipe takes 512
+ * MiB. */
 #define GPU_HOST_MEMORY ((uint64_t)2 << 30)
 
 /* --- A pipeline --- */
@@ -82,8 +85,8 @@ static void gpus_changed(void *ctx)
     unlock(p);
 }
 
-/* Makes the GPU pool and the feeders' state; with BACKEND_GPU, brings up GPUs now.  False, with the
- * reason in `error`, if that fails. */
+/* Makes the GPU pool and the feeders' state.  With BACKEND_GPU, also brings up GPUs and waits for
+ * them.  Returns false, with the reason in `error`, if any of these steps fails. */
 static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
 {
     const bool is_test = p->config.is_test;
@@ -105,8 +108,8 @@ static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
     return gpus_state(p->gpus) == GPUS_READY;
 }
 
-/* With BACKEND_AUTO, frees everything that is only for GPUs, and goes on with the CPU alone.  False
- * with BACKEND_GPU. */
+/* If the backend is BACKEND_AUTO, frees everything that is only for GPUs, so that the pipeline goes
+ * on with the CPU alone.  For any other backend, returns false. */
 static bool do_without_gpus(struct pipeline *p)
 {
     if (p->config.backend != BACKEND_AUTO)
@@ -120,8 +123,8 @@ static bool do_without_gpus(struct pipeline *p)
     return true;
 }
 
-/* A block of the encoder takes at most 5 bytes more than its data.  Each block but a chunk's last
- * has at least HUFF_SPLIT_MIN bytes of data (huff_bound). */
+/* A block of the encoder takes at most 5 bytes more than its data.  Each block, except the last
+ * block of a chunk, has at least HUFF_SPLIT_MIN bytes of data (huff_bound). */
 _Static_assert(BGZF_DATA_MAX +
                        5 * (BGZF_DATA_MAX / HUFF_SPLIT_MIN + BGZF_DATA_MAX / LZ_CHUNK_SIZE + 1) +
                        BGZF_AROUND <=
@@ -130,9 +133,10 @@ _Static_assert(BGZF_DATA_MAX +
 
 const struct lz_level *pipeline_row(enum container container, int level)
 {
-    /* Measured with 100 MB of sources and 2 cores: with these rows, the output of levels 1 to 8 is
-     * smaller than that of bgzip 1.16 (libdeflate 1.14) at the same level.  At level 9, it is 0.2 %
-     * larger.  All levels are faster.  If you change a row, run bench/bgzf.sh. */
+    /* These rows were measured with 100 MB of sources and 2 cores.  With them, the output of levels
+     * 1 to 8 is smaller than that of bgzip 1.16 (libdeflate 1.14) at the same level.  At level 9,
+     * the output is 0.2 % larger.  All levels are faster.  If you change a row, run
+     * bench/bgzf.sh. */
     static const int bgzf_levels[LZ_LEVEL_MAX + 1] = {0, 2, 3, 4, 5, 6, 7, 9, 11, 12, 12, 12, 12};
 
     return lz_level(container == CONTAINER_BGZF ? bgzf_levels[level] : level);
@@ -168,12 +172,12 @@ uint64_t pipeline_least_memory(const struct pipeline_config *config)
     const uint64_t small = 4 * size + WORKER_LEAST_SMALL;
     const uint64_t slow = small < WORKER_LEAST_SLOW ? small : WORKER_LEAST_SLOW;
 
-    /* The segment's bytes, and an output buffer. */
+    /* The input and output buffers of a worker take 2 * size bytes. */
     return 2 * size + (pipeline_level(config)->finder->is_slow ? slow : WORKER_SIZE);
 }
 
-/* The bytes that a matcher may allocate while it works, but at most WORKER_SIZE_SLOW: it seldom
- * takes more. */
+/* Returns the bytes that a matcher may allocate while it works, or WORKER_SIZE_SLOW if that is
+ * less.  A matcher seldom allocates more than WORKER_SIZE_SLOW. */
 static uint64_t usual_more(const struct lz_level *level, size_t size)
 {
     const uint64_t more = lz_matcher_more(level, size);
@@ -185,8 +189,8 @@ int pipeline_threads(const struct pipeline_config *config)
 {
     const struct lz_level *level = pipeline_level(config);
     const size_t size = config->segment_size;
-    /* The segment's bytes, and up to two output buffers.  Data that cannot be compressed fills
-     * these. */
+    /* A worker has a buffer of `size` bytes for input, and up to two such buffers for output.  Data
+     * that cannot be compressed fills all of them. */
     const uint64_t filled = 3 * size + (level->finder->is_slow ? WORKER_SIZE_SLOW : WORKER_SIZE);
     const uint64_t mapped = lz_matcher_size(level, size) + usual_more(level, size) + size +
                             2 * huff_bound(size) + THREAD_STACK_SIZE + WORKER_SIZE;
@@ -252,8 +256,8 @@ static int claimers(const struct pipeline *p)
                : p->config.threads;
 }
 
-/* The bytes of all segments on which workers work, and of encoded segments that wait for an earlier
- * one. */
+/* The bytes of all segments on which workers work, and of all encoded segments that wait for an
+ * earlier segment. */
 static uint64_t workers_bytes(const struct pipeline *p)
 {
     const int claim = claimers(p), wait = claim < WAITING_MAX ? claim : WAITING_MAX;
@@ -262,7 +266,7 @@ static uint64_t workers_bytes(const struct pipeline *p)
 }
 
 /* The number of output buffers for decompression: one for each thread that decodes a region, and
- * some for regions that wait for earlier ones. */
+ * some for decoded regions that wait for earlier regions. */
 static int expand_buffers(const struct pipeline_config *config)
 {
     const int wanted = config->threads + config->threads / 2 + 2;
@@ -275,7 +279,8 @@ static int expand_buffers(const struct pipeline_config *config)
     return (int)most;
 }
 
-/* Starts the first worker.  False if the system gives no thread; then no job would ever end. */
+/* Starts the first worker.  Returns false if the system gives no thread.  After false, the pipeline
+ * is useless, because no job would ever end. */
 static bool start_first(struct pipeline *p)
 {
     bool has_started;
@@ -287,7 +292,7 @@ static bool start_first(struct pipeline *p)
     return has_started;
 }
 
-/* Makes the members that other files own; false if memory is short. */
+/* Makes the members that other files own.  Returns false if memory is short. */
 static bool init_members(struct pipeline *p)
 {
     const uint64_t held = workers_bytes(p);
@@ -341,7 +346,8 @@ bool pipeline_copy(struct pipeline *p, int device, void *to, const void *from, s
 /* Closes the GPUs and frees the copiers. */
 static void free_gpus(struct pipeline *p)
 {
-    /* If no GPU was used, do not look for CUDA's driver: that takes longer than a small file. */
+    /* If no GPU was used, do not look for CUDA's driver, because finding it takes longer than
+     * compressing a small file. */
     const bool has_gpus = copiers_are_used(p->copiers) || (p->gpus != NULL && !gpus_leave(p->gpus));
     struct gpu_thread program;
 
@@ -386,8 +392,8 @@ bool pipeline_leave(struct pipeline *p)
 {
     if ((p->gpus != NULL && !gpus_leave(p->gpus)) || decoder_is_used(p))
         return false;
-    /* If no thread was started, there is little to free.  So free it: then a leak checker finds
-     * nothing. */
+    /* If no further thread was started, freeing everything takes little time, and then a leak
+     * checker finds no leak. */
     if (crew_is_alone(p))
         pipeline_free(p);
     return true;
@@ -422,8 +428,9 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *request)
     }
     if (request->begin == NULL)
         job_begin(j);
-    /* If a worker was called and does not run yet, call no other: that worker calls another one if
-     * there is more work.  Calling one here would take longer than submitting a small job. */
+    /* A job without `begin` calls a worker unless the caller is a worker.  A job with `begin` calls
+     * a worker unless one was called and does not run yet.  That worker calls another one if there
+     * is more work, and calling another one here would take longer than submitting a small job. */
     if (request->begin == NULL ? !p->config.caller_works : !crew_is_called(p))
         crew_call(p);
     if (request->is_cancelled)
@@ -435,8 +442,8 @@ bool pipeline_submit(struct pipeline *p, struct pipeline_job *request)
     return true;
 }
 
-/* Waits until is_true(ctx).  This condition concerns only this job, and is checked with the lock
- * held.  Code that makes it true must call wake_caller. */
+/* Waits until is_true(ctx) returns true.  is_true is called with the lock held, and must look only
+ * at this job.  Code that changes its result to true must call wake_caller. */
 static void wait_until(struct pipeline *p, struct pipeline_job *request, bool (*is_true)(void *ctx),
                        void *ctx)
 {

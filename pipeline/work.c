@@ -2,8 +2,8 @@
  * work.c - decides what a worker does next (work.h)
  *
  * work_once tries the kinds of work in order of urgency; the opening comment of
- * pipeline/crew/state.h gives the reasons.  To give workers a new kind of work, add it to
- * work_once, at its place, and wake workers (crew_call) where the work becomes possible.
+ * pipeline/crew/state.h lists them.  To give workers a new kind of work, insert it into work_once
+ * according to its urgency, and call crew_call wherever such work becomes possible.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@
 /* --- Memory --- */
 
 /* Makes a job that has work left fail for lack of memory.  Call this if no worker has memory to do
- * the work.  False if no job has work left. */
+ * that work.  Returns false if no job has work left. */
 static bool fail_for_memory(struct pipeline *p)
 {
     struct job *j = ready_first(p) == NULL ? jobs_to_claim(p) : ready_first(p)->job;
@@ -33,8 +33,9 @@ static bool fail_for_memory(struct pipeline *p)
     return true;
 }
 
-/* Gets the worker its memory for a level.  Releases the lock meanwhile.  False if memory is short:
- * then this worker can do nothing now.  If no other worker has memory either, a job fails. */
+/* Gets the worker its memory for a level.  Releases the lock meanwhile.  If memory is short for
+ * this worker and no other worker has memory, makes a job fail.  Returns true if the worker has its
+ * memory or a job has failed.  Returns false if this worker can do nothing now. */
 static bool equip(struct worker *w, const struct lz_level *level)
 {
     switch (crew_equip(w, level)) {
@@ -49,15 +50,16 @@ static bool equip(struct worker *w, const struct lz_level *level)
 
 /* --- The order of work --- */
 
-/* The bytes of the slots' limit that workers must leave free.  With feeders, that is a whole batch:
- * if workers took all bytes that become free, a feeder would never get that many.  Without feeders,
- * it is all bytes except those that keep the workers busy. */
+/* Returns how many bytes of the slots' limit workers must leave free.  If feeders are at work,
+ * these are a batch's bytes, because a feeder would never get that many if workers took all bytes
+ * that become free.  If no feeder is at work, these are all bytes except those that keep the
+ * workers busy. */
 static uint64_t reserve(const struct pipeline *p)
 {
     return feeders_at_work(p) > 0 ? p->batch_size : slots_beyond_workers(p);
 }
 
-/* Whether a worker may claim a segment of the job now, if there is one. */
+/* Whether the worker may claim the next segment of the job, if the job has one. */
 static bool may_claim(struct worker *w, const struct job *j)
 {
     struct pipeline *p = w->pipeline;
@@ -65,7 +67,8 @@ static bool may_claim(struct worker *w, const struct job *j)
 
     if (!crew_is_claimer(w) || !slots_have_room(p, p->segment_size, reserve(p)))
         return false;
-    /* Without GPUs, workers match everything.  GPUs match only at the pipeline's level. */
+    /* Without GPUs, workers match everything.  With GPUs, workers match the jobs that have a level
+     * of their own, because GPUs match only at the pipeline's level. */
     if (!feeding_is_on(p) || j->request->level != NULL)
         return true;
     facts_get(p, &facts);
@@ -88,8 +91,9 @@ static void claim_and_finish(struct worker *w, struct job *j)
     finish_segment(w, s);
 }
 
-/* Whether it is time to begin another job: open jobs have nothing to claim, or, with feeders, less
- * than two batches.  (Each segment takes at least one chunk of a batch.) */
+/* Whether it is time to begin another job.  It is if open jobs have nothing to claim.  With
+ * feeders, it is also time if open jobs have fewer bytes to claim than two batches hold, and fewer
+ * segments than two batches have chunks, because each segment takes at least one chunk. */
 static bool may_begin(const struct pipeline *p, const struct job *to_claim)
 {
     return to_claim == NULL || (feeders_at_work(p) > 0 && jobs_left_begun(p) < 2 * p->batch_size &&
@@ -138,7 +142,7 @@ bool work_once(struct worker *w)
             return true;
         }
         job_begin(j);
-        /* This worker may not claim segments, so it wakes one that may. */
+        /* A worker that may not claim segments wakes one that may. */
         if (!crew_is_claimer(w))
             crew_call(p);
         feeders_call(p);
@@ -163,14 +167,14 @@ void *worker_main(void *argument)
     while (!crew_ends(p)) {
         if (work_once(w))
             continue;
-        /* A worker that lacks memory ends.  The first worker does not: it waits until there is
-         * memory, or until others have done its work. */
+        /* A worker that lacks memory ends, unless it is the first worker.  The first worker waits
+         * until there is memory, or until other workers have done its work. */
         if (crew_ends(p) || (crew_lacks_memory(w) && w != crew_first(p)))
             break;
         crew_wait(w);
     }
     crew_leave(w);
-    /* Once w->expand is NULL, pipeline_give_back leaves these tools alone. */
+    /* Once w->expand is NULL, pipeline_give_back does not touch these tools any more. */
     t = w->expand;
     w->expand = NULL;
     unlock(p);

@@ -6,8 +6,8 @@
 
 #include "pipeline/crew/state.h"
 
-/* Does the most urgent work that this worker can do now.  Releases the lock meanwhile.  False if
- * there is nothing to do now, or no memory to do it. */
+/* Does the most urgent work that this worker can do now.  Releases the lock meanwhile.  Returns
+ * false if there is nothing that the worker can do now. */
 bool work_once(struct worker *w);
 
 /* The function of a worker's thread.  *worker is a struct worker. */

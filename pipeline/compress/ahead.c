@@ -126,7 +126,7 @@ struct ahead *ahead_claim(struct ahead_list *l)
 
 /* --- Pushed segments ------------------------------------------------------------------------ */
 
-/* Makes a segment with memory for `room` bytes; NULL if memory is short. */
+/* Makes a segment with memory for `room` bytes.  Returns NULL if memory is short. */
 static struct ahead *make(size_t room)
 {
     struct ahead *a = calloc(1, sizeof(*a));
@@ -156,8 +156,8 @@ static size_t room_for(const struct ahead_list *l, size_t want)
     return room < size ? room : size;
 }
 
-/* Takes memory for a whole segment from the memory that the pipeline keeps; NULL if it keeps
- * none. */
+/* Takes memory for a whole segment from the memory that the pipeline keeps.  Returns NULL if the
+ * pipeline keeps none. */
 static struct ahead *take_spare(struct pipeline *p)
 {
     struct ahead *a = p->spare_segments->first;

@@ -6,11 +6,12 @@
  *
  * Pushed segments: the caller fills one at a time.  The segment's memory grows with its bytes, so
  * that a stream with little input costs little.  When a full segment was copied, the pipeline keeps
- * its memory for the next pushed segment of any job, up to a limit, and frees the rest.
+ * the segment's memory for the next pushed segment of any job.  If the pipeline keeps enough memory
+ * already, it frees the segment's memory instead.
  *
  * Segments read ahead: they are in one block of memory, which has a place for each of the segments
- * that may wait at the same time.  (While a GPU is brought up, getting memory segment by segment
- * would be slow, since the driver is changing the process's memory, too.)
+ * that may wait at the same time.  Getting memory segment by segment would be slow while a GPU is
+ * brought up, since the driver is changing the process's memory, too.
  */
 #ifndef GZLZSS_AHEAD_H
 #define GZLZSS_AHEAD_H
@@ -19,7 +20,7 @@
 
 struct ahead {
     struct ahead *previous, *next;
-    size_t before; /* as in struct slot */
+    size_t before; /* bytes before the segment, as in struct slot */
     size_t len;
     bool last;
     bool is_used; /* this is a place in the block, and it holds a segment */
@@ -40,14 +41,14 @@ struct ahead_list {
     bool lacks_memory;          /* there was no memory for the block */
 };
 
-/* Makes the list.  Up to `most` segments may wait.  may_read: segments may be read ahead; if memory
- * for that is short, none are. */
+/* Makes the list.  Up to `most` segments may wait.  If may_read is set, segments may be read ahead,
+ * unless memory for their places is short. */
 void ahead_init(struct ahead_list *l, struct pipeline *p, uint64_t most, bool may_read);
 
 /* Frees all segments of a job.  No other thread may use any of them.  Called without the lock. */
 void ahead_free(struct ahead_list *l);
 
-/* Makes p->spare_segments; false if memory is short. */
+/* Makes p->spare_segments.  Returns false if memory is short. */
 bool ahead_init_spare(struct pipeline *p);
 
 /* Frees p->spare_segments and the memory that it keeps. */
@@ -61,8 +62,8 @@ uint64_t ahead_most(const struct ahead_list *l);
 
 /* --- Pushed segments --- */
 
-/* Gives the segment that is being filled memory for at least `want` bytes in all; begins a segment
- * if there is none.  May release the lock meanwhile.  False: memory is short. */
+/* Gives the segment that is being filled memory for at least `want` bytes in all.  If no segment is
+ * being filled, begins one.  May release the lock meanwhile.  Returns false if memory is short. */
 bool ahead_make_room(struct ahead_list *l, size_t want);
 
 /* Bytes in the segment that is being filled. */
@@ -75,7 +76,7 @@ uint8_t *ahead_end(const struct ahead_list *l);
 /* The address of the first byte of the segment that is being filled.  That segment must exist. */
 const uint8_t *ahead_begin(const struct ahead_list *l);
 
-/* Counts `len` bytes that the caller has put at ahead_end. */
+/* Counts `len` bytes that the caller has put at the address ahead_end. */
 void ahead_fill(struct ahead_list *l, size_t len);
 
 /* Empties the segment that is being filled, after its bytes were compressed elsewhere.  Keeps the
@@ -87,27 +88,29 @@ void ahead_publish(struct ahead_list *l, size_t before, size_t len, bool last);
 
 /* --- Segments read ahead --- */
 
-/* Whether segment `index`, the next one, may be read ahead: its place in the block is free. */
+/* Whether the next segment, number `index`, may be read ahead now.  It may if its place in the
+ * block is free. */
 bool ahead_may_read(const struct ahead_list *l, uint64_t index);
 
 /* Whether segments of this job may be read ahead at all. */
 bool ahead_reads(const struct ahead_list *l);
 
 /* Takes the place in the block for segment `index`; ahead_count includes the segment from now on.
- * NULL if memory is short; then nothing more is read ahead. */
+ * Returns NULL if memory is short; then nothing more is read ahead. */
 struct ahead *ahead_take_place(struct ahead_list *l, uint64_t index);
 
 /* Puts a segment into the list, so that it can be claimed.  Call this after reading the segment to
  * its place. */
 void ahead_was_read(struct ahead_list *l, struct ahead *a);
 
-/* If the block holds no segment, takes its memory, for the caller to free.  NULL otherwise. */
+/* If the block holds no segment, takes the block away from the list and returns it; the caller must
+ * free it.  Otherwise returns NULL. */
 uint8_t *ahead_take_block(struct ahead_list *l);
 
 /* --- Both kinds of segments --- */
 
-/* Claims the first segment that is not claimed.  There must be one.  The segment stays in the list
- * until ahead_leave. */
+/* Claims the first segment in the list that is not claimed, which must exist.  The segment stays in
+ * the list until ahead_leave. */
 struct ahead *ahead_claim(struct ahead_list *l);
 
 /* Takes a segment off the list after it was copied, and frees or keeps its memory.  May release the

@@ -16,7 +16,7 @@
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
 
-/* Releases the lock, so that the caller can read; returns the time. */
+/* Releases the lock, so that the caller can read.  Returns the time. */
 static double begin_reading(struct job *j)
 {
     unlock(j->pipeline);
@@ -97,7 +97,7 @@ void read_segment(struct slot *s)
         return;
     ahead_leave(&j->compression->ahead, s->ahead);
     s->ahead = NULL;
-    /* One more segment may be pushed, or read ahead. */
+    /* The segment has left the list, so one more segment may be pushed or read ahead. */
     if (j->request->is_pushed)
         wake_caller(j->request);
     else
@@ -175,7 +175,7 @@ struct slot *claim_one(struct job *j, uint8_t *buf)
 /* --- Reading ahead --- */
 
 /* A worker reads ahead only while a GPU is brought up.  Bytes that wait in memory have left the
- * processor's caches when they are matched; without a GPU, that costs more than reading ahead
+ * processor's caches when they are matched.  Without a GPU, that costs more time than reading ahead
  * gains.  With a single worker, reading ahead would only delay matching. */
 struct job *job_to_read_ahead(struct pipeline *p)
 {

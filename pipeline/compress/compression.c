@@ -27,8 +27,9 @@
 #define PIPE_READER_FROM 8
 #endif
 
-/* The most segments that may wait.  For pushed input, as many as keep all workers and GPUs busy.
- * For a pipe that is read ahead, AHEAD_SIZE bytes of segments. */
+/* The most segments that may wait.  If the input is pushed, enough segments may wait to keep all
+ * workers and GPUs busy.  If the input is a pipe, AHEAD_SIZE bytes of segments may be read
+ * ahead. */
 static uint64_t most_ahead(const struct job *j)
 {
     const struct pipeline *p = j->pipeline;
@@ -39,8 +40,8 @@ static uint64_t most_ahead(const struct job *j)
                : AHEAD_SIZE / p->segment_size;
 }
 
-/* Prepares the source for the job's kind of input.  False if memory is short; then the source is
- * freed. */
+/* Prepares the source for the job's kind of input.  Returns false if memory is short; then the
+ * source is freed. */
 static bool open_source(const struct job *j, struct source *source)
 {
     const struct pipeline *p = j->pipeline;
@@ -64,7 +65,7 @@ static bool open_source(const struct job *j, struct source *source)
     return false;
 }
 
-/* Makes room for the bytes that are written after the data.  False if memory is short. */
+/* Makes room for the bytes that are written after the data.  Returns false if memory is short. */
 static bool make_end(const struct job *j, struct compression *c)
 {
     const size_t room = gz_end_room(j->pipeline->config.container, j->request->header_len);

@@ -9,8 +9,8 @@
 #include "pipeline/compress/source.h"
 #include "pipeline/crew/state.h"
 
-/* Pushed segments that may wait, in addition to one for each worker that claims.  With fewer, a
- * worker that is done may find none waiting. */
+/* Pushed segments that may wait, in addition to one segment for each worker that claims.  With a
+ * lower number, a worker that needs its next segment may find none waiting. */
 #define PUSH_SPARE 2
 
 struct compression {
@@ -18,13 +18,14 @@ struct compression {
 
     struct ahead_list ahead; /* segments that wait in memory */
     struct flush flush;      /* the state of a pushed input that is flushed */
-    /* Two samples of how much was claimed, to measure a pipe's speed.  When claimed[1] is older
-     * than POLICY_PIPE_SECONDS, it becomes claimed[0], and a new sample becomes claimed[1].  The
-     * speed is measured since claimed[0]. */
+    /* Two samples of how much was claimed, to measure a pipe's speed.  The speed is measured since
+     * claimed[0].  When claimed[1] is older than POLICY_PIPE_SECONDS, it becomes claimed[0], and a
+     * new sample becomes claimed[1]. */
     struct pace claimed[2];
 
     uint64_t written; /* segments written so far; only the writer changes it */
-    /* The check value of the input in the segments written; only the writer changes it. */
+    /* The check value of the input up to the end of the last segment written; only the writer
+     * changes it. */
     uint32_t check;
     uint8_t *end; /* room for the bytes after the data (gz_write_end); NULL if there are none */
 };

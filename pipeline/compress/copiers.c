@@ -47,7 +47,8 @@ void copiers_free(struct copiers *c)
     free(c);
 }
 
-/* Takes an idle copier of this device, or makes one.  NULL with errno set. */
+/* Takes an idle copier of this device, or makes one.  Returns NULL, with errno set, if it cannot
+ * make one. */
 static struct idle_copier *take_idle_copier(struct copiers *c, int device)
 {
     char error[GPU_ERROR_SIZE];

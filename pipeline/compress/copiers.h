@@ -15,7 +15,7 @@
 /* The copiers that no thread uses. */
 struct copiers;
 
-/* Makes an empty list of copiers; NULL if memory is short. */
+/* Makes an empty list of copiers.  Returns NULL if memory is short. */
 struct copiers *copiers_new(void);
 
 /* Whether any copier was made.  c may be NULL.  No thread may be copying. */
@@ -25,7 +25,8 @@ bool copiers_are_used(const struct copiers *c);
 void copiers_free(struct copiers *c);
 
 /* Copies `len` bytes between memory of CUDA device `device` and other memory.  Any thread may call
- * this.  False with errno set: EIO if the device failed or no copier could be made, or ENOMEM. */
+ * this.  Returns false with errno set: ENOMEM if memory is short, EIO if the device failed or no
+ * copier could be made. */
 bool copiers_copy(struct copiers *c, int device, void *to, const void *from, size_t len);
 
 #endif

@@ -10,7 +10,7 @@
 #include "pipeline/crew/measures.h"
 #include "pipeline/crew/workers.h"
 
-/* Fills in the facts about the job that the policy judges, which is open. */
+/* Fills in the facts about j, the open job that the policy judges. */
 static void tell_job(const struct job *j, struct policy_facts *f)
 {
     f->is_pipe = !source_is_file(&j->compression->source) && j->total == UINT64_MAX;

@@ -11,9 +11,9 @@
 #include "pipeline/crew/jobs.h"
 #include "pipeline/crew/slots.h"
 
-/* After this many seconds, the policy decides about GPUs again, even if the bytes left have not
- * grown by a batch's bytes.  With a shorter pause, deciding takes more time under the lock, as
- * workers ask every few microseconds; with a longer one, a GPU starts later. */
+/* After this many seconds, the policy decides about GPUs again, even if the bytes left to claim
+ * have not grown by a batch's bytes.  With a shorter pause, deciding takes more time under the
+ * lock, as workers ask every few microseconds.  With a longer pause, a GPU starts later. */
 #define WEIGHING_PAUSE 0.001
 
 /* While other batches are in use, a feeder fills one more only if it would get at least 1/8 of a
@@ -26,17 +26,17 @@ struct queue {
 };
 
 struct feeding {
-    bool is_on;             /* GPUs get part of the work left; valid while jobs_emptied is
-                             * on_since */
-    uint64_t on_since;      /* jobs_emptied when feeding began */
-    uint64_t weighed_left;  /* jobs_left at the last decision about GPUs */
-    uint64_t weighed_since; /* jobs_emptied at the last decision about GPUs */
+    /* Whether GPUs get part of the work left.  Valid only while jobs_emptied() equals on_since. */
+    bool is_on;
+    uint64_t on_since;      /* the result of jobs_emptied() when feeding began */
+    uint64_t weighed_left;  /* the result of jobs_left() at the last decision about GPUs */
+    uint64_t weighed_since; /* the result of jobs_emptied() at the last decision about GPUs */
     double weighed_at;      /* the time of the last decision about GPUs */
-    int gpus;               /* starting a feeder was tried for GPUs 0 to gpus - 1 */
+    int gpus;               /* GPUs, from number 0 on, for which starting a feeder was tried */
     int started[GPUS_MAX];  /* feeders started for each GPU */
     int alive;              /* feeders that have not ended */
     int idle;               /* feeders that wait for segments for a free batch */
-    int busy;               /* feeders that fill a batch or have it matched */
+    int busy;               /* feeders that fill a batch, or wait until a GPU has matched it */
     int readers;            /* workers that read a segment for a feeder now */
     struct queue unread,    /* slots that wait until a worker reads them for their feeder */
         ready;              /* slots that wait until a worker encodes them */
@@ -77,7 +77,7 @@ bool feeding_is_on(const struct pipeline *p)
 {
     const struct feeding *f = p->feeding;
 
-    /* When nothing is left, the decision ends: for later jobs, it must be made again. */
+    /* A decision ends when nothing is left to claim.  For later jobs, it must be made again. */
     return f != NULL && f->is_on && f->on_since == jobs_emptied(p);
 }
 
@@ -171,9 +171,10 @@ void feeder_wait(const struct feeder *f)
     f->pipeline->feeding->idle--;
 }
 
-/* Whether the segments that can be claimed are worth a batch.  If no other batch is being filled or
- * matched, or no more jobs come, any number is.  Otherwise small jobs wait until there are many of
- * them: a batch costs 100 us or more, however little is in it. */
+/* Whether the segments that can be claimed are worth a batch.  Any number of segments is worth a
+ * batch if no other batch is being filled or matched, or if no more jobs come.  Otherwise small
+ * jobs wait until there are many of them, because a batch costs 100 us or more, however little is
+ * in it. */
 static bool is_batch(const struct pipeline *p)
 {
     const struct job *j = jobs_to_weigh(p);
@@ -181,7 +182,7 @@ static bool is_batch(const struct pipeline *p)
     return p->feeding->busy == 0 || jobs_are_last(p) ||
            jobs_left(p) >= p->batch_size / BATCH_SHARE ||
            jobs_segments_left(p) + jobs_waiting(p) >= p->batch_size / LZ_CHUNK_SIZE / BATCH_SHARE ||
-           /* A pipe may give more than is known. */
+           /* A pipe may give more bytes than are known now. */
            (j != NULL && j->state == JOB_OPEN && !source_is_file(&j->compression->source));
 }
 

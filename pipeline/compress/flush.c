@@ -9,26 +9,27 @@
 #include "pipeline/compress/flush.h"
 #include "pipeline/compress/store.h"
 
-/* The most tools that a pipeline keeps while no thread uses them.  With a larger number, more
- * streams find their tables unchanged at their next flush; filling tables again takes some 0.1 ms.
- * But the pipeline then keeps more memory.  With 256 tools and 1000 flushed streams, the pipeline
- * takes half as much memory as zlib. */
+/* The most sets of tools that a pipeline keeps while no thread uses them.  With a larger number,
+ * more streams find their tables unchanged at their next flush.  A stream that does not must fill
+ * its tables again, which takes some 0.1 ms.  But with a larger number, the pipeline also keeps
+ * more memory.  With 256 sets and 1000 flushed streams, it takes half as much memory as zlib. */
 #define TOOLS_MOST 256
 
-/* If memory is limited, tools take at most 1 / MEMORY_SHARE of it. */
+/* If memory is limited, all sets of tools together take at most 1 / MEMORY_SHARE of it. */
 #define MEMORY_SHARE 8
 
-/* The most bytes of tools for one stream. */
+/* The most bytes that one set of tools takes. */
 #define TOOLS_SIZE ((uint64_t)1 << 20)
 
 /* The most bytes that a stream holds: the chunk with the piece's start, the chunk before that one,
  * and a piece. */
 #define HELD_MOST (2 * (size_t)LZ_CHUNK_SIZE + FLUSH_PIECE_MAX)
 
-/* Bytes of memory that `held` gets first.  When the memory is too small, it is doubled. */
+/* Bytes of memory that a stream's buffer `held` gets first.  Whenever the buffer is too small, its
+ * size is doubled. */
 #define HELD_FIRST ((size_t)4 << 10)
 
-/* The tables and the memory with which a thread compresses a piece. */
+/* A set of tools: the tables and the memory with which a thread compresses a piece. */
 struct flush_tools {
     const struct lz_level *level;
     struct lz_matcher *matcher; /* this and `encoder` are NULL at level 0 */
@@ -38,11 +39,11 @@ struct flush_tools {
     struct flush_tools *previous, *next; /* in the list of idle tools */
 };
 
-/* The list of the pipeline's idle tools.  Tools without an owner come first.  The others follow in
- * the order of their last use, the oldest first. */
+/* The list of the pipeline's idle sets of tools.  Sets without an owner come first.  Then come the
+ * sets with an owner, in the order of their last use, the oldest first. */
 struct flushes {
     struct flush_tools *first, *last;
-    unsigned count; /* number of all tools, idle or not */
+    unsigned count; /* number of all sets, idle or not */
 };
 
 /* --- Tools ---------------------------------------------------------------------------------- */
@@ -94,13 +95,14 @@ void flush_exit(struct pipeline *p)
 
 bool flush_is_possible(const struct pipeline *p, const struct lz_level *level)
 {
-    /* In BGZF, each segment is a member, and no member refers to another. */
+    /* In BGZF, each segment is a member, and no member may refer to another.  So each piece must be
+     * a segment. */
     if (p->config.container == CONTAINER_BGZF)
         return false;
     return lz_is_stored(level) || lz_level_for_more(level) != NULL;
 }
 
-/* Takes tools off the list. */
+/* Takes a set of tools off the list. */
 static void take_off(struct flushes *all, struct flush_tools *t)
 {
     if (t->previous != NULL)
@@ -135,7 +137,8 @@ static void put_last(struct flushes *all, struct flush_tools *t)
     all->last = t;
 }
 
-/* Takes the first tools off the list, and away from their owner. */
+/* Takes the first set of tools off the list, and away from its owner if it has one.  Returns NULL
+ * if the list is empty. */
 static struct flush_tools *take_first(struct flushes *all)
 {
     struct flush_tools *t = all->first;
@@ -149,7 +152,7 @@ static struct flush_tools *take_first(struct flushes *all)
     return t;
 }
 
-/* Returns the most tools that this pipeline keeps. */
+/* Returns the most sets of tools that this pipeline keeps. */
 static unsigned tools_most(const struct pipeline *p)
 {
     const uint64_t share = p->config.memory / MEMORY_SHARE / TOOLS_SIZE;
@@ -157,10 +160,11 @@ static unsigned tools_most(const struct pipeline *p)
     return p->config.memory == 0 || share > TOOLS_MOST ? TOOLS_MOST : (unsigned)share;
 }
 
-/* Takes tools without an owner, or makes some if there are none.  If the pipeline keeps enough
- * tools already, or if memory is short, takes another owner's.  If the tools are for another level,
- * frees them and makes some for this level.  Returns NULL if memory is short.  May release the lock
- * meanwhile. */
+/* Returns a set of tools for this level that has no owner.  If an idle set without an owner exists,
+ * takes that set.  If all idle sets have owners, takes the oldest set from its owner if the
+ * pipeline keeps enough sets already; otherwise makes a set.  If the taken set is for another
+ * level, frees it and makes a set.  If there is no memory to make a set, takes the first idle set
+ * if it is for this level; otherwise returns NULL.  May release the lock meanwhile. */
 static struct flush_tools *take_tools(struct pipeline *p, const struct lz_level *level)
 {
     struct flushes *all = p->flushes;
@@ -206,8 +210,8 @@ void flush_end(struct flush *f, struct pipeline *p)
 
 /* --- Pieces --------------------------------------------------------------------------------- */
 
-/* Appends a piece to f->held, after cutting off whole chunks to which no match can refer.  False if
- * memory is short. */
+/* Appends a piece to f->held, after cutting off whole chunks to which no match can refer.  Returns
+ * false if memory is short. */
 static bool hold(struct flush *f, const uint8_t *bytes, size_t len)
 {
     size_t room = f->room > 0 ? f->room : HELD_FIRST;
@@ -239,8 +243,8 @@ static const struct lz_chunk *match(struct flush *f, size_t begin, enum huff_end
 {
     const bool goes_on = f->goes_on && begin > 0;
 
-    /* A piece that is a whole segment needs no tables for other pieces, so this faster function can
-     * match it. */
+    /* A piece that is a whole segment needs no tables of earlier pieces, and leaves none for later
+     * pieces.  So lz_match_segment, which is faster, can match it. */
     if (begin == 0 && end == HUFF_MARK) {
         f->goes_on = false;
         return lz_match_segment(f->tools->matcher, f->held, f->filled);

@@ -1,15 +1,16 @@
 /*
- * gpu_feed.c - fills batches for GPUs, has them matched, and hands on the segments (gpu_feed.h)
+ * gpu_feed.c - fills batches, lets GPUs match them, and hands the segments to the workers
+ * (gpu_feed.h)
  *
  * A GPU has several feeders, so that reading, copying and matching go on at the same time.  When a
  * feeder has filled a batch, it starts the GPU's next feeder.
  *
  * A segment gets into a batch in one of three ways:
  *
- * - If it can be read in any order, or was read ahead or pushed, a worker reads or copies it.
- * - If it can only be read in order, the feeder itself reads it.
- * - If it is in the memory of the feeder's GPU, the GPU copies it.  Only an input's last segment is
- *   always read by the feeder.
+ * - If the segment can only be read in order, the feeder itself reads it.  In memory and in a file,
+ *   that is the case for the last segment.
+ * - Otherwise, if the segment is in the memory of the feeder's GPU, the GPU copies it.
+ * - Otherwise, a worker reads it, or copies it if it was read ahead or pushed.
  */
 #include "config.h"
 
@@ -24,8 +25,8 @@
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
 
-/* While segments wait to be encoded, 1 worker of 4 may read for GPUs.  With more readers, memory is
- * the limit; with fewer, a GPU may have to wait. */
+/* While segments wait to be encoded, 1 worker of 4 may read for GPUs.  With more readers, reading
+ * gets no faster, because memory limits its speed.  With fewer readers, a GPU may have to wait. */
 #define READING_SHARE 4
 
 /* --- Whether to use GPUs, and how many --- */
@@ -60,8 +61,8 @@ static void start_feeder(struct pipeline *p, int gpu)
         gpus_fail(p->gpus, gpu, "cannot start a thread");
 }
 
-/* Starts the first feeder of each GPU that has come up since the last call.  That feeder starts
- * more. */
+/* Starts the first feeder of each GPU that has come up since the last call.  That feeder starts the
+ * GPU's other feeders. */
 static void start_feeders(struct pipeline *p)
 {
     for (int gpu; (gpu = feeding_next_gpu(p)) >= 0;) {
@@ -75,8 +76,9 @@ static void start_feeders(struct pipeline *p)
  * workers ask every few microseconds, and each decision makes other workers wait for the lock. */
 static bool is_time_to_weigh(struct pipeline *p, const struct job *j)
 {
-    /* If the pipeline waits for GPUs, nothing may be matched before they are up.  At the slow
-     * levels, the next segment may take a worker half a second. */
+    /* Decide at every call in three cases.  First, if the pipeline waits for GPUs, nothing may be
+     * matched before they are up.  Second, at the slow levels, a worker may take half a second for
+     * the next segment.  Third, each decision also takes a sample of a pipe's speed. */
     return p->wait_for_gpu || p->level->finder->is_slow ||
            (j->state == JOB_OPEN && !source_is_file(&j->compression->source)) ||
            feeding_has_grown(p);
@@ -147,17 +149,18 @@ static void add(struct feeder *f, struct slot *s)
     f->pending++;
 }
 
-/* Whether the job's input is in the memory of the feeder's own GPU.  (A GPU must not read another
- * GPU's memory.  It may lack the right to do so, and that error would look as if the GPU had
- * failed.) */
+/* Whether the job's input is in the memory of the feeder's own GPU.  A GPU must not read another
+ * GPU's memory, because it may lack the right to do so, and the error would look as if the GPU had
+ * failed. */
 static bool is_near(const struct feeder *f, const struct job *j)
 {
     return j->request->is_on_gpu && j->request->device == gpus_device(f->pipeline->gpus, f->gpu);
 }
 
-/* Claims one segment of any job for the feeder's batch, or begins a job.  Releases the lock if it
- * reads a segment in order or begins a job.  False if there is nothing to claim or to begin now, or
- * no room. */
+/* Claims one segment of any job for the feeder's batch.  If no segment can be claimed, begins a
+ * job.  Releases the lock while it reads a segment in order or begins a job.  Returns false if
+ * there is nothing to claim and no job to begin now, if the batch or the slots have no room, or if
+ * the crew ends. */
 static bool claim_for_batch(struct feeder *f)
 {
     struct pipeline *p = f->pipeline;
@@ -218,8 +221,8 @@ static void wait_read(struct feeder *f)
 }
 
 /* Makes workers read the segments that the GPU should have copied from its own memory.  Call this
- * after the GPU has failed, and before any segment of the batch is encoded, as the encoder may look
- * at the bytes after a segment. */
+ * after the GPU has failed.  Call it before any segment of the batch is encoded, as the encoder may
+ * look at the bytes after a segment. */
 static void read_away(struct feeder *f)
 {
     for (struct slot *s = f->first; s != NULL; s = s->next_in_batch)
@@ -254,7 +257,7 @@ static void add_times(struct gpu_times *to, const struct gpu_times *of_batch, do
     to->copy_out += share * of_batch->copy_out;
 }
 
-/* Hands the feeder's segments to the workers: matched, or unmatched if the GPU failed. */
+/* Hands the feeder's segments to the workers.  The segments are matched, unless the GPU failed. */
 static void hand_over(struct feeder *f, bool matched)
 {
     struct pipeline *p = f->pipeline;
@@ -273,8 +276,8 @@ static void hand_over(struct feeder *f, bool matched)
     wake_all(p, CAN_WORK);
 }
 
-/* Fills the feeder's batch, has it matched, and hands its segments to the workers.  False if the
- * GPU failed. */
+/* Fills the feeder's batch, lets the GPU match it, and hands its segments to the workers.  Returns
+ * false if the GPU failed. */
 static bool feed(struct feeder *f, struct gpu_engine *engine, char error[GPU_ERROR_SIZE])
 {
     struct pipeline *p = f->pipeline;
@@ -303,7 +306,7 @@ void *feeder_main(void *argument)
     bool ok;
 
     f->batch = gpus_batch(p->gpus, f->gpu, f->number, error);
-    /* Without its first batch, the GPU is useless; without others, it is only slower. */
+    /* Without its first batch, the GPU is useless.  Without a further batch, it is only slower. */
     ok = f->batch != NULL || f->number > 0;
     lock(p);
     while (ok && f->batch != NULL && !crew_ends(p)) {

@@ -77,7 +77,7 @@ void match_some(struct worker *w, struct match_split *split)
             link = &(*link)->link;
         *link = split->link;
     }
-    /* With fewer chunks left, another worker would come too late. */
+    /* With fewer than POLICY_PART_MIN chunks left, another worker would come too late. */
     if (split->end - split->next >= POLICY_PART_MIN)
         crew_call(p);
     unlock(p);

@@ -59,7 +59,7 @@ void pipe_reader_free(struct pipe_reader *r)
 
 #ifdef SPLICE_F_NONBLOCK
 
-/* Opens /dev/null.  -1 if that fails, or if something else has this name. */
+/* Opens /dev/null.  Returns -1 if that fails, or if the name belongs to another kind of file. */
 static int open_null(void)
 {
     const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -71,8 +71,8 @@ static int open_null(void)
     return -1;
 }
 
-/* Opens the reader's own pipe and /dev/null.  False if the system gives no pipe, or only a small
- * one, as to a user with many pipes. */
+/* Opens the reader's own pipe and /dev/null.  Returns false if the system gives no pipe, or only a
+ * small one.  A user who has many pipes gets only small ones. */
 static bool open_reader(struct pipe_reader *r)
 {
     r->null = open_null();
@@ -90,7 +90,7 @@ static bool open_reader(struct pipe_reader *r)
     return false;
 }
 
-/* Reads `len` bytes from a pipe that has them.  False with errno set. */
+/* Reads `len` bytes from a pipe that has them.  Returns false, with errno set, if reading fails. */
 static bool copy(int fd, uint8_t *to, size_t len)
 {
     while (len > 0) {
@@ -106,7 +106,8 @@ static bool copy(int fd, uint8_t *to, size_t len)
     return true;
 }
 
-/* Drops `len` bytes from the pipe, which has them.  Returns how many it could drop. */
+/* Drops `len` bytes from the pipe, which must have them.  Returns how many bytes it has dropped:
+ * fewer than `len` if the system refuses. */
 static size_t drop(const struct pipe_reader *r, size_t len)
 {
     size_t dropped = 0;
@@ -151,8 +152,8 @@ ssize_t pipe_reader_read(struct pipe_reader *r, uint8_t *buf, size_t len)
     }
     dropped = drop(r, (size_t)n);
     r->is_useless = dropped < (size_t)n;
-    /* The bytes that could not be dropped are the last ones that were copied.  Read them again, to
-     * the same place. */
+    /* If not all bytes could be dropped, the last of the copied bytes are still in the pipe.  Read
+     * these again, to the same place. */
     return copy(r->fd, buf + dropped, (size_t)n - dropped) ? n : -1;
 }
 

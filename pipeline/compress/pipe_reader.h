@@ -19,8 +19,8 @@
 
 struct pipe_reader;
 
-/* Makes a reader of the pipe fd.  Nobody else may read the pipe until the reader is freed.  NULL if
- * memory is short. */
+/* Makes a reader of the pipe fd.  Nobody else may read the pipe until the reader is freed.  Returns
+ * NULL if memory is short. */
 struct pipe_reader *pipe_reader_new(int fd);
 
 /* Frees the reader.  r may be NULL. */

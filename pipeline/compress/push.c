@@ -2,13 +2,13 @@
  * push.c - makes segments from input that the caller gives (push.h)
  *
  * The caller's thread copies its input to the segment that is being filled (ahead.h).  A full
- * segment waits there for one more byte, or for the end: only then is it known whether it is the
- * last.
+ * segment waits there for one more byte, or for the end, because only then is it known whether the
+ * segment is the last.
  *
  * A flush waits until all segments are written.  Then the caller's thread compresses the bytes in
  * the segment that is being filled, and writes them (flush.h).  If these are more than
- * FLUSH_PIECE_MAX bytes, they become a segment instead, which the crew compresses.  After a flush,
- * the input's end is handled in the same way (end_input).
+ * FLUSH_PIECE_MAX bytes, they become a segment instead, which the crew compresses.  Once a stream
+ * was flushed, the input's end is handled like a flush (end_input).
  */
 #include "config.h"
 
@@ -21,8 +21,8 @@
 #include "pipeline/crew/jobs.h"
 #include "pipeline/crew/workers.h"
 
-/* The number of segments that may wait: enough to keep all workers and GPUs busy; while a GPU is
- * brought up, as many as there are places. */
+/* The number of segments that may wait: enough to keep all workers and GPUs busy.  While a GPU is
+ * brought up, as many segments may wait as the list can have (ahead_most). */
 static uint64_t most_waiting(const struct job *j)
 {
     const struct pipeline *p = j->pipeline;
@@ -35,7 +35,7 @@ static uint64_t most_waiting(const struct job *j)
     return most < places ? most : places;
 }
 
-/* Whether one more segment may be filled. */
+/* Whether the caller may fill one more segment now. */
 static bool has_place(const struct job *j)
 {
     return ahead_count(&j->compression->ahead) < most_waiting(j);
@@ -54,7 +54,7 @@ static bool has_to_publish(const struct job *j)
            (filled > 0 && !flush_is_possible(j->pipeline, job_level(j)));
 }
 
-/* Whether all segments were written, and no thread works on any. */
+/* Whether all segments were written, and no thread works on any of them. */
 static bool is_written(const struct job *j)
 {
     return j->next_claim == j->any_order && j->slots == NULL && !j->writing;
@@ -70,7 +70,7 @@ bool job_can_be_pushed(const struct job *j)
            (j->compression->source.held != NULL && source_has_room(&j->compression->source));
 }
 
-/* Publishes the segment that was being filled: from now on, it can be claimed. */
+/* Publishes the segment that was being filled, so that it can be claimed from now on. */
 static void publish(struct job *j, size_t before, size_t len, bool last)
 {
     struct pipeline *p = j->pipeline;
@@ -161,8 +161,9 @@ static void push_filled(struct job *j, enum huff_end end)
     ahead_empty(&c->ahead);
 }
 
-/* Writes an empty block: a final one with fixed codes if is_last, otherwise a stored one.  In BGZF,
- * writes nothing, since a member without data would end the file.  Releases the lock meanwhile. */
+/* Writes an empty block.  If is_last is set, the block is final and has fixed codes; otherwise it
+ * is a stored block.  In BGZF, writes nothing, since a member without data would end the file.
+ * Releases the lock meanwhile. */
 static void push_empty(struct job *j, bool is_last)
 {
     static const uint8_t stored[] = {DEFLATE_STORED << 1, 0, 0, 0xff, 0xff};
@@ -183,8 +184,8 @@ static void push_empty(struct job *j, bool is_last)
 }
 
 /* Ends the input of a job, whose last bytes are in the segment that is being filled.  If pieces
- * were written since the last mark, and these bytes fit into a piece, this thread compresses them
- * as the last piece.  Otherwise they become the last segment. */
+ * were written since the last mark, and the last bytes fit into a piece, this thread compresses
+ * them as the last piece.  Otherwise they become the last segment. */
 static void end_input(struct job *j)
 {
     struct compression *c = j->compression;
@@ -276,8 +277,8 @@ static size_t push_pieces(struct job *j, const uint8_t *bytes, size_t len, bool 
 
 /* --- Flushes -------------------------------------------------------------------------------- */
 
-/* Makes segments of bytes that cannot be a piece.  Returns false if there is no place for one of
- * these segments yet. */
+/* Makes segments of the flushed bytes that this thread must not compress (has_to_publish).  Returns
+ * false if there is no place for one of these segments yet. */
 static bool publish_flushed(struct job *j)
 {
     struct compression *c = j->compression;
@@ -311,8 +312,9 @@ static void push_flush(struct job *j, bool is_full)
 
         push_filled(j, is_full || is_whole ? HUFF_MARK : HUFF_SYNC);
     } else if (c->written == 0 || (is_full && c->flush.since_mark > 0)) {
-        /* There are two cases: nothing was written yet, not even the header; or the last flush's
-         * block and this one together make a mark. */
+        /* An empty block is needed in two cases.  First, if nothing was written yet, not even the
+         * header.  Second, if the empty block makes a mark, together with the block of the last
+         * flush. */
         push_empty(j, false);
     }
     if (j->failed)
@@ -335,8 +337,8 @@ size_t job_push(struct job *j, const uint8_t *bytes, size_t len, enum pipeline_p
     if (j->state != JOB_OPEN)
         return 0;
     j->pushing = true;
-    /* push_flush sets `waits` again if the caller continues its last flush.  If the caller does
-     * not, that flush ends here. */
+    /* A call that continues the last flush goes through push_flush, which sets `waits` again.  Any
+     * other call ends that flush here. */
     j->compression->flush.waits = false;
     if (!j->failed && p->config.rsyncable)
         taken = push_pieces(j, bytes, len, ends);

@@ -24,16 +24,16 @@
 
 /* The result of matching and encoding a segment. */
 struct result {
-    /* Whether the matches passed the encoder's check.  If those of the CPU did not, that is a
-     * bug. */
+    /* Whether the matches passed the encoder's check.  If matches of the CPU do not pass the check,
+     * that is a bug. */
     bool ok;
     bool is_redone;                 /* the GPU's matches did not pass the encoder's check */
     double match, encode;           /* seconds, summed over all threads */
     uint64_t counters[LZ_COUNTERS]; /* counts of the CPU's match finder */
 };
 
-/* How a segment's DEFLATE data ends.  The pieces of --rsyncable refer to bytes before them, so they
- * do not end with the mark, after which a reader may start. */
+/* How a segment's DEFLATE data ends.  The mark tells readers that they may start after it.  The
+ * pieces of --rsyncable refer to bytes before them, so they do not end with the mark. */
 static enum huff_end end_of(const struct slot *s)
 {
     const struct pipeline_config *config = &s->job->pipeline->config;
@@ -50,8 +50,8 @@ static uint8_t *data_of(const struct slot *s)
     return s->out + gz_before_data(s->job->pipeline->config.container);
 }
 
-/* Matches the segment, unless it was matched in parts, and encodes it.  Sets *matched to the time
- * when matching ended.  False if the matches do not pass the encoder's check. */
+/* Encodes the segment.  If it was not matched in parts, matches it first.  Sets *matched to the
+ * time when matching ended.  Returns false if the matches do not pass the encoder's check. */
 static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, double *matched)
 {
     const struct lz_level *level = job_level(s->job);
@@ -73,8 +73,8 @@ static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, do
                              end_of(s), data_of(s), &s->out_len);
 }
 
-/* Encodes the segment, after matching it unless a GPU has done so; at level 0, stores it.  Called
- * without the lock, by the slot's owner. */
+/* At level 0, stores the segment.  At other levels, encodes it, after matching it unless a GPU has
+ * matched it.  Called without the lock, by the slot's owner. */
 static void encode_data(struct worker *w, struct slot *s, struct result *r)
 {
     const enum gz_check check = gz_check_of(w->pipeline->config.container);
@@ -90,13 +90,14 @@ static void encode_data(struct worker *w, struct slot *s, struct result *r)
         r->encode = clock_seconds() - start;
         return;
     }
-    /* Do this before anything that can fail, since helpers still read the segment. */
+    /* Call finish_parts before anything that can fail, since helpers still read the segment. */
     if (in_parts)
         finish_parts(w);
     if (s->chunks != NULL) {
         r->ok = huff_encode_segment(w->tools->encoder, s->in, s->len, s->chunks, level->split,
                                     end_of(s), data_of(s), &s->out_len);
-        /* If the check has failed, the GPU was wrong: the CPU matches the segment again. */
+        /* If the matches fail the check, the GPU was wrong, and the CPU matches the segment
+         * again. */
         r->is_redone = !r->ok;
     }
     if (s->chunks == NULL || r->is_redone)
@@ -110,7 +111,7 @@ static void encode_data(struct worker *w, struct slot *s, struct result *r)
     r->encode = clock_seconds() - matched;
 }
 
-/* Does what encode_data does.  In BGZF, also makes a member of the data. */
+/* Calls encode_data.  In BGZF, then makes a member of the data. */
 static void encode(struct worker *w, struct slot *s, struct result *r)
 {
     encode_data(w, s, r);

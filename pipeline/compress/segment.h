@@ -6,16 +6,18 @@
 
 #include "pipeline/crew/state.h"
 
-/* Matches the worker's segment, unless a GPU has done so, encodes it, and writes all segments that
- * can be written now.  Releases the lock meanwhile; the job may be gone afterwards. */
+/* Encodes the worker's segment, after matching it unless a GPU has matched it.  Then writes all
+ * segments that can be written now.  Releases the lock meanwhile; the job may be gone
+ * afterwards. */
 void finish_segment(struct worker *w, struct slot *s);
 
 /* Whether one worker should do all of a waiting job. */
 bool is_small(const struct job *j);
 
 /* Does a whole small job, from its beginning to its end.  No other thread works on the job, so this
- * function holds the lock only for moments.  Keep it so when you add a step: with some ten workers
- * and files of 4 KB, which take 10 us each, workers would otherwise mostly wait for the lock. */
+ * function holds the lock only for moments.  If you add a step, do it without the lock.  With some
+ * ten workers and files of 4 KB, which take 10 us each, workers would otherwise mostly wait for the
+ * lock. */
 void do_small(struct worker *w, struct job *j);
 
 #endif

@@ -31,13 +31,13 @@ bool small_fits(const struct pipeline *p, const struct pipeline_job *request)
 }
 
 /* Tools that no thread uses, by level.  A level's cache is made when it is first needed.  If the
- * pipeline has a level that is not in the table (own_level), that level uses the cache of level 0:
- * such a pipeline takes no other level. */
+ * pipeline has a level that is not in the table (own_level), that level uses the cache of level 0.
+ * Such a pipeline takes no other level, so only one level uses that cache. */
 struct small {
     _Atomic(struct object_cache *) caches[LZ_LEVEL_MAX + 1];
 };
 
-/* Returns the level's cache, or makes it; NULL if memory is short. */
+/* Returns the level's cache, or makes it.  Returns NULL if memory is short. */
 static struct object_cache *cache_of(struct small *s, const struct lz_level *level)
 {
     struct object_cache *cache, *made;
@@ -52,7 +52,7 @@ static struct object_cache *cache_of(struct small *s, const struct lz_level *lev
     if (made == NULL)
         return NULL;
     object_cache_init(made);
-    /* Another thread may have made the cache meanwhile. */
+    /* If another thread has made the cache meanwhile, use that cache. */
     if (atomic_compare_exchange_strong(&s->caches[number], &cache, made))
         return made;
     object_cache_free(made, NULL);
@@ -60,7 +60,8 @@ static struct object_cache *cache_of(struct small *s, const struct lz_level *lev
     return cache;
 }
 
-/* Takes idle tools from the cache, or makes some; NULL if memory is short. */
+/* Takes idle tools from the cache.  If the cache has none, makes new tools.  Returns NULL if memory
+ * is short. */
 static struct worker_tools *take_tools(struct object_cache *cache, const struct lz_level *level)
 {
     struct worker_tools *t = (struct worker_tools *)object_cache_take(cache);
@@ -78,7 +79,7 @@ static struct worker_tools *take_tools(struct object_cache *cache, const struct 
 }
 
 /* Matches and encodes the input, or stores it at level 0.  Sets *out_len to the number of bytes in
- * t->out.  False if the matches did not pass the encoder's check, which would be a bug. */
+ * t->out.  Returns false if the matches did not pass the encoder's check, which would be a bug. */
 static bool encode_data(const struct pipeline *p, struct worker_tools *t,
                         struct pipeline_job *request, size_t *out_len)
 {
@@ -104,7 +105,7 @@ static bool encode_data(const struct pipeline *p, struct worker_tools *t,
     return true;
 }
 
-/* Does what encode_data does.  In BGZF, also makes a member of the data. */
+/* Calls encode_data.  In BGZF, then makes a member of the data. */
 static bool encode(const struct pipeline *p, struct worker_tools *t, struct pipeline_job *request,
                    size_t *out_len)
 {

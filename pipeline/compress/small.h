@@ -6,7 +6,8 @@
 
 #include "pipeline/crew/state.h"
 
-/* Makes p->small; false if memory is short.  Without p->small, small_fits is always false. */
+/* Makes p->small; returns false if memory is short.  While p->small is NULL, small_fits is always
+ * false. */
 bool small_init(struct pipeline *p);
 
 /* Frees p->small and the tools that it keeps. */
@@ -16,8 +17,8 @@ void small_free(struct pipeline *p);
  * lock. */
 bool small_fits(const struct pipeline *p, const struct pipeline_job *request);
 
-/* Does the job in the calling thread; false if memory is short (pipeline_compress_here says more).
- * Called without the lock. */
+/* Does the job in the calling thread.  Returns false if memory is short (pipeline_compress_here
+ * says more).  Called without the lock. */
 bool small_compress(struct pipeline *p, struct pipeline_job *request);
 
 #endif

@@ -17,7 +17,8 @@
 #include "pipeline/compress/source.h"
 #include "pipeline/crew/request.h"
 
-/* Bytes that a pipe to read from should hold: the most that Linux allows every user by default. */
+/* Bytes that a pipe should hold while we read it.  This is the most that Linux allows every user by
+ * default. */
 #ifndef PIPE_SIZE
 #define PIPE_SIZE (1 << 20)
 #endif
@@ -46,7 +47,8 @@ void source_init(struct source *s, int fd, size_t segment_size, bool fast)
         return; /* source_read_next reports why */
     if (!S_ISREG(st.st_mode)) {
         enlarge_pipe(fd);
-        /* If there is no `wake`, a wait ends only when the other end writes or closes. */
+        /* If `wake` cannot be opened, nothing can cancel a wait for input.  Such a wait ends only
+         * when the other end writes or closes. */
         (void)wake_open(&s->wake);
         if (fast && S_ISFIFO(st.st_mode))
             s->reader = pipe_reader_new(fd);
@@ -93,9 +95,9 @@ void source_init_pushed(struct source *s, size_t segment_size)
         .fd = -1, .is_pushed = true, .wake = wake_none(), .segment_size = segment_size};
 }
 
-/* Waits until there is something to read, or the end of the input.  False with errno set if the
- * wait was cancelled or failed.  After false, do not read: reading might wait again, and could not
- * be cancelled. */
+/* Waits until there is something to read, or the end of the input.  Returns false, with errno set,
+ * if the wait was cancelled or failed.  After false, do not read, because reading might wait again,
+ * and could not be cancelled. */
 static bool wait_readable(const struct source *s)
 {
     int found = 0;
@@ -111,7 +113,7 @@ static bool wait_readable(const struct source *s)
     return false;
 }
 
-/* Reads as io_read does; after the first segment, by the pipe_reader if there is one. */
+/* Reads as io_read does.  After the first segment, the pipe_reader reads if the source has one. */
 static ssize_t read_some(const struct source *s, uint8_t *buf, size_t len)
 {
     return s->reader != NULL && s->in_order > 0 ? pipe_reader_read(s->reader, buf, len)
@@ -195,26 +197,26 @@ bool source_read_next(struct source *s, uint8_t *buf, size_t *len, bool *last)
 /* --- Pieces, whose ends depend on the input's content --- */
 
 /*
- * A piece ends after the first byte at which a hash of the last 64 bytes begins with PIECE_BITS
- * zero bits, but has at least PIPELINE_PIECE_MIN bytes.  With smaller pieces, rsync sends fewer
- * bytes after a change, but the pieces' headers and ends take more bytes.  With these numbers,
- * pieces have 8 KiB on average, and the output of level 6 for 12 MB of C headers is 2.4 % larger
- * than without pieces.  With 13 bits, pieces have 12 KiB on average, and the output is 1.6 %
- * larger.  If you change the bits, the output changes: make tests/data/rsyncable.sha256 again.
+ * A piece has at least PIPELINE_PIECE_MIN bytes.  It ends after the first byte from then on at
+ * which a hash of the last 64 bytes begins with PIECE_BITS zero bits.  With smaller pieces, rsync
+ * sends fewer bytes after a change, but the pieces' headers and ends take more bytes.  With these
+ * numbers, pieces have 8 KiB on average, and the output of level 6 for 12 MB of C headers is 2.4 %
+ * larger than without pieces.  With 13 bits, pieces have 12 KiB on average, and the output is 1.6 %
+ * larger.  If you change the bits, the output changes, so make tests/data/rsyncable.sha256 again.
  */
 #define PIECE_BITS 12
 
-/* Bytes on which the hash depends: older bytes were shifted out of its 64 bits. */
+/* Bytes on which the hash depends.  Older bytes were shifted out of its 64 bits. */
 #define HASH_BYTES 64
 
-/* Bytes held at a time: the window, and many pieces.  If input is pushed, there is room for
- * HELD_FIRST bytes at first; when the room is full, it is doubled. */
+/* Bytes held at a time: the window, and many pieces.  If input is pushed, `held` has room for
+ * HELD_FIRST bytes at first, and twice as many whenever it is full. */
 #define HELD_SIZE ((size_t)1 << 20)
 #define HELD_FIRST ((size_t)4 << 10)
 
-/* Returns a number of 64 bits for each value of a byte, without a visible pattern (the generator
- * splitmix64 of S. Vigna).  The hash made of these numbers is that of "gear" chunking (W. Xia and
- * others, 2014). */
+/* Returns a number of 64 bits for each value of a byte.  The numbers have no visible pattern: the
+ * generator splitmix64 of S. Vigna makes them.  The hash made of these numbers is that of "gear"
+ * chunking (W. Xia and others, 2014). */
 static uint64_t gear(uint8_t byte)
 {
     uint64_t z = (byte + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -243,8 +245,8 @@ static size_t piece_length(const uint8_t *in, size_t len)
 
 bool source_begin_pieces(struct source *s)
 {
-    /* Pieces are read in order: the start of a piece is known only once the piece before it was
-     * read. */
+    /* Pieces are read in order, because the start of a piece is known only once the piece before it
+     * was read. */
     s->random_access = 0;
     s->has_holes = false;
     s->held_room = s->is_pushed ? HELD_FIRST : HELD_SIZE;
@@ -252,7 +254,7 @@ bool source_begin_pieces(struct source *s)
     return s->held != NULL;
 }
 
-/* Makes room in `held`.  Of the bytes before the next piece, keeps only the window. */
+/* Makes room in `held`.  Drops the bytes before the next piece, except its window. */
 static void forget_pieces(struct source *s)
 {
     const size_t window = s->next < LZ_CHUNK_SIZE ? s->next : LZ_CHUNK_SIZE;
@@ -262,7 +264,7 @@ static void forget_pieces(struct source *s)
     s->next = window;
 }
 
-/* Gives `held` memory for `size` bytes in all; false if memory is short. */
+/* Gives `held` memory for `size` bytes in all.  Returns false if memory is short. */
 static bool make_room(struct source *s, size_t size)
 {
     size_t room = s->held_room;
@@ -351,7 +353,7 @@ void source_finish(const struct source *s)
     pipe_reader_free(s->reader);
     free(s->held);
     wake_close(&s->wake);
-    /* lseek has worked on this file in source_init, so this should not fail. */
+    /* lseek has worked on this file in source_init, so it should not fail here. */
     if (s->memory == NULL && s->random_access > 0)
         (void)lseek(s->fd, (off_t)(s->base + s->end), SEEK_SET);
 }

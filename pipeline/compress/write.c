@@ -22,8 +22,8 @@
 #include "pipeline/crew/workers.h"
 
 /* Finds the finished segments that come next in the output, WRITE_MOST at most, and returns their
- * number.  Together they hold at most half of the bytes that slots may hold, so that other threads
- * can go on meanwhile.  (The first segment is always taken.) */
+ * number.  Stops before they hold more than half of the bytes that slots may hold, so that other
+ * threads can go on meanwhile.  But the first segment is always found, however large it is. */
 static unsigned find_finished(const struct job *j, struct slot *found[WRITE_MOST])
 {
     uint64_t weight = 0;
@@ -60,7 +60,7 @@ static struct iovec end_of_output(const struct job *j, const struct written *w)
     return (struct iovec){end, gz_write_end(j->pipeline->config.container, end, &data)};
 }
 
-/* For each segment just written, tells the caller where the next one starts. */
+/* For each segment that was just written, tells the caller where the next segment starts. */
 static void tell_segments(struct job *j, struct slot *const found[], unsigned count)
 {
     uint64_t in = j->stats.in_bytes, out = j->stats.out_bytes;

@@ -17,16 +17,16 @@ struct written {
         out_bytes;     /* bytes written, with header and trailer */
     double seconds;
     bool ok;
-    int error; /* an errno, unless ok */
+    int error; /* an errno if `ok` is false */
 };
 
-/* Writes `count` parts to a job's output.  False with errno set.  Only one thread at a time may
- * write a job's output. */
+/* Writes `count` parts to a job's output.  Returns false with errno set after an error.  Only one
+ * thread at a time may write a job's output. */
 bool write_parts(struct pipeline_job *request, struct iovec *parts, int count);
 
-/* Writes `count` segments, 1 to WRITE_MOST, which are next in the job's output; writes the header
- * before the job's first segment and the trailer after its last.  Then calls the request's `wrote`
- * with `engine`.  Called without the lock, by the writer. */
+/* Writes `count` segments, 1 to WRITE_MOST, which must be next in the job's output.  Writes the
+ * header before the job's first segment and the trailer after its last segment.  Then calls the
+ * request's `wrote`, with `engine` as an argument.  Called without the lock, by the writer. */
 void write_segments(struct job *j, struct slot *const found[], unsigned count, const char *engine,
                     struct written *w);
 

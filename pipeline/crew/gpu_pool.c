@@ -15,7 +15,7 @@ struct one_gpu {
     struct gpu_engine *engine;
     int number; /* the CUDA device's number */
     bool failed;
-    struct gpu_batch *batches[GPUS_BATCHES]; /* NULL until made by gpus_batch */
+    struct gpu_batch *batches[GPUS_BATCHES]; /* each is NULL until gpus_batch makes it */
 };
 
 struct gpu_pool {
@@ -31,12 +31,12 @@ struct gpu_pool {
     bool counted;           /* the visible devices have been counted */
     int wanted;             /* GPUs wanted in all */
     int near;               /* the CUDA device to bring up next, or -1 */
-    /* GPUs for which a thread was started.  GPUS_MAX after a failed start: no more threads are
-     * started then. */
+    /* Number of GPUs for which a thread was started.  After a failed start, this is GPUS_MAX, so
+     * that no more threads are started. */
     int started;
-    int taken;   /* these threads have taken config.numbers[0..taken) */
+    int taken;   /* the started threads have taken config.numbers[0..taken) */
     int opening; /* threads that are bringing up a GPU */
-    /* Threads that are bringing up a GPU, or have yet to call `changed`. */
+    /* Threads that are bringing up a GPU, or that have not called `changed` yet. */
     int running;
     pthread_t threads[GPUS_MAX]; /* all threads that were started, to join them */
     int threads_started;         /* threads[0..threads_started) were started */
@@ -68,7 +68,7 @@ struct gpu_pool *gpus_new(const struct gpus_config *config, const struct lz_leve
     return g;
 }
 
-/* Joins all threads that bring up GPUs, and also the threads that these start meanwhile. */
+/* Joins all threads that bring up GPUs, and all threads that those threads start meanwhile. */
 static void join_threads(struct gpu_pool *g)
 {
     for (bool is_last = false; !is_last;) {
@@ -87,8 +87,8 @@ bool gpus_leave(struct gpu_pool *g)
     pthread_mutex_lock(&g->lock);
     is_used = g->running > 0 || g->ready > 0;
     pthread_mutex_unlock(&g->lock);
-    /* Threads that found no GPU have ended, or end at once.  So joining them does not wait for a
-     * driver. */
+    /* If no GPU is used, the pool's threads have ended or end at once.  So joining them does not
+     * wait for a driver. */
     if (!is_used)
         join_threads(g);
     return !is_used;
@@ -117,8 +117,8 @@ bool gpus_are_missing(char why[GPU_ERROR_SIZE])
 
 /* --- Bringing up GPUs.  Called with the pool's lock held --- */
 
-/* Counts the visible GPUs.  False, with the reason in `trouble`, if there are none, or if a GPU
- * that was asked for does not exist.  Releases the lock meanwhile. */
+/* Counts the visible GPUs.  Returns false, with the reason in `trouble`, if there are none, or if a
+ * GPU that was asked for does not exist.  Releases the lock meanwhile. */
 static bool count_visible(struct gpu_pool *g)
 {
     char error[GPU_ERROR_SIZE] = "";
@@ -147,8 +147,8 @@ static bool count_visible(struct gpu_pool *g)
 
 static void *open_next(void *argument);
 
-/* Makes device `number` the next to bring up.  False if it may not be used, or if a thread brings
- * it up already. */
+/* Makes device `number` the next to bring up.  Returns false if the device may not be used, or if a
+ * thread has taken it already. */
 static bool put_next(struct gpu_pool *g, int number)
 {
     for (int i = g->taken; i < g->config.count; i++)
@@ -284,7 +284,8 @@ int gpus_device(struct gpu_pool *g, int i)
 
 struct gpu_batch *gpus_batch(struct gpu_pool *g, int i, int b, char error[GPU_ERROR_SIZE])
 {
-    /* The engine of a GPU that is up never changes, and no other thread touches this batch. */
+    /* This needs no lock: the engine of a GPU that is up never changes, and no other thread touches
+     * this batch. */
     struct one_gpu *gpu = &g->gpus[i];
 
     if (gpu->batches[b] == NULL && b < gpu_batches(gpu->engine))

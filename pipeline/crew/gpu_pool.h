@@ -36,33 +36,33 @@ enum gpus_state {
 
 /*
  * Makes a pool.  Each of its GPUs has up to `batches` batches, GPUS_BATCHES at most.  A batch holds
- * about `batch_size` bytes, in segments of up to segment_size bytes, to be matched at `level`.
- * *config is copied.
+ * about `batch_size` bytes, in segments of up to segment_size bytes, to be matched at `level`.  The
+ * pool keeps a copy of *config.
  *
  * Each time a GPU has come up or could not be brought up, a thread that holds no lock calls
- * `changed` with `ctx`.  Returns NULL if memory is short.
+ * changed(ctx).  Returns NULL if memory is short.
  */
 struct gpu_pool *gpus_new(const struct gpus_config *config, const struct lz_level *level,
                           size_t segment_size, size_t batch_size, int batches,
                           void (*changed)(void *ctx), void *ctx);
 
-/* Whether there is certainly no GPU; `why` then gets the reason.  If the driver's device files
- * exist (in WSL, those of Windows), a GPU is assumed to exist, since asking CUDA would take 0.1 s
- * or more. */
+/* Whether this machine certainly has no GPU.  If so, `why` gets the reason.  If the driver's device
+ * files exist (in WSL, those of Windows), this function assumes that a GPU exists, since asking
+ * CUDA would take 0.1 s or more. */
 bool gpus_are_missing(char why[GPU_ERROR_SIZE]);
 
 /* Waits for GPUs that are being brought up, closes all GPUs, and frees g, which may be NULL.  No
  * batch may be in use. */
 void gpus_free(struct gpu_pool *g);
 
-/* Whether a program that is about to end may skip gpus_free: no GPU was brought up or is being
- * brought up.  If true, the pool's threads have ended.  If false, the driver has threads, or a
+/* Whether a program that is about to end may skip gpus_free.  True if no GPU was brought up or is
+ * being brought up; then the pool's threads have ended.  False if the driver has threads, or if a
  * thread is about to start them. */
 bool gpus_leave(struct gpu_pool *g);
 
-/* Brings up GPUs in the background until `count` are up or being brought up, or there are no more.
- * `near` is a CUDA device, or -1.  If that device may be used and is not up yet, it is brought up
- * next, even if `count` GPUs are up. */
+/* Brings up GPUs in the background until `count` GPUs are up or being brought up, or until no more
+ * GPUs are left.  `near` is a CUDA device, or -1.  If that device may be used and is not up yet, it
+ * is brought up next, even if `count` GPUs are up. */
 void gpus_want(struct gpu_pool *g, int count, int near);
 
 /* Waits until no GPU is being brought up. */
@@ -74,7 +74,7 @@ enum gpus_state gpus_state(struct gpu_pool *g);
 /* The number of GPUs that have come up, including those that have failed since. */
 int gpus_count(struct gpu_pool *g);
 
-/* GPU i; NULL if it has failed.  i is below gpus_count. */
+/* GPU i, or NULL if it has failed.  i must be below gpus_count. */
 struct gpu_engine *gpus_engine(struct gpu_pool *g, int i);
 
 /* The CUDA device number of GPU i. */
@@ -92,8 +92,8 @@ void gpus_fail(struct gpu_pool *g, int i, const char *why);
  * none. */
 void gpus_trouble(struct gpu_pool *g, char why[GPU_ERROR_SIZE]);
 
-/* Gives the name of the first GPU that came up, and the number of others that came up; an empty
- * string if none did. */
+/* Gives the name of the first GPU that came up, and the number of other GPUs that came up.  If no
+ * GPU came up, gives an empty string. */
 void gpus_names(struct gpu_pool *g, char names[GPU_ERROR_SIZE]);
 
 #endif

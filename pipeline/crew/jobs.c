@@ -68,7 +68,8 @@ void job_count_left(struct job *j, uint64_t came, uint64_t claimed)
     while (jobs->unclaimed != NULL && job_is_claimed(jobs->unclaimed))
         jobs->unclaimed = jobs->unclaimed->next;
     if (jobs->unclaimed == NULL) {
-        /* Forget the numbers about earlier jobs: the policy must judge later jobs without them. */
+        /* Nothing is left to claim.  Forget the numbers about earlier jobs, because the policy must
+         * judge later jobs without them. */
         jobs->emptied++;
         jobs->longest = 0;
         measures_forget_pace(j->pipeline);
@@ -80,11 +81,11 @@ const struct lz_level *job_level(const struct job *j)
     return j->request->level != NULL ? j->request->level : j->pipeline->level;
 }
 
-/* Does what jobs_to_claim does; if for_gpu is set, what jobs_to_claim_for_gpu does. */
+/* Does the work of jobs_to_claim, or of jobs_to_claim_for_gpu if for_gpu is set. */
 static struct job *to_claim(struct pipeline *p, bool for_gpu)
 {
-    /* If no job is open, do not search the list with the lock held.  The list may have many jobs
-     * that leave nothing to claim: small jobs and decompressions. */
+    /* If no job is open, do not search the list.  The search holds the lock, and the list may have
+     * many jobs that leave nothing to claim, such as small jobs and decompressions. */
     if (p->jobs.open == 0)
         return NULL;
     for (struct job *j = p->jobs.unclaimed; j != NULL && j->state != JOB_WAITING; j = j->next)
@@ -291,7 +292,7 @@ static void stop_waiting(struct job *j)
     j->state = JOB_BEGINNING;
     jobs->waiting--;
     jobs->begun++;
-    /* Jobs without `begin` may begin before earlier jobs, so skip all jobs that have begun. */
+    /* Jobs without `begin` may have begun before earlier jobs, so skip all jobs that have begun. */
     while (jobs->next_waiting != NULL && jobs->next_waiting->state != JOB_WAITING)
         jobs->next_waiting = jobs->next_waiting->next;
 }
@@ -374,7 +375,8 @@ void job_cancel(struct pipeline_job *request)
         job_settle(request->own);
 }
 
-/* Ends one failed job that can end now; false if there is none.  Releases the lock meanwhile. */
+/* Ends one failed job that can end now.  Returns false if there is no such job.  Releases the lock
+ * meanwhile. */
 static bool settle_one(struct pipeline *p)
 {
     for (struct job *j = p->jobs.first; j != NULL; j = j->next)

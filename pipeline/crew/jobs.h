@@ -20,7 +20,7 @@
 #include "pipeline/crew/state.h"
 
 /* Makes p->jobs.  `direction` opens and closes jobs.  At most begun_max jobs may have begun and not
- * ended; 0: no limit. */
+ * ended.  If begun_max is 0, there is no limit. */
 void jobs_init(struct pipeline *p, const struct direction *direction, unsigned begun_max);
 
 /* Frees the structs of jobs that are over.  No job may be left. */
@@ -28,7 +28,7 @@ void jobs_free(struct pipeline *p);
 
 /* --- A job's life --- */
 
-/* Puts a job at the end of the list.  NULL if memory is short. */
+/* Puts a job at the end of the list.  Returns NULL if memory is short. */
 struct job *job_submit(struct pipeline *p, struct pipeline_job *request);
 
 /* Begins a waiting job: calls its `begin` and opens it.  If `begin` returns false or opening fails,
@@ -37,22 +37,24 @@ void job_begin(struct job *j);
 
 /* The first step of job_begin, for a thread that does all of a small job itself.  Calls `begin` and
  * makes the state for compression.  Releases the lock, and returns without it.  Returns false if
- * `begin` returns false or memory is short; job_begin_prepared then removes the job. */
+ * `begin` returns false or memory is short.  After false, the thread must call job_begin_prepared,
+ * which removes the job.  After true, it must call job_begin_prepared or job_open. */
 bool job_prepare(struct job *j);
 
-/* The second step of job_begin, with the lock held again.  is_prepared is the result of
- * job_prepare; if it is false, the job is removed. */
+/* The second step of job_begin.  The caller holds the lock again.  is_prepared is the result of
+ * job_prepare.  If is_prepared is false, the job is removed. */
 void job_begin_prepared(struct job *j, bool is_prepared);
 
-/* Opens a prepared job of which the calling thread has already claimed some input.  That thread
- * must call job_settle later. */
+/* Opens a prepared job.  The calling thread has already claimed some of the job's input, and must
+ * call job_settle later. */
 void job_open(struct job *j);
 
 /* Makes the job fail with this status and error_number, unless it has failed before. */
 void job_fail(struct job *j, enum pipeline_status status, int error_number);
 
-/* Ends the job if all of it is claimed and no thread works on it.  In that case, returns true: the
- * lock was released meanwhile, and *j is gone.  Otherwise returns false. */
+/* Ends the job if all of it is claimed and no thread works on it.  In that case, the lock is
+ * released meanwhile, *j is gone afterwards, and the result is true.  Otherwise, the lock is held
+ * all the time, and the result is false. */
 bool job_settle(struct job *j);
 
 /* Cancels a job, which may also be over, or not yet submitted.  Releases the lock meanwhile. */
@@ -61,21 +63,22 @@ void job_cancel(struct pipeline_job *request);
 /* Cancels all jobs that are neither over nor ending.  Releases the lock meanwhile. */
 void jobs_cancel(struct pipeline *p);
 
-/* Halves the number of jobs that may have begun and not ended, down to 1.  If there is no limit, or
- * if the limit is above `threads`, halves `threads` instead.  Returns the new limit. */
+/* Halves the number of jobs that may have begun and not ended, but not below 1.  If there is no
+ * limit, or if the limit is above `threads`, halves `threads` instead.  Returns the new limit. */
 unsigned jobs_limit(struct pipeline *p, unsigned threads);
 
 /* --- What is left to claim --- */
 
-/* Whether the job's next segment can be read in any order, and so by any thread right now. */
+/* Whether the job's next segment can be read in any order, so that any thread can read it right
+ * now. */
 bool job_next_is_any(const struct job *j);
 
 /* The number of segments that the job certainly has. */
 uint64_t job_known_segments(const struct job *j);
 
-/* Updates the counts of bytes and segments left to claim.  `came`: this many more bytes are now
- * certain to come.  `claimed`: this many bytes were claimed.  Call it in both cases, and after the
- * job has opened, failed or ended. */
+/* Updates the counts of bytes and segments left to claim.  `came` is the number of bytes that are
+ * newly certain to come, and `claimed` is the number of bytes that were claimed.  Call this
+ * function if either number is above 0, and after the job has opened, failed or ended. */
 void job_count_left(struct job *j, uint64_t came, uint64_t claimed);
 
 /* The level at which the job is compressed: its own, or else the pipeline's. */
@@ -88,9 +91,8 @@ struct job *jobs_to_claim(struct pipeline *p);
  * match; or NULL. */
 struct job *jobs_to_claim_for_gpu(struct pipeline *p);
 
-/* The job that the policy judges: the earliest job with something left to claim, or NULL.  Ignores
- * jobs with a level of their own, and jobs whose input is pushed and that have nothing to claim
- * now. */
+/* The job that the policy judges, or NULL.  It is the earliest job with something left to claim,
+ * but not a job with a level of its own, and not a pushed job that has nothing to claim now. */
 struct job *jobs_to_weigh(const struct pipeline *p);
 
 /* The earliest job that may begin now, or NULL. */
@@ -102,7 +104,7 @@ struct job *jobs_first(const struct pipeline *p);
 /* The first job that has something left to claim, or NULL. */
 struct job *jobs_first_unclaimed(const struct pipeline *p);
 
-/* The bytes of all jobs that are certain to come and are not claimed yet. */
+/* The number of bytes, in all jobs, that are certain to come and are not claimed yet. */
 uint64_t jobs_left(const struct pipeline *p);
 
 /* The part of jobs_left that belongs to open jobs. */
@@ -114,15 +116,16 @@ uint64_t jobs_segments_left(const struct pipeline *p);
 /* Jobs in state JOB_WAITING. */
 uint64_t jobs_waiting(const struct pipeline *p);
 
-/* Whether another worker could find something to do: a segment to claim, or a job to begin. */
+/* Whether another worker could find something to do, that is, a segment to claim or a job to
+ * begin. */
 bool jobs_leave_work(struct pipeline *p);
 
 /* Whether no job waits, and the caller has announced no more jobs. */
 bool jobs_are_last(const struct pipeline *p);
 
 /* A count that goes up whenever nothing is left to claim.  If the count has changed since a
- * decision was made, the decision is out of date: decide again, for the jobs that came since
- * then. */
+ * decision was made, that decision is out of date, and must be made again for the jobs that came
+ * since then. */
 uint64_t jobs_emptied(const struct pipeline *p);
 
 /* Sets the policy's facts about jobs: left, expected and longest. */

@@ -63,9 +63,9 @@ void measures_totals(const struct pipeline *p, struct pipeline_totals *totals)
     *totals = p->measures.totals;
 }
 
-/* Returns the bytes per second that the GPUs have matched lately; 0 if not known yet.  At first, a
- * GPU gets all its batches at once, and the first batch comes back late.  So the rate is known only
- * after more batches have come back than there are feeders. */
+/* Returns the bytes per second that the GPUs have matched lately, or 0 if the rate is not known
+ * yet.  At first, a GPU gets all its batches at once, and the first batch comes back late.  So the
+ * rate is known only after more batches have come back than there are feeders. */
 static double gpu_rate(const struct measures *m, int feeders)
 {
     const struct pace *newest = &m->paces[(m->pace_count - 1) % PACES];

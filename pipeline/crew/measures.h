@@ -18,8 +18,8 @@ void measure_read(struct pipeline *p, double bytes, double seconds);
 /* Counts `bytes` bytes of input whose output a thread wrote in `seconds` seconds. */
 void measure_written(struct pipeline *p, double bytes, double seconds);
 
-/* Counts a segment of `bytes` bytes that a thread encoded in `seconds` seconds.  by_gpu: a GPU, not
- * the CPU, had matched the segment. */
+/* Counts a segment of `bytes` bytes that a thread encoded in `seconds` seconds.  by_gpu says
+ * whether a GPU had matched the segment. */
 void measure_encoded(struct pipeline *p, double bytes, double seconds, bool by_gpu);
 
 /* Counts `bytes` bytes that the CPU matched; `seconds` is the time of all threads together. */

@@ -15,9 +15,9 @@
 /* While a GPU is brought up, 1 of 8 cores does not match, since bringing up a GPU takes a core. */
 #define OPENING_SHARE 8
 
-/* If the GPUs are at least twice as fast as all workers, the GPUs match alone.  (At first, the GPUs
+/* If the GPUs are at least twice as fast as all workers, the GPUs match alone.  At first, the GPUs
  * seem half as fast as they are, because their batches wait until workers have finished their own
- * segments.) */
+ * segments. */
 #define GPU_IS_FASTER 2
 
 /* Workers that are busy for this share of their time count as fully busy. */
@@ -27,9 +27,10 @@
  * part of that time, so a lower number makes small inputs slower. */
 #define SPLIT_SECONDS 0.005
 
-/* The most chunks that a worker takes at a time.  A helper first has to index the chunk before its
- * own.  That costs a tenth of matching a chunk at level 6, and half at level 1, so a lower number
- * wastes more.  With a higher number, workers finish at less equal times. */
+/* The most chunks that a worker takes at a time.  Before a helper can match, it has to index the
+ * chunk before its first one.  Indexing a chunk takes a tenth of the time of matching it at level
+ * 6, and half of that time at level 1.  So a lower number wastes more time.  With a higher number,
+ * the times at which the workers finish differ more. */
 #define PART_MAX 8
 
 /* Rates are trusted once each worker, on average, has matched for 30 ms. */
@@ -49,8 +50,8 @@ static bool is_measured(const struct policy_facts *f)
 }
 
 /* Whether enough was matched to know whether a GPU pays.  A worker's first files take several times
- * as long as later files, since the system first has to supply the worker's memory.  (Without this
- * rule, 4 threads wanted a GPU for 20,000 files of 4 KB, and took 0.73 s instead of 0.57 s.) */
+ * as long as later files, since the system first has to supply the worker's memory.  Without this
+ * rule, 4 threads wanted a GPU for 20,000 files of 4 KB, and took 0.73 s instead of 0.57 s. */
 static bool is_steady(const struct policy_facts *f)
 {
     return f->match.seconds >= STEADY_SECONDS * f->threads;
@@ -71,9 +72,9 @@ uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest)
 {
     const uint64_t bytes = (uint64_t)(gpu_seconds(f) * f->threads * f->core_guess);
 
-    /* However many cores there are, an input takes at least as long as one core takes for a
-     * segment.  If that is longer than a GPU needs to return a first batch, an input of more than
-     * one segment is worth a GPU. */
+    /* However many cores there are, an input takes at least the time in which one core matches a
+     * segment.  If that time is longer than a GPU needs to come up and return a first batch, an
+     * input of more than one segment is worth a GPU. */
     return longest > f->segment_size && f->segment_size < bytes &&
                    (double)f->segment_size / f->core_guess > GPU_BATCH_SECONDS
                ? f->segment_size
@@ -81,8 +82,9 @@ uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest)
 }
 
 /* Returns the most seconds that a GPU would save on `bytes` bytes if it were brought up now, by the
- * measured rates.  Once it is up, it would do all of the remaining matching.  Returns 0 if too
- * little was measured.  (For small files, matching is the lesser part of the work.) */
+ * measured rates.  The GPU is assumed to do all of the remaining matching once it is up.  For small
+ * files, matching is the lesser part of the work, so a GPU saves little.  Returns 0 if too little
+ * was measured. */
 static double gpu_saves(const struct policy_facts *f, double bytes)
 {
     const double match = bytes * per_byte(f->match) / f->threads;
@@ -118,8 +120,8 @@ int policy_gpus(uint64_t bytes, uint64_t further, int most)
     return count < (uint64_t)most ? (int)count : most;
 }
 
-/* Returns the seconds that a core takes to match a segment of the longest input; for a pipe, a full
- * segment. */
+/* Returns the seconds that a core takes to match a segment of the longest input.  For a pipe, the
+ * segment is assumed to be full. */
 static double longest_segment(const struct policy_facts *f)
 {
     const bool is_short = !f->is_pipe && f->longest > 0 && f->longest < f->segment_size;
@@ -134,17 +136,18 @@ static bool segments_take_long(const struct policy_facts *f)
 }
 
 /*
- * A worker may not match a segment if that would cost more than it gains:
+ * Whether a worker may match a segment.  With BACKEND_AUTO, it may not in these cases, in which
+ * matching would cost more than it gains:
  *
- * - if the GPUs are at least twice as fast as all workers together;
- * - if the segments that the GPUs match already keep all cores busy with encoding, reading and
- *   writing.  (Some of that time may be spent waiting; then more matching would only mean more
- *   waiting);
- * - if the GPUs would be done with all that is left before the worker is done with one segment: in
- *   the end everyone would wait for that segment.  At the slow levels, most inputs of more than one
- *   segment are such cases, even while a GPU is brought up;
- * - if all cores would then be busy while a GPU is brought up: bringing it up takes a core, and
- *   takes longer if no core is free.  Reading ahead takes a core, too.
+ * - The GPUs are at least twice as fast as all workers together.
+ * - The segments that the GPUs match already keep all cores busy with encoding, reading and
+ *   writing.  Even if some of that time is spent waiting, more matching would only mean more
+ *   waiting.
+ * - The GPUs would be done with all that is left before the worker is done with one segment.  Then,
+ *   in the end, everyone would wait for that segment.  At the slow levels, most inputs of more than
+ *   one segment are such cases, even while a GPU is brought up.
+ * - A GPU is being brought up, and this worker would leave no core free for that.  Bringing up a
+ *   GPU takes a core, and takes longer if no core is free.  Reading ahead takes a core, too.
  */
 bool policy_cpu_may_match(const struct policy_facts *f)
 {
@@ -157,22 +160,24 @@ bool policy_cpu_may_match(const struct policy_facts *f)
     if (f->feeding == 0)
         return !segments_take_long(f) &&
                f->matching + f->reads_ahead < f->threads - f->threads / OPENING_SHARE;
-    /* The GPUs' rate is not known yet.  It will be soon, and is likely to be high. */
+    /* While the GPUs' rate is not known, leave the segments to the GPUs.  The rate will be known
+     * soon, and is likely to be high. */
     if (f->gpu_rate == 0)
         return false;
     if (policy_match_seconds(f, f->gpu_rate) > GPU_IS_FASTER * f->threads)
         return false;
     if (f->gpu_rate * handling > BUSY * f->threads)
         return false;
-    /* How much is left of a pipe is not known; assume a lot. */
+    /* Nobody knows how much is left of a pipe, so assume that it is a lot. */
     return f->is_pipe || (double)f->left > f->gpu_rate * longest_segment(f);
 }
 
 bool policy_may_split(const struct policy_facts *f, size_t len, uint64_t others, int claimers)
 {
-    /* Few segments are left at the end of files.  With a pipe, which one worker reads at a time,
-     * few may be left at any time.  While GPUs are in use or come up, workers wait on purpose: do
-     * not give them parts. */
+    /* Splitting pays when fewer segments are left than there are threads, as at the end of files.
+     * With a pipe, which only one worker at a time reads, that may be the case at any time.  While
+     * GPUs are in use or are being brought up, do not split, because the workers without work then
+     * wait on purpose. */
     return f->in_parts && f->threads > 1 && f->feeding == 0 && !f->gpu_is_coming &&
            (double)len / f->core_guess >= SPLIT_SECONDS &&
            (f->threads > claimers || others < (uint64_t)f->threads);

@@ -27,16 +27,16 @@ struct policy_work {
 
 /* The facts from which a decision is made. */
 struct policy_facts {
-    /* The following do not change in a pipeline: */
+    /* These facts never change in a pipeline: */
     enum backend backend;
     int threads; /* the most workers */
-    /* A core's rate of matching, assumed until it is measured (struct lz_level). */
+    /* The rate at which a core is assumed to match until the rate is measured (struct lz_level). */
     double core_guess;
     bool is_slow;        /* a core takes most of a second for a segment of the default size */
     bool in_parts;       /* several workers can match one segment */
     size_t segment_size; /* bytes of the largest possible segment */
 
-    /* The following were measured so far, summed over all threads: */
+    /* These facts were measured so far, summed over all threads: */
     struct policy_work match; /* matching by the CPU */
     struct policy_work encode, read, write;
     double gpu_rate; /* rate of all GPUs together, lately; 0: not known yet */
@@ -61,22 +61,22 @@ struct policy_facts {
  * bytes were matched, then the measured rate. */
 double policy_match_seconds(const struct policy_facts *f, double bytes);
 
-/* The least bytes of input that are worth bringing up a GPU.  `longest` is as in policy_facts. */
+/* The fewest bytes of input that are worth bringing up a GPU.  `longest` is as in policy_facts. */
 uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest);
 
-/* Whether files of a known size are worth bringing up a GPU.  `least` bytes or more always are.
- * Fewer bytes are worth it if, by the measured rates, a GPU saves more time than it takes to come
- * up. */
+/* Whether files of a known size are worth bringing up a GPU.  With BACKEND_GPU, or if at least
+ * `least` bytes are expected, they always are.  Fewer bytes are worth it if, by the measured rates,
+ * a GPU saves more time than it takes to come up. */
 bool policy_files_want_gpu(const struct policy_facts *f, uint64_t least);
 
-/* Whether a pipe, which may go on for ever or end now, is worth bringing up a GPU.  Two conditions
- * must hold:
+/* Whether a pipe is worth bringing up a GPU.  A pipe may go on for ever or end now, so two
+ * conditions must hold:
  *
  * - The pipe is likely to give `least` bytes in all.
  * - For `share` of the last `seconds`, the cores were busy with the pipe's bytes.  `bytes` bytes of
  *   the pipe were claimed in that time.
  *
- * If only the second condition fails, the other end of the pipe is slower than the CPU, and
+ * If only the second condition fails, the other end of the pipe is slower than the CPU.  Then
  * *keeps_up becomes true. */
 bool policy_pipe_wants_gpu(const struct policy_facts *f, uint64_t least, double bytes,
                            double seconds, double share, bool *keeps_up);
@@ -94,8 +94,8 @@ bool policy_may_split(const struct policy_facts *f, size_t len, uint64_t others,
 
 /* The number of chunks that a worker should take next from a split segment: about half of its fair
  * share.  `left` is the number of chunks that no worker has taken, 1 or more.  `others` is the
- * number of workers that may still join.  is_owner: the worker is the segment's owner, not a
- * helper. */
+ * number of workers that may still join.  is_owner says whether the worker is the segment's owner
+ * or a helper. */
 unsigned policy_part(unsigned left, unsigned others, bool is_owner);
 
 /* The fewest chunks worth waking a helper for.  With fewer, the owner is done before the helper has
@@ -107,8 +107,8 @@ unsigned policy_part(unsigned left, unsigned others, bool is_owner);
  * before you change it. */
 #define POLICY_GPU_SECONDS 0.28
 
-/* As POLICY_GPU_SECONDS, if the process already uses a GPU: then the driver is initialized, and a
- * context exists. */
+/* Seconds that a GPU takes to come up if the process already uses a GPU, so that the driver is
+ * initialized and a context exists. */
 #define POLICY_GPU_IN_USE_SECONDS 0.1
 
 /* The speed of a pipe is measured over this many seconds.  With more, a GPU comes later; with

@@ -37,8 +37,8 @@ struct pipeline_config {
     enum backend backend;
     struct gpus_config gpus; /* the GPUs that the pipeline may use */
     /* The engine that decompresses.  CPU: the cores.  AUTO: the cores, and also a GPU for a large
-     * file.  GPU: a GPU for every file; the cores decompress pipes, and data that the GPU leaves to
-     * them. */
+     * file.  GPU: a GPU for every file.  Even then, the cores decompress pipes, and the data that
+     * the GPU leaves to them. */
     enum backend expand_backend;
     /* Limits of the process, in bytes: the memory that it may use, and the address space that it
      * may map.  0: no limit.  A low limit makes the pipeline use fewer threads. */
@@ -67,9 +67,10 @@ struct pipeline_stats {
         out_bytes;         /* bytes of output, with header and trailer */
     uint64_t cpu_segments; /* segments that the CPU engine matched */
     uint64_t gpu_segments; /* segments that the GPU engine matched */
-    /* gpu_segments that failed the encoder's check, so that the CPU matched them again. */
+    /* Segments counted in gpu_segments whose matches failed the encoder's check, so that the CPU
+     * matched them again. */
     uint64_t redone_segments;
-    uint64_t split_segments; /* cpu_segments that several threads could match */
+    uint64_t split_segments; /* segments counted in cpu_segments that several threads could match */
     /* `read` and `write` include the time spent waiting for the other end of a pipe. */
     double read, match, encode, write;
     uint64_t counters[LZ_COUNTERS]; /* counts of the CPU's match finder (lzss.h) */
@@ -98,12 +99,12 @@ enum pipeline_status {
     PIPELINE_CANCELLED,
 };
 
-/* The error_number of a file that became shorter while it was read.  It is not an errno, since
- * read(2) may set any errno for other reasons: on Lustre, ENODATA means that a file was moved to
- * tape. */
+/* The error_number of a job whose input file became shorter while it was read.  PIPELINE_SHORTER is
+ * not an errno, since read(2) may set any errno for other reasons.  For example, on Lustre, ENODATA
+ * means that a file was moved to tape. */
 #define PIPELINE_SHORTER (-1)
 
-/* The part of an output that a job writes.  (In BGZF, members take the place of DEFLATE data.) */
+/* The part of an output that a job writes.  In BGZF, members take the place of DEFLATE data. */
 enum pipeline_extent {
     PIPELINE_WHOLE, /* header, DEFLATE data, trailer */
     PIPELINE_RANGE, /* DEFLATE data that the caller continues; no trailer */
@@ -128,25 +129,27 @@ enum pipeline_push {
  * bytes written depend only on the input, the format, the level or own_level, the segment size and
  * `rsyncable`.
  *
- * The input is the memory `in`, which may be a GPU's; or the rest of in_fd; or the bytes given to
- * pipeline_push.  The output goes to `put` or to out_fd.  The pipeline closes neither descriptor.
- * If the job fails, the caller removes the partial output.
+ * The input comes from one of three places: the memory `in`, which may be a GPU's; the descriptor
+ * in_fd, from its position to its end; or the calls of pipeline_push.  The output goes to `put` or
+ * to out_fd.  The pipeline closes neither descriptor.  If the job fails, the caller removes the
+ * partial output.
  */
 struct pipeline_job {
-    /* Called by any thread when it is the job's turn; earlier jobs come first.  May be NULL.
-     * `begin` sets the fields below.  It returns false if nothing is left to do: the job failed, or
-     * `begin` has done all the work itself, as decompression does. */
+    /* Any thread calls `begin` when it is the job's turn; earlier jobs come first.  May be NULL.
+     * `begin` may set any field below that the caller sets.  It returns false if nothing is left to
+     * do, because the job failed, or because `begin` has done all the work itself, as decompression
+     * does. */
     bool (*begin)(struct pipeline_job *job);
-    /* Called by any thread after the last write, whether the job failed or not, unless `begin`
+    /* Any thread calls `end` after the last write, whether the job failed or not, unless `begin`
      * returned false.  May be NULL. */
     void (*end)(struct pipeline_job *job);
-    /* Called after each write with the bytes of input and output so far, and the engines that
-     * worked: "cpu", "gpu" or "cpu+gpu".  Any thread may call it, but only one at a time for each
-     * job.  May be NULL. */
+    /* The pipeline calls `wrote` after each write.  The arguments are the bytes of input and output
+     * so far, and the engines that worked: "cpu", "gpu" or "cpu+gpu".  Any thread may call it, but
+     * only one at a time for each job.  May be NULL. */
     void (*wrote)(struct pipeline_job *job, uint64_t in, uint64_t out, const char *engine);
-    /* Called in order, each time a segment was written that is not the last.  The arguments are the
-     * bytes of input and output so far.  Any thread may call it, but only one at a time for each
-     * job.  May be NULL. */
+    /* The pipeline calls `segment` in order for each segment except the last, after that segment
+     * was written.  The arguments are the bytes of input and output so far.  Any thread may call
+     * it, but only one at a time for each job.  May be NULL. */
     void (*segment)(struct pipeline_job *job, uint64_t in, uint64_t out);
     void *ctx; /* for the caller's use in these functions */
 
@@ -173,8 +176,8 @@ struct pipeline_job {
     size_t header_len;
 
     /* The result, set before `end` is called.  error_number says more about PIPELINE_READ_ERROR and
-     * PIPELINE_WRITE_ERROR: it is an errno, EIO if a GPU whose memory is the input failed, or
-     * PIPELINE_SHORTER. */
+     * PIPELINE_WRITE_ERROR.  It is PIPELINE_SHORTER or an errno.  If the input is in a GPU's memory
+     * and the GPU failed, it is EIO. */
     enum pipeline_status status;
     int error_number;
     struct pipeline_stats stats; /* valid after PIPELINE_OK */
@@ -192,9 +195,9 @@ struct pipeline_job {
 /* Returns the bytes that a segment has by default with this configuration's level and format. */
 size_t pipeline_segment_default(const struct pipeline_config *config);
 
-/* Returns the row of a level in a format.  In BGZF, levels 1 to 11 have the rows of higher levels:
- * segments are short, so a level finds fewer matches than in other formats.  With the usual rows,
- * the output would be larger than that of bgzip at the same level. */
+/* Returns the row of a level in a format.  In BGZF, levels 1 to 11 have the rows of higher levels,
+ * because segments are short, so that a level finds fewer matches than in other formats.  With the
+ * usual rows, the output would be larger than that of bgzip at the same level. */
 const struct lz_level *pipeline_row(enum container container, int level);
 
 /* The level of a configuration: own_level if that has a finder, else the row of `level`. */

@@ -13,7 +13,8 @@ void slots_init(struct pipeline *p, uint64_t held_max, uint64_t held_by_workers)
     p->slots = (struct slots){.held_max = held_max, .held_by_workers = held_by_workers};
     if (p->config.address_space == 0 || p->config.address_space == UINT64_MAX)
         return;
-    /* Small segments may need more slots; slot_new makes these. */
+    /* Make as many slots as full segments fit in held_by_workers.  If segments are small and more
+     * slots are needed, slot_new makes these later. */
     for (uint64_t n = held_by_workers / p->segment_size; n > 0; n--) {
         struct slot *s = malloc(sizeof(*s));
 

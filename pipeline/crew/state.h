@@ -34,8 +34,8 @@
  *   a writer   is the worker that finishes the next segment of a job's output.  It writes this
  *              segment and all finished segments after it, while other workers go on.
  *
- * The pipeline starts a thread only when there is work for it: in the command, an input of 100 KB
- * needs none.  A thread stays until the pipeline is freed, or until it lacks memory.
+ * The pipeline starts a thread only when there is work for it.  In the command, an input of 100 KB
+ * needs no further thread.  A thread stays until the pipeline is freed, or until it lacks memory.
  *
  * Who owns a slot
  *
@@ -48,8 +48,8 @@
  *                            -> queue `ready` -> a worker that encodes it -> the writer
  *
  * A feeder itself reads input that can only be read in order; such a slot skips `unread`.  The
- * writer owns every slot that is `done`, and frees it.  No job can starve the others of slots: some
- * thread always works on the first claimed segment of every job.
+ * writer owns every slot that is `done`, and frees it.  No job can starve others of slots, because
+ * some thread always works on the first claimed segment of every job.
  *
  * Who owns a buffer
  *
@@ -175,7 +175,7 @@ struct spare {
 struct slots {
     struct slot *free;
     uint64_t held,            /* bytes that all slots hold */
-        held_max;             /* the most bytes that they may hold */
+        held_max;             /* the most bytes that all slots may hold */
     uint64_t held_by_workers; /* the part of held_max that keeps all workers busy */
     struct spare *spare;      /* spare output buffers */
 };
@@ -222,14 +222,15 @@ struct crew {
     void *(*main)(void *worker); /* the function of a worker's thread */
     struct worker *workers;      /* an array of `threads` workers */
     int threads,                 /* the most workers; goes down if threads or memory are short */
-        started; /* workers started; with caller_works, the caller counts from the start */
+        started; /* workers started; with caller_works, the caller counts as started */
     /* The first `claimers` workers may claim segments.  Once have_left is set, all workers may. */
     int claimers;
     int equipped;   /* workers that have tools */
     int getting;    /* workers that are getting tools now, without the lock */
     int leaving;    /* workers that are freeing their tools now, without the lock */
     bool have_left; /* a worker got no memory, and has ended or waits */
-    /* The time before which no thread is started, because the last start failed; 0: none failed. */
+    /* The time before which no thread is started, because the last start failed.  0 if no start has
+     * failed. */
     double start_again;
     int waiting,  /* workers with nothing to do */
         called;   /* workers counted in `waiting` that crew_call woke and that do not run yet */
@@ -253,8 +254,8 @@ struct job {
     struct job *previous, *next;
     enum job_state state;
     bool failed;  /* no thread claims more of the job; request->status and ->error_number say why */
-    bool reading; /* a thread reads its input in order */
-    bool writing; /* a thread writes its output */
+    bool reading; /* a thread reads the job's input in order */
+    bool writing; /* a thread writes the job's output */
     bool pushing; /* a thread pushes input; the job cannot end meanwhile */
 
     /* Set by compression.c when the job begins: */
@@ -274,10 +275,10 @@ struct job {
 /* The functions by which jobs.c opens, cancels and closes a job whose input is cut into segments
  * (in compression.c). */
 struct direction {
-    /* Makes the job's state (struct compression).  Called without the lock.  False if memory is
-     * short; then nothing is left to close. */
+    /* Makes the job's state (struct compression).  Called without the lock.  Returns false if
+     * memory is short; then nothing is left to close. */
     bool (*open)(struct job *j);
-    /* Makes a thread stop waiting for the job's input; its read then fails. */
+    /* Wakes a thread that waits for the job's input.  That thread's read then fails. */
     void (*cancel)(struct job *j);
     /* Frees the job's state (struct compression), and sets request->stats and ->check.  Called
      * without the lock. */
@@ -364,7 +365,7 @@ struct pipeline {
     struct parts *parts;                   /* parts.c */
     struct spare_segments *spare_segments; /* ahead.c: memory for pushed segments */
     struct flushes *flushes;               /* flush.c: tables of streams that are flushed */
-    /* small.c: tools that no thread uses; NULL with config.caller_works. */
+    /* small.c: tools that no thread uses; NULL if config.caller_works is set. */
     struct small *small;
     struct expansions *expansions; /* expand/ */
 };

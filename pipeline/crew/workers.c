@@ -11,8 +11,8 @@
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
 
-/* Seconds that the library waits after a failed start of a thread before it tries again.  (The
- * command does not try again: it ends soon.) */
+/* Seconds that the library waits after a failed start of a thread before it tries again.  The
+ * command does not try again, because it ends soon. */
 #define START_AGAIN 1.0
 
 /* --- The crew ------------------------------------------------------------------------------- */
@@ -106,7 +106,7 @@ bool crew_is_called(const struct pipeline *p)
     return p->crew.called > 0;
 }
 
-/* Starts one more worker, unless the crew has its most workers already. */
+/* Starts one more worker, if one more may be started now. */
 static void start(struct pipeline *p)
 {
     struct crew *c = &p->crew;
@@ -134,7 +134,8 @@ void crew_call(struct pipeline *p)
         return;
     }
     c->called++;
-    /* One signal might wake only a worker that may not claim segments, so wake all. */
+    /* If some workers may not claim segments, one signal might wake only such a worker, so wake
+     * all. */
     if (c->threads > c->claimers)
         wake_all(p, CAN_WORK);
     else
@@ -233,9 +234,9 @@ static bool others_have_memory(const struct worker *w)
     return c->equipped - (w->tools != NULL) + c->getting + c->leaving > 0;
 }
 
-/* Gets a worker the memory that it lacks, or as much of it as the system gives.  First frees tools
- * for another level, so that the worker never has more memory than it needs.  Releases the lock
- * meanwhile. */
+/* Gets a worker the memory that it lacks, or as much of it as the system gives.  If the worker's
+ * tools are for another level, frees them first, so that the worker never has more memory than it
+ * needs.  Releases the lock meanwhile. */
 static void get_memory(struct worker *w, const struct lz_level *level)
 {
     struct pipeline *p = w->pipeline;
@@ -267,8 +268,8 @@ enum equipped crew_equip(struct worker *w, const struct lz_level *level)
     struct crew *c = &p->crew;
 
     get_memory(w, level);
-    /* If no other worker has memory now, the first worker tries once more: the memory that the
-     * others have freed may be enough. */
+    /* If no other worker has memory now, the first worker tries once more, because the memory that
+     * other workers have freed may be enough. */
     if (!crew_is_equipped(w, level) && w == c->workers && !others_have_memory(w))
         get_memory(w, level);
     w->lacks_memory = !crew_is_equipped(w, level);
@@ -291,7 +292,7 @@ void crew_leave(struct worker *w)
 
     w->tools = NULL;
     p->crew.equipped -= t != NULL;
-    /* Start no other worker in its place. */
+    /* No other worker may be started in place of this one. */
     p->crew.threads = p->crew.started;
     p->crew.leaving++;
     unlock(p);

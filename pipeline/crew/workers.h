@@ -6,16 +6,16 @@
 
 #include "pipeline/crew/state.h"
 
-/* Makes memory to match and encode a segment of up to `size` bytes, without an output buffer.  NULL
- * if memory is short. */
+/* Makes memory to match and encode a segment of up to `size` bytes, without an output buffer.
+ * Returns NULL if memory is short. */
 struct worker_tools *tools_new(const struct lz_level *level, size_t size);
 
 /* Frees a worker's memory, with its output buffer.  t may be NULL. */
 void tools_free(struct worker_tools *t);
 
 /* Makes p->crew.  There may be `threads` workers, whose threads run `main`; the first `claimers`
- * workers claim segments.  With config.caller_works, the caller is the first worker.  False if
- * memory is short. */
+ * workers claim segments.  With config.caller_works, the caller is the first worker.  Returns false
+ * if memory is short. */
 bool crew_init(struct pipeline *p, int threads, int claimers, void *(*main)(void *worker));
 
 /* Tells all workers to end. */
@@ -46,7 +46,7 @@ void crew_visit(struct pipeline *p, void (*visit)(struct worker *w));
 /* Whether at least one worker waits. */
 bool crew_waits(const struct pipeline *p);
 
-/* The number of workers that wait, plus the number that may still be started. */
+/* The number of workers that wait, plus the number of workers that may still be started. */
 unsigned crew_idle(const struct pipeline *p);
 
 /* Whether exactly one worker was started. */
@@ -55,12 +55,13 @@ bool crew_is_alone(const struct pipeline *p);
 /* Whether a worker was woken and does not run yet. */
 bool crew_is_called(const struct pipeline *p);
 
-/* Wakes a waiting worker; if none waits, starts another, unless there are as many as allowed.  Call
- * this when there is something to do for one more worker. */
+/* Wakes a waiting worker.  If no worker waits, starts one more, unless the crew has as many workers
+ * as it may have.  Call this when there is something to do for one more worker. */
 void crew_call(struct pipeline *p);
 
-/* Wakes all waiting workers if some workers may not claim segments: waking a single one might wake
- * one of these.  Call this when there may be segments to claim. */
+/* If some workers may not claim segments, wakes all waiting workers, because a signal for a single
+ * worker might wake one that may not claim.  Otherwise does nothing.  Call this when there may be
+ * segments to claim. */
 void crew_call_claimers(struct pipeline *p);
 
 /* Waits until this worker may find something to do.  Releases the lock meanwhile. */
@@ -84,10 +85,10 @@ bool crew_is_equipped(const struct worker *w, const struct lz_level *level);
 
 enum equipped {
     CREW_EQUIPPED,
-    /* Memory is short.  The worker must end; this is no failure as long as other workers go on.
-     * The first worker does not end, but waits for them. */
+    /* Memory is short.  The first worker must wait, because other workers have memory.  Any other
+     * worker must end; this is no failure as long as other workers go on. */
     CREW_GO_AWAY,
-    CREW_NOBODY, /* memory is short, this is the first worker, and no other has memory */
+    CREW_NOBODY, /* memory is short, this is the first worker, and no other worker has memory */
 };
 
 /* Gets the worker its memory for this level.  Releases the lock meanwhile, so the work to do may

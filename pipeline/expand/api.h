@@ -14,10 +14,11 @@
  * errors in the input, in order.  So the output before an error, and the error itself, are the same
  * as with one thread.
  *
- * Data after the mark of `pigz -i`, which also ends our segments, and after a gzip header does not
- * refer back.  A worker that starts there decodes bytes (inflate/raw.h).  A worker that starts
- * elsewhere decodes symbols (inflate/symbols.h), until the last INF_WINDOW symbols are all bytes.
- * The symbols become bytes once the window before them is known.
+ * Data after a gzip header does not refer to data before it.  Nor does data after the mark of
+ * `pigz -i`, which also ends our segments.  A worker that starts at such a place decodes bytes
+ * (inflate/raw.h).  A worker that starts elsewhere decodes symbols (inflate/symbols.h), until the
+ * last INF_WINDOW symbols are all bytes.  The symbols become bytes once the window before them is
+ * known.
  *
  * Two steps must be done in order: accepting a run, which gives the next run its window, and
  * writing a run.  While the consumer takes over runs, any idle thread may do these steps.  One
@@ -57,8 +58,8 @@ bool expand_init(struct pipeline *p, int buffers_max);
 /* Frees p->expansions and its idle buffers. */
 void expand_free(struct pipeline *p);
 
-/* Frees memory that decompression keeps for the next file and no thread uses now.  A thread that is
- * short of memory calls this, without the lock. */
+/* Frees the memory that decompression keeps for the next file and that no thread uses now.  A
+ * thread that is short of memory calls this, without the lock. */
 void pipeline_give_back(struct pipeline *p);
 
 /* --- A decompression --- */
@@ -76,48 +77,52 @@ struct pipeline_expansion_stats {
 /* One thread decodes an input that has fewer bytes than this. */
 #define PIPELINE_EXPAND_MIN ((uint64_t)512 << 10)
 
-/* Makes a decompression of the file or pipe fd, from fd's position on.  Output goes to `write`.
- * Any thread may call `write`, one at a time, possibly with all signals blocked, and `write` may
- * wait.  `region` sets the bytes of input in each region for tests; 0: chosen automatically.
- * Returns NULL if the caller should decompress with one thread: the input is small, or neither a
- * file nor a pipe, or no other thread or GPU can help, or memory is short. */
+/* Makes a decompression of the file or pipe fd, from fd's position on.  The output goes to
+ * `write`.  Any thread may call `write`, but only one at a time, and all signals may be blocked
+ * meanwhile.  `write` may wait.  `region` is for tests: it sets the bytes of input in each region.
+ * If `region` is 0, the size is chosen automatically.  Returns NULL if the caller should decompress
+ * with one thread, because the input is small, or is neither a file nor a pipe; because no other
+ * thread or GPU can help; or because memory is short. */
 struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t region,
                                   int (*write)(void *ctx, const void *buf, size_t len), void *ctx);
 
-/* As pipeline_expand, for the input in[0..len), which must not change until expansion_close. */
+/* Makes a decompression of the input in[0..len), which must not change until expansion_close.
+ * `write`, `ctx` and the result are as for pipeline_expand. */
 struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, size_t len,
                                          int (*write)(void *ctx, const void *buf, size_t len),
                                          void *ctx);
 
-/* As pipeline_expand, for an input that the caller passes to expansion_push piece by piece.  Only
+/* Makes a decompression of an input that the caller passes to expansion_push piece by piece.  Only
  * the consumer calls `write`, which may wait for a long time.  Returns NULL only if memory is
  * short. */
 struct expansion *pipeline_expand_pushed(struct pipeline *p,
                                          int (*write)(void *ctx, const void *buf, size_t len),
                                          void *ctx);
 
-/* Appends bytes[0..len) to a pushed input, or as many of them as there is room for now.  Returns
- * how many bytes it has taken.  `ends`: the input ends with bytes[0..len).  Any thread may call
- * this until expansion_close, one at a time. */
+/* Appends bytes[0..len) to a pushed input, or as many of these bytes as there is room for now.
+ * Returns how many bytes it has taken.  If `ends` is set, the input ends with bytes[0..len).  Until
+ * expansion_close, any thread may call this, but only one at a time. */
 size_t expansion_push(struct expansion *e, const uint8_t *bytes, size_t len, bool ends);
 
 /* Whether expansion_read would return at once.  Any thread may call this. */
 bool expansion_has_input(struct expansion *e);
 
-/* Says whether `write` is waiting for room now.  While `write` waits, no run is accepted. */
+/* Tells the decompression whether `write` is waiting for room now.  While `write` waits, no run is
+ * accepted. */
 void expansion_set_stalled(struct expansion *e, bool is_stalled);
 
-/* Says that `write` has written `len` bytes. */
+/* Tells the decompression that `write` has written `len` bytes. */
 void expansion_wrote(struct expansion *e, size_t len);
 
 /* Discards the output that was decoded ahead, so that the decompression keeps little memory.  The
  * consumer calls this when it has waited for the caller for a long time, in `write` or for input.
- * In `write`, rest[0..len) are the bytes that `write` was given and has not written yet; else rest
- * is NULL.  Returns false if this is not possible now: call it again later. */
+ * If it waits in `write`, rest[0..len) are the bytes that `write` was given and has not written
+ * yet.  Otherwise `rest` is NULL.  Returns false if this is not possible now; then call it again
+ * later. */
 bool expansion_give_up(struct expansion *e, const void *rest, size_t len);
 
-/* Says that `write` ignores the bytes, and so may be given NULL.  Call this before
- * expansion_begin. */
+/* Tells the decompression that `write` ignores the bytes, and so may be given NULL.  Call this
+ * before expansion_begin. */
 void expansion_discard(struct expansion *e);
 
 /* Keeps GPUs from decoding this input.  Call this before expansion_begin. */
@@ -127,25 +132,27 @@ void expansion_avoid_gpu(struct expansion *e);
  * the default.  Call this before expansion_begin. */
 void expansion_set_container(struct expansion *e, enum container container);
 
-/* Calls `at` for each accepted run.  The run starts at bit `bit` of the input and at byte `out` of
- * the output.  The last `len` bytes of output before the run, INF_WINDOW at most, end at `end`.
- * The calls come in order, before the run is written, from any thread, but one at a time.  Call
- * this before expansion_begin, and also call expansion_avoid_gpu. */
+/* Makes the decompression call `at` for each accepted run.  The run starts at bit `bit` of the
+ * input and at byte `out` of the output.  The last `len` bytes of output before the run, INF_WINDOW
+ * at most, end at the address `end`.  The calls come in order, each before its run is written.
+ * They come from any thread, but only from one at a time.  Call expansion_watch before
+ * expansion_begin, and also call expansion_avoid_gpu. */
 void expansion_watch(struct expansion *e,
                      void (*at)(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end,
                                 size_t len),
                      void *ctx);
 
-/* Says that the input is in the format that was set.  From now on, workers and a GPU may take
- * part. */
+/* Tells the decompression that the input is in the format that was set.  From now on, workers and a
+ * GPU may take part. */
 void expansion_begin(struct expansion *e);
 
-/* The `ahead` and `read` of the struct gz_io (compat/io.h) with which the consumer decompresses. */
+/* The two members `ahead` and `read` of the struct gz_io (compat/io.h) with which the consumer
+ * decompresses. */
 const struct gz_ahead *expansion_ahead(const struct expansion *e);
 ssize_t expansion_read(struct expansion *e, void *buf, size_t len);
 
-/* Returns the byte of the input up to which the consumer has read or has accepted runs.  Any thread
- * may call this. */
+/* Returns how many bytes of the input the consumer has passed, by reading them or by accepting
+ * runs.  Any thread may call this. */
 uint64_t expansion_position(struct expansion *e);
 
 /* Ends the decompression and frees *e.  Sets the file's position to where reading the file in order

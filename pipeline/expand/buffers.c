@@ -110,7 +110,7 @@ void buffers_release(struct buffer *list)
 {
     for (struct buffer *next; list != NULL; list = next) {
         next = list->next;
-        /* free() may keep the memory for later calls of malloc. */
+        /* free() may keep the memory for later calls of malloc, so give the pages back first. */
         pages_give_back(list, (const uint8_t *)list + EXPAND_BUFFER);
         free(list);
     }

@@ -22,15 +22,15 @@ void buffers_free(struct buffers *b);
 /* Whether one more region may have a buffer now. */
 bool buffers_has(const struct expansion *e);
 
-/* Takes a buffer for the region's task.  The task's buffer stays NULL if all buffers are in use, or
- * memory is short. */
+/* Takes a buffer for the region's task.  If all buffers are in use, or if memory is short, the
+ * task's buffer stays NULL. */
 void buffers_take(struct expansion *e, struct region *r);
 
 /* Gives the region's buffer back, if it has one. */
 void buffers_give(struct expansion *e, struct region *r);
 
-/* Says that the region will keep its buffer for a long time.  The buffer no longer counts, so that
- * another may be made in its place. */
+/* Tells the set that the region will keep its buffer for a long time.  The buffer no longer counts,
+ * so that another buffer may be made in its place. */
 void buffers_disown(struct expansion *e, struct region *r);
 
 /* The bytes of output that all buffers together should hold: REGION_OUT for each. */

@@ -57,8 +57,8 @@ static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
 
         has = r != NULL && (r->state == REGION_DECODING || r->state == REGION_ABANDONED ||
                             (run != NULL && is_worth_it(e, run)));
-        /* A thread is looking for this region's start.  Wait for the result, unless the thread may
-         * have to wait for a pipe. */
+        /* If a thread is looking for this region's start, wait for the result, unless that thread
+         * may have to wait for a pipe. */
         if (r == NULL || r->state != REGION_SEARCHING || !input_has(e->input, r->to))
             break;
         await(e->p, CAN_EXPAND);

@@ -23,12 +23,13 @@
 #include "pipeline/expand/engine.h"
 #include "pipeline/expand/tools.h"
 
-/* Most runs of a task.  The input may have any number of empty members, and each makes a run. */
+/* The most runs that a task may have.  The input may have any number of empty members, and each
+ * makes a run. */
 #define RUNS_MAX 1000
 
-/* Decoding stops if a run has at least this many bytes of input, and less output than a quarter of
- * them.  Such a run has many empty or nearly empty blocks.  The consumer can decode such blocks
- * faster than it can accept the run. */
+/* Decoding stops if a run has at least this many bytes of input, and its output is less than a
+ * quarter of its input.  Such a run has many empty or nearly empty blocks.  The consumer can decode
+ * such blocks faster than it can accept the run. */
 #define POOR_INPUT ((uint64_t)16 << 10)
 
 /* Decoding stops if the members of a task have, on average, fewer bytes of output than this.  The
@@ -106,8 +107,8 @@ static size_t view_seek(struct view *v, uint64_t offset)
 }
 
 /* Reads more input into the view.  Keeps in[*keep..len) and the INF_BACK bytes before it, but moves
- * them to the view's start.  Sets *keep to their new index.  Returns false if nothing was read: no
- * more input has come, or the kept bytes fill the view. */
+ * them to the view's start.  Sets *keep to their new index.  Returns false if nothing was read,
+ * because no more input has come, or because the kept bytes fill the view. */
 static bool view_more(struct input *input, struct view *v, size_t *keep)
 {
     const size_t from = *keep > INF_BACK ? *keep - INF_BACK : 0;
@@ -130,8 +131,8 @@ static bool view_more(struct input *input, struct view *v, size_t *keep)
 
 /* --- When to stop --------------------------------------------------------------------------- */
 
-/* Whether the run has too little output for its input (POOR_INPUT).  `made`: its symbols and
- * bytes. */
+/* Whether the run has too little output for its input (POOR_INPUT).  `made` is the number of the
+ * run's symbols and bytes. */
 static bool is_poor(const struct decoded_run *run, size_t made)
 {
     const uint64_t in = (run->end - run->start) / 8;
@@ -149,8 +150,8 @@ static bool are_poor(const struct decoder *d)
            !task->takes_all;
 }
 
-/* Whether the task ends at `bit`: a mark ends there, and the output, which ends at `out`, is
- * enough. */
+/* Whether the task ends at `bit`.  It does if a mark ends there, and if the output up to the
+ * address `out` is enough. */
 static bool is_enough(const struct decoder *d, uint64_t bit, const uint8_t *out)
 {
     const struct view *v = &d->t->view;
@@ -187,7 +188,7 @@ static bool is_in_symbols(const struct decoder *d)
 }
 
 /* Copies the last INF_WINDOW symbols, which must all be bytes, as the window before run->bytes.
- * Returns false if there is no room for that and some bytes. */
+ * Returns false if the buffer has no room for the window and some bytes after it. */
 static bool begin_bytes(const struct decoder *d)
 {
     struct decoded_run *run = d->run;
@@ -265,7 +266,7 @@ static const uint8_t *end_of_room(const struct decode_task *task)
     return task->buffer + BUFFER_BEFORE + limit;
 }
 
-/* Makes the view b's input, to be decoded from in[at] on. */
+/* Gives the view to `b` as its input.  Decoding then begins at in[at]. */
 static void lend_view(const struct view *v, size_t at, struct inf_buffers *b)
 {
     b->in = v->in;
@@ -288,8 +289,8 @@ static bool start_bytes(const struct decoder *d, struct inf_buffers *b)
     return inf_begin(b, (unsigned)(bit % 8));
 }
 
-/* Extends the run to the block that has just ended, and decides whether to go on.  ends_stream: the
- * block was the final one. */
+/* Extends the run to the block that has just ended, and decides whether to go on.  ends_stream says
+ * whether the block was the final one. */
 static enum decode_end end_block(const struct decoder *d, const struct inf_buffers *b,
                                  uint32_t check, bool ends_stream)
 {
@@ -401,7 +402,7 @@ static void decode_member(const struct decoder *d)
 
 /* --- Tasks ---------------------------------------------------------------------------------- */
 
-/* Begins a run with the next member.  d->run ends a member. */
+/* Begins a run with the member that follows d->run, which ends a member. */
 static enum decode_end next_member(struct decoder *d)
 {
     struct view *v = &d->t->view;

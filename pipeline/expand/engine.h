@@ -48,8 +48,8 @@ enum run_state {
     RUN_DECODED,    /* decoded, and not accepted */
     RUN_UNRESOLVED, /* accepted; its symbols are not bytes yet */
     RUN_RESOLVING,  /* accepted; a thread is turning its symbols into bytes */
-    RUN_READY,      /* accepted, and all of its output is bytes; stays so while it is written */
-    RUN_WRITTEN,    /* written to the output */
+    RUN_READY,   /* accepted, and all of its output is bytes; stays so while the run is written */
+    RUN_WRITTEN, /* written to the output */
 };
 
 /* Consecutive blocks of one DEFLATE stream, decoded.  The output is symbols first, then bytes.
@@ -65,7 +65,7 @@ struct decoded_run {
 
     /* For in_order.c, which accepts, resolves and writes runs: */
     struct region *region;        /* the region whose task has decoded the run */
-    enum run_state state;         /* the engine leaves it RUN_DECODED */
+    enum run_state state;         /* RUN_DECODED when the engine is done with the run */
     uint32_t symbols_check;       /* check value of the bytes that the symbols have become */
     struct decoded_run *next_out; /* the run to write after this one */
 };
@@ -89,7 +89,7 @@ struct decode_task {
                            * early */
     uint8_t *buffer;      /* BUFFER_BEFORE bytes, then `size` bytes for output */
     size_t size;          /* bytes for output; a symbol takes two */
-    size_t bytes_limit;   /* most bytes of output; a symbol counts as one */
+    size_t bytes_limit;   /* the most bytes of output; a symbol counts as one */
     size_t enough;        /* once this many bytes of `size` are used, the next mark ends the task */
     enum gz_check check;  /* the kind of check value that is computed */
     bool takes_all;       /* for tests: decode even many members with little output */
@@ -104,7 +104,7 @@ struct decode_task {
 };
 
 struct decode_engine {
-    unsigned batch_max; /* most tasks that one call of `decode` takes */
+    unsigned batch_max; /* the most tasks that one call of `decode` takes */
 
     /* Decodes tasks[0..count).  A new task begins at `start`.  A paused task continues at `at`,
      * which must be less than `until`.  Sets each task's `end`, never to DECODE_GOES_ON.  `tools`

@@ -1,5 +1,5 @@
 /*
- * expand.c - decompression by many threads: what others call (api.h)
+ * expand.c - decompression by many threads: the functions that other files call (api.h)
  */
 #include "config.h"
 
@@ -15,8 +15,8 @@
 #include "pipeline/expand/regions.h"
 #include "pipeline/expand/tools.h"
 
-/* Most bytes that the consumer may have read and not decoded: GZ_IN_SIZE, and the bytes that may be
- * left over when it reads more.  The consumer never returns to bytes that it has decoded. */
+/* The most bytes that the consumer may have read and not decoded: GZ_IN_SIZE, and the bytes that
+ * may be left over when it reads more.  The consumer never returns to bytes that it has decoded. */
 #define READ_AND_NOT_DECODED ((uint64_t)512 << 10)
 
 _Static_assert(READ_AND_NOT_DECODED >= GZ_IN_SIZE + GZ_IN_REST + GZ_IN_BACK, "what was read");
@@ -61,8 +61,8 @@ void pipeline_give_back(struct pipeline *p)
 
 /* --- Begin ---------------------------------------------------------------------------------- */
 
-/* Makes an expansion of the input `in`.  Returns NULL if `in` is NULL or too small, or if memory is
- * short; then closes `in`. */
+/* Makes an expansion of the input `in`.  If `in` is NULL or too small, or if memory is short,
+ * closes `in` and returns NULL. */
 static struct expansion *expand(struct pipeline *p, struct input *in, size_t region,
                                 int (*write)(void *ctx, const void *buf, size_t len), void *ctx)
 {

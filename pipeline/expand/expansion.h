@@ -106,11 +106,12 @@ struct run_line {
 
 /* An input that is pushed (pushing.c). */
 struct pushing {
-    uint64_t pushed;   /* bytes pushed so far */
-    uint64_t lead;     /* most bytes of input from the place that is written to the end of the
-                        * pushed bytes */
+    uint64_t pushed; /* bytes pushed so far */
+    /* The most bytes of pushed input that may come after the place up to which the output is
+     * written. */
+    uint64_t lead;
     uint64_t borrowed; /* bytes that this input has borrowed from the shared lead */
-    bool is_slow;      /* the caller was away for a long time: few regions are decoded ahead */
+    bool is_slow;      /* the caller was away for a long time, so few regions are decoded ahead */
     uint64_t taken;    /* bytes of output that the caller has taken since it was last away */
 };
 
@@ -156,8 +157,8 @@ struct expansion {
     bool is_stalled;        /* `write` is waiting for room */
 
     /* gpu_decoder.c: */
-    uint64_t gpu_from;  /* first bit from which a GPU may decode; UINT64_MAX: none may */
-    uint64_t gpu_retry; /* bytes left to the CPU when the GPU last gave up; 0: it never did */
+    uint64_t gpu_from;  /* first bit from which a GPU may decode; UINT64_MAX: no GPU may */
+    uint64_t gpu_retry; /* bytes left to the CPU when the GPU last gave up; 0: it never gave up */
 
     bool may_begin;    /* workers or a GPU may decode ahead */
     bool has_begun;    /* workers take part */

@@ -56,9 +56,9 @@ static void find_hints(const uint8_t *in, size_t from, size_t to, size_t len, st
     }
 }
 
-/* Returns the first bit of in[from..to) where the header of a dynamic block starts, or INF_NOWHERE.
- * `in` has `len` bytes.  Stops early if *searched has reached the limit.  Adds the bytes searched
- * to *looked. */
+/* Returns the first bit of in[from..to) where the header of a dynamic block starts, or
+ * INF_NOWHERE.  `in` has `len` bytes.  Stops early once *s->searched has reached *s->search_max.
+ * Adds the number of bytes searched to *looked. */
 static uint64_t find_header(const struct start_search *s, const uint8_t *in, size_t from, size_t to,
                             size_t len, uint64_t *looked)
 {

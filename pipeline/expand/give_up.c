@@ -1,8 +1,8 @@
 /*
  * give_up.c - frees memory of a stream whose caller is away for a long time (api.h)
  *
- * Output that was decoded ahead can be discarded: a worker can decode it again, as long as the
- * input is kept.  So the stream keeps only:
+ * Output that was decoded ahead can be discarded, because a worker can decode it again as long as
+ * the input is kept.  So the stream keeps only:
  *
  * - the input that was pushed and is not decoded (pushing.h limits it);
  * - the rest of the run that the consumer is writing, and the runs after it that a window needs
@@ -10,7 +10,8 @@
  *
  * The line loses all later runs, and the consumer's place returns to where these start.  All runs
  * that are not in line are freed.  Their buffers go to other decompressions, or to the system if no
- * decompression is active.  A buffer that stays gives the pages that nobody needs to the system.
+ * decompression is active.  If a buffer must stay, its pages that nobody needs go back to the
+ * system.
  */
 #include "config.h"
 
@@ -40,14 +41,15 @@ static bool is_within(const uint8_t *p, const uint8_t *part, size_t len)
 
 /* Gives the pages of the region's buffer back to the system, except the pages of runs in line.  Of
  * the run that is being written, keeps only the bytes that are not yet written.  These are
- * rest[0..len), the rest of the current call of e->write, and all bytes of the run after `rest`. */
+ * rest[0..len), which the current call of e->write has yet to write, and all bytes of the run after
+ * them. */
 static void keep_runs(const struct expansion *e, struct region *r, const uint8_t *rest, size_t len)
 {
     struct decode_task *task = &r->task;
     uint8_t *const symbols = task->buffer + BUFFER_BEFORE;
     uint8_t *at = task->buffer;
 
-    /* Drop the runs that are not in line: the consumer will decode them again. */
+    /* Drop the runs that are not in line, because the consumer will decode them again. */
     while (task->count > 0 && !run_is_in_line(task->runs[task->count - 1]))
         task_drop_run(task);
     for (size_t i = 0; i < task->count; i++) {

@@ -32,8 +32,8 @@
 #define BRING_UP_SECONDS 0.28
 #define THREAD_RATE 130e6
 
-/* Hand over to a GPU that is up only if at least this much input is left, in bytes: handing over
- * takes a few ms. */
+/* Hand over to a GPU that is up only if at least this many bytes of input are left, since handing
+ * over takes a few ms. */
 #define HAND_OVER_MIN ((uint64_t)4 << 20)
 
 /* After the GPU has left data to the CPU, hand over again RETRY_FIRST bytes of input later.  Double
@@ -63,8 +63,9 @@ struct gpu_decoder {
     struct gpu_inflate *engine;
     char trouble[GPU_ERROR_SIZE]; /* why the device cannot be used; empty: it can */
 
-    struct expansion *e; /* the decompression that the decoder serves; NULL: any may start the
-                          * decoder */
+    /* The decompression that the decoder serves.  If NULL, any decompression may start the
+     * decoder. */
+    struct expansion *e;
 
     /* While the decoder is busy: */
     uint64_t bit; /* bit of the input where decoding began */
@@ -105,8 +106,8 @@ static bool may_load(const struct gpu_decoder *d)
            d->loaded < d->used + GPU_INFLATE_INPUTS && input_start(d, d->loaded) < d->in_len;
 }
 
-/* Loads the next input buffer.  Gives up the lock meanwhile.  False if the work was cancelled or
- * has ended, or if loading failed. */
+/* Loads the next input buffer.  Gives up the lock meanwhile.  Returns false if the work was
+ * cancelled or has ended, or if loading failed. */
 static bool load(struct gpu_decoder *d)
 {
     const uint64_t start = input_start(d, d->loaded);
@@ -120,7 +121,7 @@ static bool load(struct gpu_decoder *d)
 
         n = len - at < GPU_INFLATE_STAGE ? len - at : GPU_INFLATE_STAGE;
         unlock(d->p);
-        /* If the file has become shorter, stop here: the consumer reports it. */
+        /* If the file has become shorter, stop here, because the consumer reports it. */
         ok = input_read_at(in, start + at, gpu_inflate_stage(d->engine), n) == n &&
              gpu_inflate_put(d->engine, buffer, at, n, error);
         lock(d->p);
@@ -154,15 +155,15 @@ static void *loader_main(void *argument)
 
 /* --- The decoder ---------------------------------------------------------------------------- */
 
-/* Decodes the next input buffer.  Gives up the lock meanwhile.  Returns whether to go on with
- * another. */
+/* Decodes the next input buffer.  Gives up the lock meanwhile.  Returns whether to go on with a
+ * further input buffer. */
 static bool decode_input(struct gpu_decoder *d, char error[GPU_ERROR_SIZE])
 {
     const uint64_t i = d->used;
     enum gpu_inflate_result result;
     bool is_used_up = false;
 
-    /* A truncated file may end where a block ends. */
+    /* A truncated file may end where a block ends.  Then no input is left. */
     if (input_start(d, i) >= d->in_len)
         return false;
     while (d->loaded <= i && !d->cannot_load && !d->is_cancelled)
@@ -231,7 +232,8 @@ static void decode_all(struct gpu_decoder *d)
     wake_all(d->p, CAN_EXPAND);
 }
 
-/* Opens the engine.  NULL, with a message, if that fails.  Called without the lock. */
+/* Opens the engine.  Returns NULL, with a message, if the engine cannot be opened.  Called without
+ * the lock. */
 static struct gpu_inflate *bring_up(const struct pipeline_config *all, char error[GPU_ERROR_SIZE])
 {
     const struct gpus_config *config = &all->gpus;
@@ -285,7 +287,7 @@ static void *decoder_main(void *argument)
 
 /* --- Bringing up ---------------------------------------------------------------------------- */
 
-/* Starts the decoder's thread, if there is none.  NULL if memory or threads are short. */
+/* Starts the decoder's thread, if there is none.  Returns NULL if memory or threads are short. */
 static struct gpu_decoder *start_decoder(struct pipeline *p)
 {
     struct gpu_decoder *d = p->expansions->decoder;
@@ -410,7 +412,8 @@ void decoder_stop(struct expansion *e)
     wake_all(e->p, CAN_EXPAND);
 }
 
-/* Returns the next run of output, or NULL if none will come.  Waits until that is known. */
+/* Waits until the next run of output is known, and returns it.  Returns NULL if no more run will
+ * come. */
 static const struct gpu_inflate_run *next_run(struct gpu_decoder *d)
 {
     const struct gpu_inflate_output *o = &d->outputs[d->taken % GPU_INFLATE_OUTPUTS];
@@ -420,7 +423,7 @@ static const struct gpu_inflate_run *next_run(struct gpu_decoder *d)
     return d->taken < d->decoded ? &o->runs[d->run] : NULL;
 }
 
-/* Ends the decoder's work at bit `bit`, where the CPU continues.  Sets e->gpu_from: the first bit
+/* Ends the decoder's work at bit `bit`, where the CPU continues.  Sets e->gpu_from to the first bit
  * at which the consumer may hand over again. */
 static void hand_back(struct expansion *e, uint64_t bit)
 {
@@ -445,13 +448,14 @@ bool decoder_has(struct expansion *e, uint64_t bit)
 }
 
 /* Returns bytes of the output buffer, from byte `at` on.  *n becomes their number, at most `most`.
- * NULL, with a message, if the device fails.  Called without the lock. */
+ * Returns NULL, with a message, if the device fails.  Called without the lock. */
 static const uint8_t *get_slice(struct gpu_decoder *d, uint64_t at, uint64_t most, size_t *n,
                                 char error[GPU_ERROR_SIZE])
 {
     const unsigned buffer = (unsigned)(d->taken % GPU_INFLATE_OUTPUTS);
 
-    /* Copy as much as fits: one copy then serves many short members. */
+    /* If byte `at` is not in the last copy, copy as much as fits.  One copy then serves many short
+     * members. */
     if (at >= d->slice_end) {
         const uint64_t left = d->outputs[buffer].length - at;
         const size_t len = left < GPU_INFLATE_SLICE ? (size_t)left : GPU_INFLATE_SLICE;
@@ -466,9 +470,9 @@ static const uint8_t *get_slice(struct gpu_decoder *d, uint64_t at, uint64_t mos
     return d->slice + (at - d->slice_start);
 }
 
-/* Writes a run's output without its first place->skip bytes, which were written before.  Gives up
- * the lock meanwhile.  Returns false if that fails: *error is then the errno of `write`, or 0 if
- * the device has failed. */
+/* Writes a run's output, except the first place->skip bytes, which were written before.  Gives up
+ * the lock meanwhile.  Returns false if writing fails.  Then *error is the errno of `write`, or 0
+ * if the device has failed. */
 static bool write_run(struct expansion *e, const struct gpu_inflate_run *run,
                       struct gz_place *place, int *error)
 {
@@ -501,7 +505,7 @@ static bool write_run(struct expansion *e, const struct gpu_inflate_run *run,
     return false;
 }
 
-/* Moves the place behind a run. */
+/* Moves the place to the end of a run. */
 static void pass_run(struct expansion *e, const struct gpu_inflate_run *run, struct gz_place *place)
 {
     place->bit = run->end;
@@ -514,8 +518,8 @@ static void pass_run(struct expansion *e, const struct gpu_inflate_run *run, str
     e->stats.gpu_bytes += run->length;
 }
 
-/* Moves the consumer on to the next run.  After the last run of an output buffer, sets window[],
- * and gives the buffer back to the decoder. */
+/* Moves the consumer on to the next run.  After the last run of an output buffer, copies the window
+ * at the buffer's end to window[], and gives the buffer back to the decoder. */
 static void take_run(struct gpu_decoder *d, const struct gpu_inflate_run *run, uint8_t *window)
 {
     const struct gpu_inflate_output *o = &d->outputs[d->taken % GPU_INFLATE_OUTPUTS];

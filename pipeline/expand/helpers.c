@@ -15,11 +15,11 @@
 #include "pipeline/expand/regions.h"
 #include "pipeline/expand/tools.h"
 
-/* Most regions of a batch, even if the engine takes more.  help_one and decode_batch each have an
- * array of this length on the stack. */
+/* The most regions of a batch, even if the engine takes more.  help_one and decode_batch each have
+ * an array of this length on the stack. */
 #define BATCH_MAX 64
 
-/* Least batch_max in tests, so that every engine decodes in batches there. */
+/* The least value of batch_max in tests, so that every engine decodes in batches there. */
 #define BATCH_IN_TESTS 3
 
 /* The regions that an engine decodes at a time. */
@@ -37,18 +37,18 @@ static unsigned batch_max(const struct expansion *e)
     return max < BATCH_MAX ? max : BATCH_MAX;
 }
 
-/* Adds the next region to the batch, if its start is found and there is a buffer for it.  Gives up
- * the lock.  Returns whether it was added.  Sets *has_done if the region was added, or if a search
- * for its start has had a result. */
+/* Adds the next region to the batch, if the region's start is found and there is a buffer for the
+ * region.  Gives up the lock.  Returns whether the region was added.  Sets *has_done if it was
+ * added, or if a search for its start has had a result. */
 static bool add_to_batch(struct expansion *e, struct expand_tools *t, struct batch *b,
                          bool *has_done)
 {
     struct region *r = regions_next(e);
     const bool has_all = r != NULL && input_has(e->input, r->to);
 
-    /* To look for a start, a thread may wait for the region's input.  The consumer must not wait
-     * for a pipe here: it is needed for the runs that others decode.  No thread waits here for
-     * bytes that the caller has yet to push. */
+    /* To look for a start, a thread may wait for the region's input.  But the consumer must not
+     * wait for a pipe here, because it must take over the runs that other threads decode.  And no
+     * thread may wait here for bytes that the caller has yet to push. */
     if (r == NULL || ((t == e->tools || e->is_pushed) && !has_all))
         return false;
     if (has_all)
@@ -110,8 +110,8 @@ bool help_one(struct expansion *e, struct expand_tools *t)
     return has_done;
 }
 
-/* Makes a worker's tools.  Gives up the lock.  Returns false if memory is short: other threads then
- * do the work. */
+/* Makes a worker's tools.  Gives up the lock.  Returns false if memory is short.  Other threads
+ * then do the work. */
 static bool get_tools(struct worker *w)
 {
     struct expand_tools *t;
@@ -130,7 +130,7 @@ bool expand_some(struct worker *w)
     for (struct expansion *e = p->expansions->first; e != NULL; e = e->next) {
         if (e->is_closing)
             continue;
-        /* get_tools gives up the lock, so *e may be freed meanwhile: return at once. */
+        /* get_tools gives up the lock, so *e may be freed meanwhile.  So return at once. */
         if (w->expand == NULL)
             return get_tools(w);
         if (help_one(e, w->expand))

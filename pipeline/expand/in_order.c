@@ -114,9 +114,10 @@ static void accept(struct expansion *e, struct expand_tools *t, struct decoded_r
         e->cursor = place->bit / 8;
 }
 
-/* Whether a thread may begin to accept runs.  While `write` waits for room, none may: an accepted
- * run keeps its memory until it is written.  If a GPU is ready, none may either: the GPU takes over
- * once the line is empty. */
+/* Whether a thread may begin to accept runs.  Two of the conditions need a reason.  While `write`
+ * waits for room, no thread may accept, because an accepted run keeps its memory until it is
+ * written.  If a GPU is ready, no thread may accept, because the GPU takes over once the line is
+ * empty. */
 static bool may_accept(const struct expansion *e)
 {
     return !e->in_order.is_accepting && !e->in_order.has_failed && !e->is_stalled &&
@@ -166,8 +167,9 @@ static void resolve(struct expansion *e, struct expand_tools *t, struct decoded_
     wake_all(p, CAN_EXPAND);
 }
 
-/* Writes bytes of a run, except those that place->skip says were written before, and adds all of
- * them to the check value of the place.  Returns false, with errno set, if writing failed. */
+/* Writes bytes of a run, except those that place->skip says were written before.  Adds all of the
+ * run's bytes to the check value of the place.  Returns false, with errno set, if writing
+ * failed. */
 static bool write_bytes(const struct expansion *e, const uint8_t *bytes, size_t len, uint32_t check)
 {
     const size_t skip = e->place->skip < len ? (size_t)e->place->skip : len;
@@ -211,7 +213,8 @@ static void write_first(struct expansion *e)
     wake_all(e->p, CAN_EXPAND);
 }
 
-/* Whether the calling thread may write the first run in the line now.  `t` are its tools. */
+/* Whether the calling thread may write the first run in the line now.  `t` are that thread's
+ * tools. */
 static bool may_write(const struct expansion *e, const struct expand_tools *t)
 {
     const struct run_line *l = &e->in_order;
@@ -262,8 +265,9 @@ const struct decoded_run *in_order_written(const struct expansion *e)
 
 /* --- Shortening the line -------------------------------------------------------------------- */
 
-/* Returns the last run that must stay in the line.  The runs up to it make up a window.  Returns
- * NULL if such a run is not all bytes yet, or a thread is resolving any run. */
+/* Returns the last run that must stay in the line.  The run that is being written and the runs
+ * after it, up to that last run, have a whole window of bytes.  Returns NULL if one of these runs
+ * is not all bytes yet, or if a thread is resolving any run. */
 static struct decoded_run *last_to_keep(const struct run_line *l)
 {
     struct decoded_run *last = l->written;
@@ -296,8 +300,8 @@ static void move_over(struct run_line *l, const struct decoded_run *run)
     move_on(l->window, run->bytes, run->len);
 }
 
-/* Sets the line's window to the window at the end of run `last`.  The runs from the one that is
- * being written up to `last` must have INF_WINDOW bytes or more in all. */
+/* Sets the line's window to the window at the end of run `last`.  Together, the run that is being
+ * written and the runs after it, up to `last`, must have at least INF_WINDOW bytes. */
 static void move_window_to(struct run_line *l, const struct decoded_run *last)
 {
     move_over(l, l->written);
@@ -326,7 +330,7 @@ bool in_order_shorten(struct expansion *e)
     struct run_line *l = &e->in_order;
     struct decoded_run *last, *run;
 
-    /* The thread that accepts is using a run and the window. */
+    /* A thread that is accepting uses a run and the window. */
     if (l->is_accepting)
         return false;
     if (e->place == NULL || l->written == NULL || l->first == NULL)

@@ -18,19 +18,20 @@
 
 #include "pipeline/expand/expansion.h"
 
-/* Starts at the consumer's place: until in_order_end, in_order_step accepts runs from there on.
- * The bytes before place->end are the window. */
+/* Lets in_order_step accept runs from the consumer's place on, until in_order_end.  The bytes
+ * before place->end are the window. */
 void in_order_begin(struct expansion *e, struct gz_place *place);
 
-/* Ends what in_order_begin has started: from now on, the consumer decodes by itself.  Copies the
- * window at the place to the bytes before place->end. */
+/* Ends what in_order_begin has started, so that the consumer decodes by itself from now on.  Copies
+ * the window at the place to the bytes before place->end. */
 void in_order_end(struct expansion *e, struct gz_place *place);
 
 /* Does one of these: accepts all runs that can be accepted now, writes one run, or resolves one.
  * Gives up the lock.  Returns false if there is nothing to do now. */
 bool in_order_step(struct expansion *e, struct expand_tools *t);
 
-/* Returns the window before the consumer's place.  Call this only while in_order_is_idle. */
+/* Returns the window before the consumer's place.  Call this only while in_order_is_idle returns
+ * true. */
 uint8_t *in_order_window(struct expansion *e);
 
 /* Whether a run starts at the consumer's place. */
@@ -38,14 +39,15 @@ enum coming {
     RUN_IS_THERE, /* a run was decoded */
     RUN_COMES,    /* a thread decodes a run from there, or looks for a start there */
     RUN_MAY_COME, /* a thread could decode a run from there */
-    NO_RUN_COMES, /* none starts there, or none that can be accepted */
+    NO_RUN_COMES, /* no run starts there, or none that can be accepted */
 };
 
-/* Returns whether a run starts at the consumer's place; RUN_COMES while a thread accepts runs. */
+/* Returns whether a run starts at the consumer's place.  While a thread accepts runs, returns
+ * RUN_COMES. */
 enum coming in_order_coming(struct expansion *e);
 
-/* Whether no thread is accepting or writing, and nothing is left to write: all accepted runs are
- * written, or writing has failed. */
+/* Whether no thread is accepting or writing, and nothing is left to write, because all accepted
+ * runs are written or because writing has failed. */
 bool in_order_is_idle(const struct expansion *e);
 
 /* Whether writing has failed.  If so, sets *error to the errno of the failure. */
@@ -54,9 +56,9 @@ bool in_order_has_failed(const struct expansion *e, int *error);
 /* Returns the run that is being written, or NULL. */
 const struct decoded_run *in_order_written(const struct expansion *e);
 
-/* Takes runs out of the line, and moves the consumer's place back to the first of them.  The run
- * that is being written stays in the line.  If it is shorter than a window, the runs after it that
- * complete the window stay, too.  Returns false if this is not possible now. */
+/* Shortens the line to the run that is being written and, if this run is shorter than a window, the
+ * runs after it that complete the window.  Takes all later runs out of the line, and moves the
+ * consumer's place back to the first of these.  Returns false if this is not possible now. */
 bool in_order_shorten(struct expansion *e);
 
 /* Whether the run is accepted and not yet written. */

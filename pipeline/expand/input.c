@@ -154,8 +154,8 @@ bool input_has(struct input *in, uint64_t offset)
     return has;
 }
 
-/* Returns the milliseconds until the time `until`, 0 if it has passed; -1 if `until` is 0, which
- * means never. */
+/* Returns the milliseconds until the time `until`, or 0 if that time has passed.  If `until` is 0,
+ * which means never, returns -1. */
 static int ms_until(double until)
 {
     const double left = (until - clock_seconds()) * 1000;
@@ -164,8 +164,8 @@ static int ms_until(double until)
 }
 
 /* Reads from the pipe like read(2), but waits for bytes only until the time `until` of
- * clock_seconds(), or without limit if that is 0.  Returns 0 at the end; -1 with errno set after an
- * error; errno is ETIMEDOUT if nothing came in time. */
+ * clock_seconds().  If `until` is 0, waits without limit.  Returns 0 at the input's end.  Returns
+ * -1 with errno set after an error; errno is ETIMEDOUT if nothing came in time. */
 static ssize_t read_some(struct input *in, uint8_t *to, size_t len, double until)
 {
     for (;;) {
@@ -249,8 +249,8 @@ static void get_block(struct input *in)
     in->needs_block = false;
 }
 
-/* Waits until another thread has read more, or until the time `until`; 0: without limit.  Returns
- * false if that time has come. */
+/* Waits until another thread has read more, or until the time `until`.  If `until` is 0, waits
+ * without limit.  Returns false if the time has come. */
 static bool wait_for_more(struct input *in, double until)
 {
     const struct timespec t = {.tv_sec = (time_t)until,
@@ -262,8 +262,8 @@ static bool wait_for_more(struct input *in, double until)
 }
 
 /* Reads more from a pipe, or waits until another thread has read or pushed more.  Waits until the
- * time `until` of clock_seconds(), or without limit if that is 0.  Returns false if nothing came in
- * time, or if memory is short.  For pushed input, also returns false if `until` is not 0.  After
+ * time `until` of clock_seconds(), or without limit if `until` is 0.  Returns false if nothing came
+ * in time, or if memory is short.  For pushed input, also returns false if `until` is not 0.  After
  * false, a caller whose `until` is 0 tries again. */
 static bool read_on(struct input *in, double until)
 {
@@ -302,8 +302,8 @@ static bool read_on(struct input *in, double until)
     return true;
 }
 
-/* Copies up to `len` bytes from `offset` on, all of one block.  Returns how many; 0 if they are
- * forgotten.  Gives up the input's lock. */
+/* Copies up to `len` bytes of one block, from byte `offset` of the input on.  Returns how many
+ * bytes it has copied, or 0 if the bytes are forgotten.  Gives up the input's lock. */
 static size_t copy(struct input *in, uint64_t offset, uint8_t *to, size_t len)
 {
     const size_t at = (size_t)(offset % BLOCK_SIZE);

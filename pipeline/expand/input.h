@@ -24,18 +24,18 @@ struct input *input_open_memory(const uint8_t *bytes, size_t len);
 struct input *input_open_pushed(void);
 
 /* Appends bytes[0..len) to a pushed input, but stops at byte `limit` of the input.  Returns how
- * many bytes it has appended.  `ends`: the input ends after bytes[0..len), once they are all
- * appended.  Only one thread at a time may call this. */
+ * many bytes it has appended.  If `ends` is set, the input ends after bytes[0..len), once they are
+ * all appended.  Only one thread at a time may call this. */
 size_t input_push(struct input *in, const uint8_t *bytes, size_t len, uint64_t limit, bool ends);
 
-/* Returns the size of the input in bytes; UINT64_MAX while the end of a pipe or of a pushed input
- * is not known. */
+/* Returns the size of the input in bytes.  While the end of a pipe or of a pushed input is not
+ * known, returns UINT64_MAX. */
 uint64_t input_size(struct input *in);
 
 /* Whether the input is a regular file or memory, any part of which can be read at any time. */
 bool input_is_file(const struct input *in);
 
-/* Whether all bytes before byte `offset` are there to be read, or the input's end is known. */
+/* Whether all bytes before byte `offset` can be read now, or the input's end is known. */
 bool input_has(struct input *in, uint64_t offset);
 
 /* Reads up to `len` bytes, from byte `offset` of the input on.  Any thread may call this.  Returns
@@ -49,7 +49,8 @@ bool input_has(struct input *in, uint64_t offset);
 size_t input_read_at(struct input *in, uint64_t offset, uint8_t *to, size_t len);
 
 /* Reads like read(2), from byte `offset` on.  Waits until there is a byte to read.  Returns how
- * many bytes it has read; 0 at the end; -1 with errno set after an error or input_cancel. */
+ * many bytes it has read, or 0 at the end.  Returns -1 with errno set after an error or
+ * input_cancel. */
 ssize_t input_read(struct input *in, uint64_t offset, uint8_t *to, size_t len);
 
 /* Tells the input that nobody will read bytes before `offset` again. */

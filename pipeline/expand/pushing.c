@@ -13,15 +13,15 @@
 #include "pipeline/expand/buffers.h"
 #include "pipeline/expand/pushing.h"
 
-/* Bytes of lead of each pushed input. */
+/* Bytes of the lead (pushing.h) that each pushed input has for itself. */
 #define PUSH_LEAD ((uint64_t)5 << 19)
 
 /* Bytes of the lead that all inputs share: a constant, and an amount for each thread. */
 #define SHARED_LEAD ((uint64_t)3 << 19)
 #define SHARED_LEAD_THREAD ((uint64_t)1 << 20)
 
-/* Returns the byte of the input up to which the output is written, except for a little that the
- * consumer has read and not yet written. */
+/* Returns the byte of the input up to which the output is written.  The consumer may have read a
+ * few of the bytes before it without having written their output. */
 static uint64_t written_to(const struct expansion *e)
 {
     return e->line_from != UINT64_MAX ? e->line_from : e->cursor;
@@ -56,7 +56,7 @@ uint64_t pushing_region_max(const struct expansion *e)
     return e->is_pushed ? e->pushing.lead / (uint64_t)crew_threads(e->p) : UINT64_MAX;
 }
 
-/* Returns how many bytes ahead of written_to the input may be pushed now. */
+/* Returns how many bytes of input may be pushed now beyond the byte that written_to returns. */
 static uint64_t find_lead(const struct expansion *e)
 {
     const struct pipeline *p = e->p;

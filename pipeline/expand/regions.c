@@ -25,7 +25,7 @@
  * and resolving them is twice the work of decoding bytes. */
 #define SYMBOLS_THREADS 3
 
-/* Most bytes of input expected from one mark to the next, in a file that has marks. */
+/* The most bytes of input expected from one mark to the next, in a file that has marks. */
 #define MARKS_DISTANCE ((uint64_t)5 << 20)
 
 /* After MISSES_MAX + 2 x threads regions without an accepted run, no region is made of the next
@@ -42,8 +42,8 @@
  *   the bytes of input of all accepted runs, and
  *   the bytes that the consumer has read so far, divided by SEARCH_OF_ALL.
  *
- * With a lower limit, workers find too few starts where blocks are large.  With a higher one, files
- * in which there is no start to find take longer. */
+ * With a lower limit, workers find too few starts where blocks are large.  With a higher limit,
+ * files that have no start to find take longer. */
 #define SEARCH_MIN ((uint64_t)512 << 10)
 #define SEARCH_THREAD ((uint64_t)32 << 10)
 #define SEARCH_OF_ALL 32
@@ -62,7 +62,7 @@
 
 /* In a region whose start is not known yet, the consumer calls regions_at again after this many
  * bytes of input.  With more, the consumer passes more starts that are found meanwhile.  With less,
- * short blocks take longer, since the consumer waits for the lock at each. */
+ * short blocks take longer, since the consumer waits for the lock at each block. */
 #define ASK_AGAIN ((uint64_t)4 << 10)
 
 /* --- The list ------------------------------------------------------------------------------- */
@@ -89,8 +89,8 @@ static uint64_t lead_max(const struct pipeline *p)
     return lead < LEAD_MIN ? LEAD_MIN : lead;
 }
 
-/* Returns the byte of the input before which a new region would be useless: the consumer will soon
- * have decoded the bytes that it has read. */
+/* Returns the byte of the input before which a new region would be useless, because the consumer
+ * will soon have decoded the bytes before it. */
 static uint64_t passed(const struct expansion *e)
 {
     return e->fixed_region > 0 ? e->decoded : e->cursor;
@@ -187,7 +187,8 @@ static struct start_search search_of(struct expansion *e, bool marks_only)
                                  &e->regions.searched, &e->regions.search_max};
 }
 
-/* Cuts a rest, whose task.start is known, at the next mark.  Gives up the lock. */
+/* Cuts a region that is a rest (REST_MIN) at the next mark.  The region's task.start must be
+ * known.  Gives up the lock. */
 static void cut_rest(struct expansion *e, struct expand_tools *t, struct region *r)
 {
     const struct start_search s = search_of(e, true);
@@ -264,7 +265,7 @@ bool region_goes_on(struct expansion *e, struct expand_tools *t, struct region *
             return true;
         switch (next->state) {
         case REGION_NEW:
-            /* A pipe may give nothing for a long time: do not wait for it here. */
+            /* A pipe may give nothing for a long time, so do not wait for it here. */
             if (!input_has(e->input, next->to))
                 return true;
             region_find_start(e, t, next);
@@ -303,7 +304,9 @@ static void add_rest(struct expansion *e, struct expand_tools *t, struct region 
     if (last == NULL || last->end / 8 >= r->to)
         return;
     rest = cut_off(e, r, last->end / 8);
-    /* After the end of a member, a search must first find the next member. */
+    /* In two cases, the rest stays REGION_NEW, so that a search finds its start.  After the end of
+     * a member, the next member must be found first.  With few threads, decoding can only begin at
+     * a mark or a member (SYMBOLS_THREADS). */
     if (rest == NULL || last->ends_stream || (!is_at_mark && crew_threads(e->p) < SYMBOLS_THREADS))
         return;
     rest->task.kind = is_at_mark ? START_AT_MARK : START_IN_DATA;
@@ -458,7 +461,7 @@ void regions_drop_past(struct expansion *e, uint64_t bit)
         e->regions.last = last;
     for (; given > 0; given--)
         crew_call(e->p);
-    /* Keep the bytes before the region in which a mark may begin. */
+    /* A mark may begin shortly before the region, so keep the bytes there. */
     input_forget(e->input, wanted > INF_MARK_SIZE ? wanted - INF_MARK_SIZE : 0);
     pushing_count(e);
 }

@@ -23,9 +23,9 @@ void region_find_start(struct expansion *e, struct expand_tools *t, struct regio
  * false if there is no buffer, or the expansion is closing. */
 bool region_begin(struct expansion *e, struct region *r);
 
-/* Decides whether a paused task must continue.  It must, unless another region starts where the
- * task has paused, or the task is no longer wanted.  If so, returns true and sets task.until.
- * Gives up the lock. */
+/* Decides whether a paused task must continue, and returns true if it must.  It must not if another
+ * region starts where the task has paused, or if the task is no longer wanted.  Before returning
+ * true, sets task.until.  Gives up the lock. */
 bool region_goes_on(struct expansion *e, struct expand_tools *t, struct region *r);
 
 /* Ends the decoding of a region.  If the output buffer was full, makes a region of the input that
@@ -34,12 +34,13 @@ void region_end(struct expansion *e, struct expand_tools *t, struct region *r);
 
 /* --- For the consumer --- */
 
-/* Returns the region that has a run that starts at `bit`, or may still get one.  Sets *run to that
- * run, or to NULL if it is not decoded yet.  Returns NULL if there is no such region. */
+/* Returns the region that has a run that starts at `bit`, or that may still get such a run.  Sets
+ * *run to that run, or to NULL if it is not decoded yet.  Returns NULL if there is no such
+ * region. */
 struct region *regions_at(struct expansion *e, uint64_t bit, struct decoded_run **run);
 
-/* Returns the first bit after `bit` at which the consumer should call regions_at again: a run or a
- * region starts there, or a search for a start may be over by then.  The consumer is at `bit`. */
+/* Returns the first bit after `bit` at which the consumer, which is at `bit`, should call
+ * regions_at again.  At that bit, a run or a region starts, or a search for a start may be over. */
 uint64_t regions_next_start(const struct expansion *e, uint64_t bit);
 
 /* Frees the regions, and forgets the input, that a consumer at `bit` cannot use any more. */
@@ -55,14 +56,15 @@ void regions_uncount_run(struct expansion *e, const struct decoded_run *run);
 /* Returns the first region of the list, or NULL. */
 struct region *regions_first(const struct expansion *e);
 
-/* Discards the output of all decoded regions that have no run in line.  They can be decoded again.
- * The buffers of the other decoded regions stay, and no longer count (buffers_disown). */
+/* Discards the output of all decoded regions that have no run in line.  These regions can be
+ * decoded again.  The other decoded regions keep their buffers, which no longer count
+ * (buffers_disown). */
 void regions_give_up(struct expansion *e);
 
 /* Makes the workers that decode regions stop soon.  No region will be used any more. */
 void regions_cancel(struct expansion *e);
 
-/* Frees all regions.  No thread may be working on one. */
+/* Frees all regions.  No thread may be working on any of them. */
 void regions_free(struct expansion *e);
 
 #endif

@@ -13,8 +13,9 @@
 #include "inflate/whole.h"
 #include "pipeline/expand/engine.h"
 
-/* Most bytes of input that a thread has in memory while it decodes.  A block that is decoded to
- * symbols must fit in: with less, more large blocks are left to the consumer. */
+/* The most bytes of input that a thread has in memory while it decodes.  A block can only be
+ * decoded to symbols if it fits in.  With a lower number, more large blocks are left to the
+ * consumer. */
 #define VIEW_SIZE ((size_t)512 << 10)
 
 /* Bytes after the input that decoders may load. */
@@ -30,7 +31,8 @@ struct view {
     uint8_t *in;     /* VIEW_SIZE bytes, with INF_BACK bytes before and VIEW_PAD bytes after them */
     uint64_t offset; /* in[0] is this byte of the input */
     size_t len;      /* number of bytes of the input that are in `in` */
-    bool ends;       /* the last read came short: the input ends, or no more of it has come yet */
+    /* The last read gave too few bytes, because the input ends or no more of it has come yet. */
+    bool ends;
 };
 
 /* The task that this thread has decoded last, if the task has paused. */
