@@ -81,7 +81,7 @@ enum gpu_unit_end {
 
 /* The most blocks of a unit.  Most units have one block; the last unit of a member has two.  With a
  * lower limit, more data is left to the CPU. */
-#define GPU_UNIT_BLOCKS 6u
+#define GPU_UNIT_BLOCKS 16u
 
 /* One block of a unit. */
 struct gpu_block {
