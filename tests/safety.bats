@@ -268,7 +268,7 @@ need_own_memory() {
     have python3 || skip "no python3 to measure with"
     need_own_memory
     for kind in mixed source; do
-        "$GEN" $kind 300000000 >big
+        "$GEN" $kind 160000000 >big
         python3 -c '
 import resource, subprocess, sys
 subprocess.check_call([sys.argv[1], "-1", "-c", "-p64", "big"], stdout=subprocess.DEVNULL)
@@ -314,7 +314,7 @@ in_group() {
 @test "in a control group with 100 MiB it lives" {
     need_own_memory
     new_group memory memory.limit_in_bytes 100M memory.max 100M
-    "$GEN" mixed 150000000 >big
+    "$GEN" mixed 110000000 >big
     in_group "$GZLZSS" -p64 -1 -k big
     gzip -dc big.gz | cmp - big
     rm big big.gz
