@@ -331,6 +331,7 @@ in_group() {
 }
 
 @test "there are no more threads than a control group's quota has processors" {
+    without_sanitizers
     new_group cpu cpu.cfs_quota_us 100000 cpu.max '100000 100000'
     "$GEN" text 30000000 >big
     # shellcheck disable=SC2016
