@@ -171,8 +171,8 @@ static void test_prefixes(void)
     for_each_method(compare_prefixes);
 }
 
-/* Data with only matches at a distance that is a key's value.  Usual values are tried only in variant
- * 0; test_edges has them in all variants. */
+/* Data with only matches at a distance that is a key's value.  Usual values are tried only in
+ * variant 0; test_edges has them in all variants. */
 static void test_periods(void)
 {
     const size_t len = 34 * KIB;
