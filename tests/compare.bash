@@ -287,7 +287,7 @@ compare_with() {
 # compare_group HOW TREE INDEX...: makes all queued comparisons that use this tree.  Each INDEX is
 # the place of a comparison in the queue.
 compare_group() {
-    local how=$1 tree=$2 tool i k=0 depth=1 leaf base command differences
+    local how=$1 tree=$2 tool i k=0 ended depth=1 leaf base command differences
     local -a status=()
     local -A entries=() lists=()
     shift 2
@@ -336,11 +336,11 @@ compare_group() {
     for tool in "${status[@]}"; do
         [ "$tool" -ne 1 ] || compare_ended=true
     done
-    k=0
+    k=0 ended=0
     for i; do
         compare_one
         [ "$how" = turn ] || k=$((k + 2))
-        status=("${status[@]:2}")
+        ended=$((ended + 2))
     done
 }
 
@@ -399,22 +399,22 @@ compare_is_meant() {
     esac
 }
 
-# Makes comparison $i of the queue.  Tree $k is that of gzip, and tree $k + 1 that of gzlzss.
-# Differences go to the file "verdict".
+# Makes comparison $i of the queue.  Tree $k is that of gzip, and tree $k + 1 that of gzlzss.  The two
+# programs' exit statuses begin at place $ended of the list.  Differences go to the file "verdict".
 compare_one() {
     local theirs ours
     differences=
     echo >>"$BATS_TEST_TMPDIR/done"
     command=${compare_queue[i + 2]}
-    [ "${status[0]}" -eq "${status[1]}" ] ||
-        differences="exit status ${status[0]} and ${status[1]}"$'\n'
+    [ "${status[ended]}" -eq "${status[ended + 1]}" ] ||
+        differences="exit status ${status[ended]} and ${status[ended + 1]}"$'\n'
     compare_leaf "$k"
     theirs=$leaf
     compare_leaf $((k + 1))
     ours=$leaf
     compare_messages
     # Commands that run in turn share a tree: compare it after the last command.
-    if [ "$how" = each ] || [ ${#status[@]} -eq 2 ]; then
+    if [ "$how" = each ] || [ $((ended + 2)) -eq ${#status[@]} ]; then
         compare_trees
     fi
     compare_stdout

@@ -50,6 +50,7 @@ needs() {
 @test "the emulated GPU writes the same bytes in every format" {
     without_sanitizers
     local format level
+    truncate -s 150000 plain # the emulation is slow
     for format in zlib raw bgzf zip; do
         for level in 1 6; do
             "$GZLZSS" --backend=cpu --format="$format" -"$level" -c plain >cpu
@@ -181,13 +182,10 @@ assert zipfile.ZipFile(glob.glob("*.txt.zip")[0]).namelist() == ["\u00e4.txt"]'
 
 @test "tabix and samtools work on BGZF files" {
     have tabix && have samtools || skip "tabix or samtools is not installed"
-    local i
     {
         printf '##fileformat=VCFv4.2\n##contig=<ID=1>\n'
         printf '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n'
-        for ((i = 1; i <= 20000; i++)); do
-            printf '1\t%d\t.\tA\tC\t50\tPASS\tDP=%d\n' $((i * 10)) "$i"
-        done
+        seq 20000 | awk '{ printf "1\t%d\t.\tA\tC\t50\tPASS\tDP=%d\n", $1 * 10, $1 }'
     } >calls.vcf
     "$GZLZSS" --format=bgzf -k calls.vcf
     tabix -p vcf calls.vcf.gz

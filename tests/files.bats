@@ -854,6 +854,7 @@ count_files() {
 }
 
 @test "no more threads than wanted, also for a link among small files" {
+    without_sanitizers
     [ -d /proc/self/task ] || skip "no /proc"
     mkdir d
     for i in {1..40}; do
@@ -878,6 +879,7 @@ count_files() {
 }
 
 @test "files side by side at a terminal show no progress over each other's" {
+    without_sanitizers
     needs_terminal
     for i in 1 2; do
         "$GEN" text 8000000 >"f$i"

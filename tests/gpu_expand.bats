@@ -15,8 +15,8 @@ setup() {
     enter_test_directory
     without_sanitizers # the unit tests run the kernels with them
     emulated=${GEN%gen}emulated_gzlzss
-    export GZLZSS_TEST_GPU_MIN=0 GZLZSS_TEST_GPU_BATCH=100000
-    "$GEN" mixed 1000000 >plain
+    export GZLZSS_TEST_GPU_MIN=0 GZLZSS_TEST_GPU_BATCH=60000
+    "$GEN" mixed 600000 >plain
 }
 
 # on_gpu ARGUMENT...: runs the command on the emulated GPU.  In its messages, the function replaces

@@ -164,7 +164,9 @@ END
 }
 
 @test "configure's list of what will be built has whole paths, and says what lacks without ISA-L" {
-    ends_with 0 "$srcdir/configure" --without-cuda --without-isal --prefix=/usr \
+    # What configure found out about the machine for the build need not be tried again.
+    sed -n '/^ac_cv_env_/d; /^[a-z]*_cv_[A-Za-z0-9_]*=/p' "$build/config.log" >cache
+    ends_with 0 "$srcdir/configure" --cache-file=cache --without-cuda --without-isal --prefix=/usr \
         --exec-prefix=/opt/x --enable-gzip-names='${exec_prefix}/gz' --with-fish-completion-dir=no
     sed -n '/will be built:$/,$p' stdout >list
     ! grep -F '$' list || fail "a variable"

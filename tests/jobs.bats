@@ -10,7 +10,7 @@ setup() {
 # Makes the directory "tree".  Its files have sizes from 0 bytes to several segments, and are not in
 # the order of their sizes.
 make_tree() {
-    local i sizes=(0 9000000 1 70000 2097152 3 2097153 500000 33000 5000001 12 4194304 100000
+    local i sizes=(0 4500000 1 70000 2097152 3 2097153 500000 33000 2300001 12 4194304 100000
         700001)
     local kinds=(source random text mixed)
     mkdir -p tree/sub

@@ -238,7 +238,7 @@ many() {
     rm many/*.gz
     # For a directory, the command knows the number of files, but not the sum of their sizes, so the
     # line has no time left.
-    on_pty 100 "$GZLZSS" -r -12 -p2 --progress many </dev/null >seen
+    on_pty_slowly 4000000 100 "$GZLZSS" -r -p2 --progress many </dev/null >seen
     drawn >lines
     grep -qE '^[1-9][0-9]* of 200 files  [0-9.]+ [KM]iB  [0-9.]+ [KM]iB/s  ratio [0-9.]+%$' lines
     ! grep -q left lines || fail "$(cat lines)"
@@ -273,12 +273,12 @@ cpu  big\$"
     without_sanitizers
     many 60 100000
     touch many/30.gz
-    for options in '-vk -12 -p2' '-vk -12 -p1' '-k -12 -p2'; do
+    for options in '-vk -p2' '-vk -p1' '-k -p2'; do
         # shellcheck disable=SC2086 # The shell splits it into words.
         "$GZLZSS" $options many/* missing 2>expected </dev/null || true
         find many -name '*.gz' ! -name 30.gz -delete
         # shellcheck disable=SC2086
-        on_pty 100 "$GZLZSS" $options --progress many/* missing </dev/null >seen || true
+        on_pty_slowly 2000000 100 "$GZLZSS" $options --progress many/* missing </dev/null >seen || true
         find many -name '*.gz' ! -name 30.gz -delete
         drawn | grep -q ' of 62 files '
         diff <(on_screen <expected) <(on_screen <seen)

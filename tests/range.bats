@@ -37,7 +37,7 @@ part() {
 try_ranges() {
     local i offset length
     RANDOM=17
-    for ((i = 0; i < $(rounds 6); i++)); do
+    for ((i = 0; i < $(rounds 4); i++)); do
         offset=$(((RANDOM * 32768 + RANDOM) % (size + 100)))
         length=$((RANDOM % 3 == 0 ? RANDOM * 90 : RANDOM % 300))
         part $offset $length >expected

@@ -35,9 +35,9 @@ checked() {
     local level options=('' --rsyncable '-0 --rsyncable')
     # Run every match finder, on several segments, and on one segment that several threads match.
     for level in $(level_of_each_finder); do
-        options+=("-$level -b 100")
+        options+=("-$level -b 64")
     done
-    "$GEN" mixed 210001 >large
+    "$GEN" mixed 140001 >large
     for options in "${options[@]}"; do
         # shellcheck disable=SC2086 # The shell splits it into words.
         checked --backend=cpu -p3 $options -c large >z

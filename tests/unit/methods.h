@@ -77,6 +77,14 @@ static inline bool make_variant(const struct paper_method *method, unsigned n,
     return make_more(method, n, level);
 }
 
+/* True if a key's value in variant n, which make_variant has set, was in no earlier variant, or is
+ * an unusual one. */
+static inline bool is_new_value(const struct paper_method *method, unsigned n,
+                                const struct lz_level *level, size_t key)
+{
+    return n == 0 || level->param[key] != method->keys[key].usual;
+}
+
 /* Prints the variant that was tried. */
 static inline void print_variant(const struct paper_method *method, const struct lz_level *level)
 {

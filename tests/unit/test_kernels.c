@@ -14,7 +14,7 @@
  * depth. */
 static bool is_like_another(int level)
 {
-    return UNIT_SANITIZED && level != 1 && level != 2 && level != 6 && level != 9 && level != 12;
+    return UNIT_SANITIZED && level != 1 && level != 6 && level != 12;
 }
 
 /* Tests two segments: a whole one, of several chunks, and a short one, whose last chunk is short,
@@ -58,7 +58,8 @@ static void test_kinds(void)
     static const int some_levels[] = {1, 6, 9, 12};
 
     for (size_t i = 0; i < 12; i++)
-        compare_kind(66 * KIB - 3, kinds[i % 3], lz_level(some_levels[i / 3]), 2048 * KIB);
+        if (!is_like_another(some_levels[i / 3]))
+            compare_kind(66 * KIB - 3, kinds[i % 3], lz_level(some_levels[i / 3]), 2048 * KIB);
 }
 
 static void test_short_inputs(void)
@@ -122,8 +123,11 @@ static void test_mixed_lengths(void)
     for (size_t i = 0; i < sizeof(some_levels) / sizeof(some_levels[0]); i++) {
         const int level = some_levels[i];
         struct gpu_batch *b;
-        struct gpu_engine *g = open_engine(lz_level(level), 5 * MIXED_SEGMENT, MIXED_SEGMENT, &b);
+        struct gpu_engine *g;
 
+        if (is_like_another(level) && level != 2)
+            continue;
+        g = open_engine(lz_level(level), 5 * MIXED_SEGMENT, MIXED_SEGMENT, &b);
         if (level == 1 || level == 6 || level == 12)
             compare_mixed(g, b, lz_level(level), large, 8, &random_bytes, false);
         else
@@ -279,7 +283,7 @@ static void test_sources(void)
                 next += lengths[i];
         }
         fill_gaps(b, &random_bytes);
-        for (int again = 0; again < (UNIT_SANITIZED ? 1 : 2); again++) {
+        for (int again = 0; again < (round == 0 ? 2 : 1); again++) {
             CHECK_EQ(
                 match_segments(g, b, segments, COUNT, lz_level(level), MIXED_SEGMENT, &given_up),
                 0);

@@ -1246,7 +1246,7 @@ static uint8_t *compressed_by_zlib(const uint8_t *in, size_t len, size_t *out_le
  * decompressed much before.  Later, the stream goes on. */
 static void test_idle_decompression(void)
 {
-    enum { STREAMS = UNIT_SANITIZED ? 3 : 20 };
+    enum { STREAMS = UNIT_SANITIZED ? 2 : 20 };
     const size_t len = 16 * input_size;
     uint8_t *plain = unit_need(malloc(len)), *out = unit_need(malloc(len)), *packed;
     gzlzss_stream *s[STREAMS];

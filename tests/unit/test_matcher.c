@@ -448,11 +448,12 @@ static bool same_pieces(const struct lz_chunk *a, const struct lz_chunk *b, cons
 
 /* Matches pieces of any length, one after another.  A matcher that keeps its tables must find the
  * same matches as a matcher that fills its tables from the window before each piece.  That must
- * also hold after chunks were removed from the start of the data. */
+ * also hold after chunks were removed from the start of the data.  Short pieces take long, as each
+ * has a window before it, so there is less data in them. */
 static void piece_by_piece(void)
 {
-    const size_t len = 9 * LZ_CHUNK_SIZE + 777;
-    uint8_t *in = unit_need(calloc(len + LZ_INPUT_PAD, 1));
+    const size_t most_data = 9 * LZ_CHUNK_SIZE + 777, little_data = 4 * LZ_CHUNK_SIZE + 777;
+    uint8_t *in = unit_need(calloc(most_data + LZ_INPUT_PAD, 1));
     uint64_t state = 6;
 
     CHECK(lz_level_for_more(lz_level(LZ_LEVEL_STORED)) == NULL);
@@ -460,11 +461,12 @@ static void piece_by_piece(void)
     CHECK(lz_level_for_more(lz_level(6)) == lz_level(6));
     CHECK(lz_level_for_more(lz_level(12)) == lz_level(9));
     for (size_t k = 0; k < KINDS; k++) {
-        fill(in, len, k, 9);
-        for (int level = 2; level <= 9; level++) {
+        fill(in, most_data, k, 9);
+        for (int level = 2; level <= 9; level += UNIT_SANITIZED ? 3 : 1) {
+            const bool is_short = level % 2 != 0;
+            const size_t len = is_short ? little_data : most_data, most = is_short ? 500 : 40000;
             struct lz_matcher *keeps = unit_need(lz_matcher_new(lz_level(level), len)),
                               *fills = matcher_of(&matchers, lz_level(level));
-            const size_t most = level % 2 == 0 ? 40000 : 500;
             size_t cut = 0, end;
 
             for (size_t begin = 0; begin < len; begin = end) {
@@ -638,7 +640,9 @@ int main(void)
     RUN(mixtures);
     RUN(nothing_carried_over);
     RUN(after_a_chunk);
-    RUN(piece_by_piece);
+    /* Level 1 has no part in this test. */
+    if (LAST_LEVEL > 1)
+        RUN(piece_by_piece);
     RUN(in_parts);
     RUN(little_memory);
     RUN(nothing_before);

@@ -390,7 +390,7 @@ static void test_line_is_taken_back(void)
         struct packed p;
 
         make_packed(&p, kind);
-        for (int i = 0; i < 2; i++) {
+        for (int i = UNIT_SANITIZED ? 1 : 0; i < 2; i++) {
             gzlzss_options o = GZLZSS_OPTIONS_INIT;
             gzlzss *z;
 
@@ -433,7 +433,7 @@ static void test_callers_are_away(void)
 
     for (int kind = 0; kind < KINDS; kind++)
         make_packed(&packed[kind], kind);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i += UNIT_SANITIZED ? 2 : 1) {
         gzlzss_options o = GZLZSS_OPTIONS_INIT;
         struct client clients[KINDS];
         int over = 0;
