@@ -399,8 +399,9 @@ compare_is_meant() {
     esac
 }
 
-# Makes comparison $i of the queue.  Tree $k is that of gzip, and tree $k + 1 that of gzlzss.  The two
-# programs' exit statuses begin at place $ended of the list.  Differences go to the file "verdict".
+# Makes comparison $i of the queue.  Tree $k is that of gzip, and tree $k + 1 that of gzlzss.  The
+# exit statuses of both programs begin at place $ended of the list.  Differences go to the file
+# "verdict".
 compare_one() {
     local theirs ours
     differences=

@@ -150,8 +150,8 @@ keys() {
     with_papers
     local block size p cases=$'2100001\n'
     for name in $names; do
-        # The inputs below have two segments of the default size, with one method only; four segments
-        # of 64 KiB; and a single segment, which several threads match in parts.
+        # The inputs below have two segments of the default size, with one method only; four
+        # segments of 64 KiB; and a single segment, which several threads match in parts.
         # shellcheck disable=SC2086 # The option for blocks is one word, or none.
         while read -r size block; do
             "$GEN" mixed "$size" >plain
