@@ -137,13 +137,14 @@ static void test_edges(void)
 }
 
 /* Matches at DEFLATE's greatest distance, and one byte less or more, in segments with an even and
- * an odd number of chunks. */
+ * an odd number of chunks.  Under sanitizers, only one byte more. */
 static void compare_far(const struct lz_level *level)
 {
     const size_t len = 163 * KIB;
     uint8_t *in = unit_need(malloc(len));
 
-    for (size_t distance = LZ_WINDOW_SIZE - 1; distance <= LZ_WINDOW_SIZE + 1; distance++) {
+    for (size_t distance = LZ_WINDOW_SIZE + (UNIT_SANITIZED ? 1 : -1);
+         distance <= LZ_WINDOW_SIZE + 1; distance++) {
         fill_far(in, len, distance);
         compare(in, len, level, 98 * KIB);
     }
