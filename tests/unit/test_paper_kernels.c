@@ -138,13 +138,15 @@ static void test_edges(void)
 }
 
 /* Compares the engines on matches at DEFLATE's greatest distance, and at distances that are one
- * byte less or more, in segments with an even and an odd number of chunks. */
+ * byte less or more, in segments with an even and an odd number of chunks.  Under sanitizers, only
+ * the distance that is one byte more is compared. */
 static void compare_far(const struct lz_level *level)
 {
     const size_t len = 163 * KIB;
     uint8_t *in = unit_need(malloc(len));
 
-    for (size_t distance = LZ_WINDOW_SIZE - 1; distance <= LZ_WINDOW_SIZE + 1; distance++) {
+    for (size_t distance = LZ_WINDOW_SIZE + (UNIT_SANITIZED ? 1 : -1);
+         distance <= LZ_WINDOW_SIZE + 1; distance++) {
         fill_far(in, len, distance);
         compare(in, len, level, 98 * KIB);
     }
