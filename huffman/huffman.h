@@ -25,6 +25,11 @@ void huff_encoder_free(struct huff_encoder *e);
 /* The smallest `split` that huff_encode_segment takes. */
 #define HUFF_SPLIT_MIN ((size_t)4 << 10)
 
+/* Given as `split`, HUFF_BEST makes huff_encode_segment find better places for the ends of blocks,
+ * in a segment of at most HUFF_BEST_MAX bytes. */
+#define HUFF_BEST ((size_t)0)
+#define HUFF_BEST_MAX ((size_t)64 << 10)
+
 /* The most bytes that huff_encode_segment writes for a segment of `len` bytes, with the mark that
  * ends a segment and the bit writer's slack. */
 size_t huff_bound(size_t len);
@@ -54,7 +59,9 @@ enum huff_end {
  * A block may end where a chunk ends.  Within a chunk, it may end after a match, except the chunk's
  * last one, if at least `split` bytes (HUFF_SPLIT_MIN or more) lie between there and the last place
  * where it could end.  With a smaller split, blocks follow the data more closely, and encoding
- * takes longer.
+ * takes longer.  HUFF_BEST gives the smallest output: of all ways to divide the segment into
+ * blocks, it takes the one that is estimated to be the smallest.  For a longer segment than
+ * HUFF_BEST_MAX, it is the same as HUFF_SPLIT_MIN.
  *
  * Returns true, with the number of bytes written in *out_len.  Returns false if a sequence is not a
  * match within this segment, within its chunk and within DEFLATE's limits; the bytes at `out` are

@@ -10,6 +10,7 @@
 #include "lzss/finders.h"
 #include "lzss/lzss.h"
 
+#define KIB (UINT32_C(1) << 10)
 #define MIB (UINT32_C(1) << 20)
 
 /* Level 0's finder, which finds nothing. */
@@ -58,6 +59,8 @@ static const struct lz_level levels[] = {
     [10] = {&lz_finder_optimal,  16, 20, 20, 258,    0, 0, 2, 4096, 4 * MIB, 6.5e6, {0}},
     [11] = {&lz_finder_optimal,  24, 64, 64, 160,    0, 0, 3, 4096, 4 * MIB, 4.8e6, {0}},
     [12] = {&lz_finder_optimal,  24, 64, 64, 258,    0, 0, 4, 4096, 4 * MIB, 4.3e6, {0}},
+    [LZ_ROW_BGZF] =
+           {&lz_finder_optimal, 100, 256, 256, 258,  0, 0, 3,    0, 64 * KIB, 3.3e6, {0}},
     /* clang-format on */
 };
 
@@ -67,7 +70,7 @@ const struct lz_level lz_huffman_only = {
 const struct lz_level lz_run_length = {
     .finder = &lz_finder_runs, .split = 4096, .segment_default = 2 * MIB, .core_guess = 400e6};
 
-_Static_assert(sizeof(levels) / sizeof(levels[0]) == LZ_LEVEL_MAX + 1, "a row for every level");
+_Static_assert(sizeof(levels) / sizeof(levels[0]) == LZ_ROWS, "a row for every level");
 
 const struct lz_level *lz_level(int level)
 {

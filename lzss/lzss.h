@@ -142,7 +142,8 @@ struct lz_level {
     uint16_t max_distance3;   /* chains: largest distance of a match of three; 0: no such match */
     uint8_t lazy;             /* chains: how many positions lazy matching looks ahead: 0, 1 or 2 */
     uint8_t passes;           /* optimal: how often the shortest path is computed, 1 or more */
-    uint16_t split;           /* bytes between two places where a block may end (huffman.h) */
+    uint16_t split;           /* bytes between two places where a block may end, or HUFF_BEST
+                               * (huffman.h) */
     uint32_t segment_default; /* bytes of a segment without --blocksize */
     double core_guess;        /* bytes per second that a core is assumed to match, until that is
                                * measured */
@@ -156,7 +157,11 @@ struct lz_level {
 #define LZ_LEVEL_MAX 12
 #define LZ_LEVEL_DEFAULT 6
 
-/* The row of `level`, LZ_LEVEL_STORED to LZ_LEVEL_MAX; never NULL. */
+/* The row after those of the levels: for BGZF's highest levels, whose segments are short. */
+#define LZ_ROW_BGZF (LZ_LEVEL_MAX + 1)
+#define LZ_ROWS (LZ_ROW_BGZF + 1)
+
+/* The row of `level`, LZ_LEVEL_STORED to LZ_LEVEL_MAX, or LZ_ROW_BGZF; never NULL. */
 const struct lz_level *lz_level(int level);
 
 /* Returns the level that finds matches for `level` in input that comes piece by piece

@@ -129,12 +129,14 @@ _Static_assert(BGZF_DATA_MAX +
 
 const struct lz_level *pipeline_row(enum container container, int level)
 {
-    /* Measured with 100 MB of sources and 2 cores: with these rows, the output of levels 1 to 8 is
-     * smaller than that of bgzip 1.16 (libdeflate 1.14) at the same level.  At level 9, it is 0.2 %
-     * larger.  All levels are faster.  If you change a row, run bench/bgzf.sh. */
-    static const int bgzf_levels[LZ_LEVEL_MAX + 1] = {0, 2, 3, 4, 5, 6, 7, 9, 11, 12, 12, 12, 12};
+    enum { BEST = LZ_ROW_BGZF };
+    /* With these rows, the output of levels 1 to 9 is smaller than that of bgzip 1.16 (libdeflate
+     * 1.14) at the same level, and takes less time.  Levels 1 to 8 were measured with 100 MB of
+     * sources, level 9 with sources, FASTQ, VCF and machine code (bench/levels.md).  If you change
+     * a row, run bench/bgzf.sh. */
+    static const int rows[LZ_LEVEL_MAX + 1] = {0, 2, 3, 4, 5, 6, 7, 9, 11, BEST, BEST, BEST, BEST};
 
-    return lz_level(container == CONTAINER_BGZF ? bgzf_levels[level] : level);
+    return lz_level(container == CONTAINER_BGZF ? rows[level] : level);
 }
 
 const struct lz_level *pipeline_level(const struct pipeline_config *config)
