@@ -60,7 +60,7 @@ static const struct lz_level levels[] = {
     [11] = {&lz_finder_optimal,  24, 64, 64, 160,    0, 0, 3, 4096, 4 * MIB, 4.8e6, {0}},
     [12] = {&lz_finder_optimal,  24, 64, 64, 258,    0, 0, 4, 4096, 4 * MIB, 4.3e6, {0}},
     [LZ_ROW_BGZF] =
-           {&lz_finder_optimal, 100, 256, 256, 258,  0, 0, 3,    0, 64 * KIB, 3.3e6, {0}},
+           {&lz_finder_optimal,  48, 96, 160, 258,   0, 0, 4,    0, 64 * KIB, 3.7e6, {0}},
     /* clang-format on */
 };
 

@@ -52,8 +52,14 @@ struct optimal_functions {
                        int32_t begin, int32_t end);
 };
 
+/* Most counts are below this.  A larger table would take more cache. */
+#define SMALL_COUNTS 512
+
 struct optimal_state {
     const struct optimal_functions *functions; /* the processor's versions */
+
+    /* lz_log2_256 of each number from 1 on, which takes many steps to compute. */
+    uint16_t log2_small[SMALL_COUNTS];
 
     /* The chains by the first 3, 4, LZ_LONG and LZ_LONGEST bytes. */
     struct links by3, by4, by7, by12;
@@ -402,15 +408,21 @@ static void log2_totals(const uint32_t counts[LZ_SYMBOLS], uint32_t *litlen, uin
 }
 
 /* The estimated size of a block with these counts, in 1/256 bits. */
-static uint64_t estimate(const uint32_t counts[LZ_SYMBOLS], uint32_t header_cost)
+static uint64_t estimate(const struct optimal_state *o, const uint32_t counts[LZ_SYMBOLS],
+                         uint32_t header_cost)
 {
     uint32_t litlen, distance;
     uint64_t size = 0;
 
     log2_totals(counts, &litlen, &distance);
-    for (unsigned i = 0; i < LZ_SYMBOLS; i++)
-        size +=
-            lz_symbol_size(counts[i], i < DEFLATE_LITLEN_SYMBOLS ? litlen : distance, header_cost);
+    for (unsigned i = 0; i < LZ_SYMBOLS; i++) {
+        const uint32_t count = counts[i], total = i < DEFLATE_LITLEN_SYMBOLS ? litlen : distance;
+
+        if (count > 0)
+            size += lz_used_symbol_size(
+                count, count < SMALL_COUNTS ? o->log2_small[count] : lz_log2_256(count), total,
+                header_cost);
+    }
     return size;
 }
 
@@ -427,7 +439,7 @@ static void split(struct optimal_state *o, unsigned units, unsigned pass)
 
         for (unsigned i = 0; i < LZ_SYMBOLS; i++)
             own[i] = o->counts[u][i];
-        own_size = estimate(own, header_cost);
+        own_size = estimate(o, own, header_cost);
         if (blocks > 0) {
             uint32_t *open = o->blocks[blocks - 1];
             uint32_t both[LZ_SYMBOLS];
@@ -435,7 +447,7 @@ static void split(struct optimal_state *o, unsigned units, unsigned pass)
 
             for (unsigned i = 0; i < LZ_SYMBOLS; i++)
                 both[i] = open[i] + own[i];
-            both_size = estimate(both, header_cost);
+            both_size = estimate(o, both, header_cost);
             if (lz_joins_block(open_size, own_size, both_size)) {
                 memcpy(open, both, sizeof(both));
                 open_size = both_size;
@@ -744,6 +756,8 @@ static void *new_state(const struct lz_level *level, size_t segment_size)
     if (o == NULL)
         return NULL;
     o->functions = &functions[cpu_path()];
+    for (uint32_t i = 1; i < SMALL_COUNTS; i++)
+        o->log2_small[i] = (uint16_t)lz_log2_256(i);
     o->group_size = group_size(segment_size);
     o->room = CHUNK_MATCHES;
     o->most = group_matches(segment_size);

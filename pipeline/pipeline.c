@@ -132,8 +132,8 @@ const struct lz_level *pipeline_row(enum container container, int level)
     enum { BEST = LZ_ROW_BGZF };
     /* With these rows, the output of levels 1 to 9 is smaller than that of bgzip 1.16 (libdeflate
      * 1.14) at the same level, and takes less time.  Levels 1 to 8 were measured with 100 MB of
-     * sources, level 9 with sources, FASTQ, VCF and machine code (bench/levels.md).  If you change
-     * a row, run bench/bgzf.sh. */
+     * sources.  For level 9, bench/levels.md has figures and exceptions.  If you change a row, run
+     * bench/bgzf.sh. */
     static const int rows[LZ_LEVEL_MAX + 1] = {0, 2, 3, 4, 5, 6, 7, 9, 11, BEST, BEST, BEST, BEST};
 
     return lz_level(container == CONTAINER_BGZF ? rows[level] : level);
