@@ -6,7 +6,8 @@
  * chunk's sequences.  count.c compares the part's matches with the input and counts its symbols.
  * plan.c estimates from the counts how many bits the part would take as a block.  One block is kept
  * open: if block and part take no more bits together than apart, the part joins the block;
- * otherwise the block is written, and the part opens the next one.
+ * otherwise the block is written, and the part opens the next one.  With HUFF_BEST, divide.c
+ * decides where blocks end, after all parts are counted.
  *
  * When a block is written, plan.c chooses the shortest of DEFLATE's three forms by their exact
  * sizes, and write.c writes it.
@@ -18,6 +19,7 @@
 
 #include "huffman/bitwriter.h"
 #include "huffman/count.h"
+#include "huffman/divide.h"
 #include "huffman/huffman.h"
 #include "huffman/plan.h"
 #include "huffman/state.h"
@@ -121,11 +123,33 @@ static void show_writes(volatile uint8_t *out, size_t out_len)
 #define show_writes(out, out_len) ((void)0)
 #endif
 
+/* Ends the segment's output, which starts at `out`.  `is_empty` says that the output has no block
+ * yet.  Returns the output's length. */
+static size_t end_segment(struct bitwriter *w, const uint8_t *in, enum huff_end end, bool is_empty,
+                          uint8_t *out)
+{
+    size_t out_len;
+
+    if (is_empty && end == HUFF_LAST) {
+        /* An empty file becomes a fixed block that has only the end-of-block symbol. */
+        bits_put(w, 1 | DEFLATE_FIXED << 1, 3);
+        bits_put(w, 0, 7);
+    }
+    if (end != HUFF_LAST)
+        huff_write_stored(w, in, 0, false);
+    if (end == HUFF_MARK)
+        huff_write_stored(w, in, 0, false);
+    bits_align(w);
+    out_len = (size_t)(w->next - out);
+    show_writes(out, out_len);
+    return out_len;
+}
+
 /* Encodes the segment in[0..len) from `at` to its end.  The sequences of chunk at.chunk start at
- * `at`. */
-static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
-                   const struct lz_chunk *chunks, struct huff_place at, size_t split,
-                   enum huff_end end, uint8_t *out, size_t *out_len)
+ * `at`.  Decides part by part where blocks end. */
+static bool encode_by_parts(struct huff_encoder *e, const uint8_t *in, size_t len,
+                            const struct lz_chunk *chunks, struct huff_place at, size_t split,
+                            enum huff_end end, uint8_t *out, size_t *out_len)
 {
     struct bitwriter w = {out, 0, 0};
     struct huff_block *open = NULL, *next = &e->blocks[0], *both = &e->blocks[1],
@@ -156,21 +180,49 @@ static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
         open = next;
         next = spare;
     }
-    if (open != NULL) {
+    if (open != NULL)
         end_block(e, &w, in, len, chunks, open, end == HUFF_LAST);
-    } else if (end == HUFF_LAST) {
-        /* An empty file becomes a fixed block that has only the end-of-block symbol. */
-        bits_put(&w, 1 | DEFLATE_FIXED << 1, 3);
-        bits_put(&w, 0, 7);
-    }
-    if (end != HUFF_LAST)
-        huff_write_stored(&w, in, 0, false);
-    if (end == HUFF_MARK)
-        huff_write_stored(&w, in, 0, false);
-    bits_align(&w);
-    *out_len = (size_t)(w.next - out);
-    show_writes(out, *out_len);
+    *out_len = end_segment(&w, in, end, open == NULL, out);
     return true;
+}
+
+/* Does what encode_by_parts does, for a segment of at most HUFF_BEST_MAX bytes.  Compares all ways
+ * to divide the segment into blocks. */
+static bool encode_best(struct huff_encoder *e, const uint8_t *in, size_t len,
+                        const struct lz_chunk *chunks, struct huff_place at, enum huff_end end,
+                        uint8_t *out, size_t *out_len)
+{
+    struct huff_division *const d = &e->division;
+    struct huff_block *const block = &e->blocks[0];
+    struct bitwriter w = {out, 0, 0};
+
+    show_reads(in, len, chunks, at.chunk);
+    for (d->count = 0; at.byte < len; d->count++) {
+        struct huff_block *part = &d->parts[d->count];
+
+        part->start = at;
+        if (!huff_count_part(e, in, len, chunks, HUFF_BEST_SPLIT, &at, &part->counts))
+            return false;
+        part->end = at;
+    }
+    huff_divide(d, e->functions, block);
+    for (size_t part = 0; part < d->count; part = d->next[part]) {
+        huff_join_parts(d, part, d->next[part], block);
+        end_block(e, &w, in, len, chunks, block, end == HUFF_LAST && d->next[part] == d->count);
+    }
+    *out_len = end_segment(&w, in, end, d->count == 0, out);
+    return true;
+}
+
+/* Encodes the segment from `at`, as huff_encode_segment says. */
+static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
+                   const struct lz_chunk *chunks, struct huff_place at, size_t split,
+                   enum huff_end end, uint8_t *out, size_t *out_len)
+{
+    if (split == HUFF_BEST && len <= HUFF_BEST_MAX)
+        return encode_best(e, in, len, chunks, at, end, out, out_len);
+    return encode_by_parts(e, in, len, chunks, at, split == HUFF_BEST ? HUFF_SPLIT_MIN : split, end,
+                           out, out_len);
 }
 
 size_t huff_store(const uint8_t *in, size_t len, enum huff_end end, uint8_t *out)

@@ -12,6 +12,9 @@
 
 #define MIB (UINT32_C(1) << 20)
 
+/* The bytes of a segment of BGZF, and a few more: the format has the exact number (base/bgzf.h). */
+#define SHORT (UINT32_C(64) << 10)
+
 /* Level 0's finder, which finds nothing. */
 static const struct lz_finder finder_stored = {.name = "stored"};
 
@@ -41,6 +44,12 @@ static const struct lz_finder finder_stored = {.name = "stored"};
  * guessed lower than the measured 310 MB/s: for 1.2 GB, the CPU alone took as long as CPU and GPU
  * together.  At level 6 that was so for 200 to 250 MB, and at level 9 for 130 to 200 MB; from the
  * guesses, policy_gpu_min computes 1210, 255 and 184 MB for these levels.
+ *
+ * BGZF.  Its segments have less than 64 KiB, so a level finds fewer matches in them.  Its levels 1
+ * to 9 are chosen beside bgzip with libdeflate, so that the output is no larger than bgzip's at the
+ * same level, and takes less time (bench/levels.md has figures and exceptions).  Segments this
+ * short leave most of the window to matches of three bytes, which gain 0.2 % on machine code.  The
+ * guesses are those of the most similar levels above.
  */
 static const struct lz_level levels[] = {
     /* clang-format off */
@@ -58,6 +67,17 @@ static const struct lz_level levels[] = {
     [10] = {&lz_finder_optimal,  16, 20, 20, 258,    0, 0, 2, 4096, 4 * MIB, 6.5e6, {0}},
     [11] = {&lz_finder_optimal,  24, 64, 64, 160,    0, 0, 3, 4096, 4 * MIB, 4.8e6, {0}},
     [12] = {&lz_finder_optimal,  24, 64, 64, 258,    0, 0, 4, 4096, 4 * MIB, 4.3e6, {0}},
+
+    /* BGZF */
+    [13] = {&lz_finder_chains,    2,  0,  0,  16,     0, 0, 0, 8192, SHORT,   135e6, {0}},
+    [14] = {&lz_finder_chains,    8,  0,  0,  24,  4096, 0, 0, 8192, SHORT,   120e6, {0}},
+    [15] = {&lz_finder_chains,    9,  0,  0,  24,  4096, 1, 0, 4096, SHORT,   85e6,  {0}},
+    [16] = {&lz_finder_chains,   18,  0,  0,  40, 16384, 1, 0, 8192, SHORT,   75e6,  {0}},
+    [17] = {&lz_finder_chains,   40,  0,  0,  70, 16384, 1, 0, 4096, SHORT,   57e6,  {0}},
+    [18] = {&lz_finder_chains,   50, 50,  0, 130, 16384, 2, 0, 4096, SHORT,   43e6,  {0}},
+    [19] = {&lz_finder_chains,   60, 500, 0, 258, 16384, 2, 0, 4096, SHORT,   41e6,  {0}},
+    [20] = {&lz_finder_optimal,  24, 64, 64, 160,     0, 0, 2,    0, SHORT,   4.8e6, {0}},
+    [21] = {&lz_finder_optimal,  48, 96, 160, 258,    0, 0, 4,    0, SHORT,   3.7e6, {0}},
     /* clang-format on */
 };
 
@@ -67,7 +87,7 @@ const struct lz_level lz_huffman_only = {
 const struct lz_level lz_run_length = {
     .finder = &lz_finder_runs, .split = 4096, .segment_default = 2 * MIB, .core_guess = 400e6};
 
-_Static_assert(sizeof(levels) / sizeof(levels[0]) == LZ_LEVEL_MAX + 1, "a row for every level");
+_Static_assert(sizeof(levels) / sizeof(levels[0]) == LZ_ROWS, "a row for every level");
 
 const struct lz_level *lz_level(int level)
 {

@@ -143,7 +143,8 @@ struct lz_level {
     uint16_t max_distance3;   /* chains: largest distance of a match of three; 0: no such match */
     uint8_t lazy;             /* chains: how many positions lazy matching looks ahead: 0, 1 or 2 */
     uint8_t passes;           /* optimal: how often the shortest path is computed, 1 or more */
-    uint16_t split;           /* bytes between two places where a block may end (huffman.h) */
+    uint16_t split;           /* bytes between two places where a block may end, or HUFF_BEST
+                               * (huffman.h) */
     uint32_t segment_default; /* bytes of a segment without --blocksize */
     double core_guess;        /* assumed bytes per second of a core, until they are measured */
     uint32_t param[LZ_PARAMS];
@@ -157,7 +158,13 @@ struct lz_level {
 #define LZ_LEVEL_MAX 12
 #define LZ_LEVEL_DEFAULT 6
 
-/* The row of `level`, LZ_LEVEL_STORED to LZ_LEVEL_MAX; never NULL. */
+/* The rows of BGZF's levels 1 to LZ_LEVELS_BGZF follow those of the levels. */
+#define LZ_LEVELS_BGZF 9
+#define LZ_ROW_BGZF (LZ_LEVEL_MAX + 1)
+#define LZ_ROWS (LZ_ROW_BGZF + LZ_LEVELS_BGZF)
+
+/* Returns a row of the level table: that of `level`, LZ_LEVEL_STORED to LZ_LEVEL_MAX, or one of
+ * BGZF's rows, LZ_ROW_BGZF to LZ_ROWS - 1.  Never returns NULL. */
 const struct lz_level *lz_level(int level);
 
 /* Returns the level that finds matches for `level` in input that comes piece by piece

@@ -52,8 +52,14 @@ struct optimal_functions {
                        int32_t begin, int32_t end);
 };
 
+/* Most counts are below this.  A larger table would take more cache. */
+#define SMALL_COUNTS 512
+
 struct optimal_state {
     const struct optimal_functions *functions; /* the processor's versions */
+
+    /* lz_log2_256 of each number from 1 on, which takes many steps to compute. */
+    uint16_t log2_small[SMALL_COUNTS];
 
     /* The chains by the first 3, 4, LZ_LONG and LZ_LONGEST bytes. */
     struct links by3, by4, by7, by12;
@@ -402,15 +408,21 @@ static void log2_totals(const uint32_t counts[LZ_SYMBOLS], uint32_t *litlen, uin
 }
 
 /* The estimated size of a block with these counts, in 1/256 bits. */
-static uint64_t estimate(const uint32_t counts[LZ_SYMBOLS], uint32_t header_cost)
+static uint64_t estimate(const struct optimal_state *o, const uint32_t counts[LZ_SYMBOLS],
+                         uint32_t header_cost)
 {
     uint32_t litlen, distance;
     uint64_t size = 0;
 
     log2_totals(counts, &litlen, &distance);
-    for (unsigned i = 0; i < LZ_SYMBOLS; i++)
-        size +=
-            lz_symbol_size(counts[i], i < DEFLATE_LITLEN_SYMBOLS ? litlen : distance, header_cost);
+    for (unsigned i = 0; i < LZ_SYMBOLS; i++) {
+        const uint32_t count = counts[i], total = i < DEFLATE_LITLEN_SYMBOLS ? litlen : distance;
+
+        if (count > 0)
+            size += lz_used_symbol_size(
+                count, count < SMALL_COUNTS ? o->log2_small[count] : lz_log2_256(count), total,
+                header_cost);
+    }
     return size;
 }
 
@@ -427,7 +439,7 @@ static void split(struct optimal_state *o, unsigned units, unsigned pass)
 
         for (unsigned i = 0; i < LZ_SYMBOLS; i++)
             own[i] = o->counts[u][i];
-        own_size = estimate(own, header_cost);
+        own_size = estimate(o, own, header_cost);
         if (blocks > 0) {
             uint32_t *open = o->blocks[blocks - 1];
             uint32_t both[LZ_SYMBOLS];
@@ -435,7 +447,7 @@ static void split(struct optimal_state *o, unsigned units, unsigned pass)
 
             for (unsigned i = 0; i < LZ_SYMBOLS; i++)
                 both[i] = open[i] + own[i];
-            both_size = estimate(both, header_cost);
+            both_size = estimate(o, both, header_cost);
             if (lz_joins_block(open_size, own_size, both_size)) {
                 memcpy(open, both, sizeof(both));
                 open_size = both_size;
@@ -490,10 +502,26 @@ static void find_steps_portable(struct optimal_state *o, const uint8_t *in, cons
 }
 
 #ifdef HAVE_AVX2_PATH
+/* The lengths that find_steps_avx2 takes from a register: LZ_MIN_MATCH to NEAR_END - 1. */
+#define NEAR_END (LZ_MIN_MATCH + LANES)
+
+/* The cost of a distance, for such lengths of which the position has no match.  It is more than the
+ * literals of that length cost, so a step of that length is never the cheapest. */
+#define NO_MATCH (UINT32_C(1) << 26)
+
+_Static_assert(16 * NEAR_END * DEFLATE_MAX_CODE << LZ_STEP_BITS < NO_MATCH, "literals cost less");
+_Static_assert(16 * (LZ_CHUNK_SIZE * DEFLATE_MAX_CODE + 48) <
+                   (1 << (32 - LZ_STEP_BITS)) - (int)(NO_MATCH >> LZ_STEP_BITS),
+               "sums with NO_MATCH in 32 bits");
+
 /*
  * Sums are stored one by one.  If they were then loaded eight at a time, each load would have to
- * wait until the last stores have reached the cache.  So the eight nearest sums, from pos + 1 on,
- * are kept in a register, which serves the steps of up to eight bytes.
+ * wait until the last stores have reached the cache.  So the eight sums from pos + LZ_MIN_MATCH on
+ * are kept in a register.
+ *
+ * The sums of the next two positions are not among them.  So the work on a position's matches does
+ * not wait for the sums of these two positions, and the processor can work on three positions at a
+ * time.  Only the choice between the literal and the best match waits for the next position.
  */
 AVX2_PATH static void find_steps_avx2(struct optimal_state *o, const uint8_t *in,
                                       const uint32_t *starts, int32_t begin, int32_t end)
@@ -501,51 +529,48 @@ AVX2_PATH static void find_steps_avx2(struct optimal_state *o, const uint8_t *in
     const struct optimal_costs *c = &o->costs;
     const __m256i none = _mm256_set1_epi32(-1);
     const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    const __m256i near_lengths = _mm256_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8);
-    const __m256i near_steps = _mm256_loadu_si256((const __m256i *)(c->length + 1));
+    const __m256i near_lengths = _mm256_add_epi32(lanes, _mm256_set1_epi32(LZ_MIN_MATCH));
+    const __m256i near_steps = _mm256_loadu_si256((const __m256i *)(c->length + LZ_MIN_MATCH));
     const __m256i shift = _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6);
-    __m256i near = _mm256_loadu_si256((const __m256i *)(o->to_end + end));
-    uint32_t next = o->to_end[end];
+    /* The sums from end + LZ_MIN_MATCH on, and the three before them. */
+    __m256i near = _mm256_loadu_si256((const __m256i *)(o->to_end + end + LZ_MIN_MATCH));
+    uint32_t next = o->to_end[end], second = o->to_end[end + 1], third = o->to_end[end + 2];
 
     for (int32_t pos = end - 1; pos >= begin; pos--) {
-        const uint32_t *match = o->matches + starts[pos];
-        const uint32_t *matches_end = o->matches + starts[pos + 1];
+        const uint32_t *const matches = o->matches + starts[pos];
+        const uint32_t *match = o->matches + starts[pos + 1];
         uint32_t best = c->literal[in[pos]] + next;
 
-        if (match < matches_end) {
-            const __m256i near_sums = _mm256_add_epi32(near, near_steps);
-            __m256i least = none, covered = _mm256_set1_epi32(LZ_MIN_MATCH - 1);
+        near = _mm256_blend_epi32(_mm256_permutevar8x32_epi32(near, shift),
+                                  _mm256_castsi128_si256(_mm_cvtsi32_si128((int)third)), 1);
+        if (match > matches) {
+            __m256i distances = _mm256_set1_epi32(NO_MATCH), least = none;
             __m128i half;
-            uint32_t from = LANES + 1;
 
             do {
-                const uint32_t length = lz_packed_length(*match);
+                const uint32_t length = lz_packed_length(*--match);
                 const __m256i distance =
                     _mm256_set1_epi32((int)c->distance[lz_packed_symbol(*match)]);
                 const __m256i lengths = _mm256_set1_epi32((int)length);
-                /* Leave out lengths up to `covered`, which earlier matches have, and lengths above
-                 * this match's. */
-                __m256i out = _mm256_or_si256(
-                    _mm256_cmpgt_epi32(near_lengths, lengths),
-                    _mm256_cmpgt_epi32(_mm256_add_epi32(covered, _mm256_set1_epi32(1)),
-                                       near_lengths));
+                uint32_t from = match == matches ? LZ_MIN_MATCH : lz_packed_length(match[-1]) + 1;
 
-                least = _mm256_min_epu32(
-                    least, _mm256_or_si256(out, _mm256_add_epi32(near_sums, distance)));
-                covered = lengths;
-                for (; from <= length; from += LANES) {
-                    __m256i sum = _mm256_add_epi32(
+                /* Shorter matches come later, and overwrite their lengths. */
+                distances = _mm256_blendv_epi8(distance, distances,
+                                               _mm256_cmpgt_epi32(near_lengths, lengths));
+                for (from = from < NEAR_END ? NEAR_END : from; from <= length; from += LANES) {
+                    const __m256i sum = _mm256_add_epi32(
                         _mm256_loadu_si256((const __m256i *)(c->length + from)),
                         _mm256_loadu_si256((const __m256i *)(o->to_end + pos + from)));
+                    const __m256i out = _mm256_cmpgt_epi32(
+                        _mm256_add_epi32(lanes, _mm256_set1_epi32((int)from)), lengths);
 
-                    out = _mm256_cmpgt_epi32(_mm256_add_epi32(lanes, _mm256_set1_epi32((int)from)),
-                                             lengths);
                     least = _mm256_min_epu32(least,
                                              _mm256_or_si256(out, _mm256_add_epi32(sum, distance)));
                 }
-                from = length > LANES ? length + 1 : LANES + 1;
-            } while (++match < matches_end);
+            } while (match > matches);
 
+            least = _mm256_min_epu32(
+                least, _mm256_add_epi32(_mm256_add_epi32(near, near_steps), distances));
             half = _mm_min_epu32(_mm256_castsi256_si128(least), _mm256_extracti128_si256(least, 1));
             half = _mm_min_epu32(half, _mm_shuffle_epi32(half, 0x4e));
             half = _mm_min_epu32(half, _mm_shuffle_epi32(half, 0xb1));
@@ -553,10 +578,10 @@ AVX2_PATH static void find_steps_avx2(struct optimal_state *o, const uint8_t *in
                 best = (uint32_t)_mm_cvtsi128_si32(half);
         }
         o->steps[pos] = (uint16_t)(best & LZ_STEP_LENGTH);
+        third = second;
+        second = next;
         next = best & ~LZ_STEP_LENGTH;
         o->to_end[pos] = next;
-        near = _mm256_blend_epi32(_mm256_permutevar8x32_epi32(near, shift),
-                                  _mm256_castsi128_si256(_mm_cvtsi32_si128((int)next)), 1);
     }
 }
 #endif
@@ -731,6 +756,8 @@ static void *new_state(const struct lz_level *level, size_t segment_size)
     if (o == NULL)
         return NULL;
     o->functions = &functions[cpu_path()];
+    for (uint32_t i = 1; i < SMALL_COUNTS; i++)
+        o->log2_small[i] = (uint16_t)lz_log2_256(i);
     o->group_size = group_size(segment_size);
     o->room = CHUNK_MATCHES;
     o->most = group_matches(segment_size);

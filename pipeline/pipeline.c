@@ -133,13 +133,9 @@ _Static_assert(BGZF_DATA_MAX +
 
 const struct lz_level *pipeline_row(enum container container, int level)
 {
-    /* These rows were measured with 100 MB of sources and 2 cores.  With them, the output of levels
-     * 1 to 8 is smaller than that of bgzip 1.16 (libdeflate 1.14) at the same level.  At level 9,
-     * the output is 0.2 % larger.  All levels are faster.  If you change a row, run
-     * bench/bgzf.sh. */
-    static const int bgzf_levels[LZ_LEVEL_MAX + 1] = {0, 2, 3, 4, 5, 6, 7, 9, 11, 12, 12, 12, 12};
-
-    return lz_level(container == CONTAINER_BGZF ? bgzf_levels[level] : level);
+    if (container != CONTAINER_BGZF || level == LZ_LEVEL_STORED)
+        return lz_level(level);
+    return lz_level(LZ_ROW_BGZF + (level < LZ_LEVELS_BGZF ? level : LZ_LEVELS_BGZF) - 1);
 }
 
 const struct lz_level *pipeline_level(const struct pipeline_config *config)

@@ -34,14 +34,14 @@ bool small_fits(const struct pipeline *p, const struct pipeline_job *request)
  * pipeline has a level that is not in the table (own_level), that level uses the cache of level 0.
  * Such a pipeline takes no other level, so only one level uses that cache. */
 struct small {
-    _Atomic(struct object_cache *) caches[LZ_LEVEL_MAX + 1];
+    _Atomic(struct object_cache *) caches[LZ_ROWS];
 };
 
 /* Returns the level's cache, or makes it.  Returns NULL if memory is short. */
 static struct object_cache *cache_of(struct small *s, const struct lz_level *level)
 {
     struct object_cache *cache, *made;
-    int number = LZ_LEVEL_MAX;
+    int number = LZ_ROWS - 1;
 
     while (number > LZ_LEVEL_STORED && lz_level(number) != level)
         number--;
@@ -165,7 +165,7 @@ static void give_back(struct cached_object *kept)
 
 void small_free(struct pipeline *p)
 {
-    for (int i = 0; p->small != NULL && i <= LZ_LEVEL_MAX; i++) {
+    for (int i = 0; p->small != NULL && i < LZ_ROWS; i++) {
         struct object_cache *cache = p->small->caches[i];
 
         if (cache != NULL)

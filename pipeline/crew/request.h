@@ -195,9 +195,10 @@ struct pipeline_job {
 /* Returns the bytes that a segment has by default with this configuration's level and format. */
 size_t pipeline_segment_default(const struct pipeline_config *config);
 
-/* Returns the row of a level in a format.  In BGZF, levels 1 to 11 have the rows of higher levels,
- * because segments are short, so that a level finds fewer matches than in other formats.  With the
- * usual rows, the output would be larger than that of bgzip at the same level. */
+/* Returns the row of a level in a format.  BGZF has rows of its own (LZ_ROW_BGZF): its segments are
+ * short, so a level finds fewer matches in them than in other formats.  With the usual rows, the
+ * output would be larger than that of bgzip at the same level.  BGZF's levels from 9 on are the
+ * same. */
 const struct lz_level *pipeline_row(enum container container, int level);
 
 /* The level of a configuration: own_level if that has a finder, else the row of `level`. */

@@ -237,7 +237,7 @@ static const struct lz_level strange[] = {
 #define ALL SIZE_MAX
 
 /* The rows of the level table that use chains, then the rows of `strange`. */
-static const struct lz_level *table[LZ_LEVEL_MAX + 1];
+static const struct lz_level *table[LZ_ROWS];
 static size_t levels;
 
 static const struct lz_level *row(size_t r)

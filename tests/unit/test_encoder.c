@@ -1273,6 +1273,137 @@ static void every_level_and_split(void)
     segment_free(&s);
 }
 
+/* --- The best blocks --- */
+
+/* The bytes between two places where a block may end with HUFF_BEST, as with `split`. */
+#define BEST_SPLIT 2048
+
+/* Whether parts [begin, end) may be a block with HUFF_BEST.  A block of less than HUFF_SPLIT_MIN
+ * bytes must end where a chunk ends. */
+static bool may_be_block(const struct segment *s, size_t begin, size_t end)
+{
+    const size_t start = begin == 0 ? 0 : parts[begin - 1].end, stop = parts[end - 1].end;
+
+    return stop - start >= HUFF_SPLIT_MIN || stop % LZ_CHUNK_SIZE == 0 || stop == s->len;
+}
+
+/* Returns the least sum of estimates of all divisions of the segment's parts into blocks. */
+static double least_of_divisions(const struct segment *s)
+{
+    static double least[MAX_PARTS + 1];
+
+    least[part_count] = 0;
+    for (size_t begin = part_count; begin-- > 0;) {
+        struct tally block = {0};
+
+        least[begin] = INFINITY;
+        for (size_t end = begin + 1; end <= part_count; end++) {
+            add_tallies(&block, &parts[end - 1].tally, &block);
+            if (may_be_block(s, begin, end))
+                least[begin] = fmin(least[begin], estimate_of(&block) + least[end]);
+        }
+    }
+    return least[0];
+}
+
+/* Encodes a segment with HUFF_BEST, and checks that it has the best blocks, apart from errors of
+ * the encoder's logarithms.  Returns the size in bytes. */
+static size_t check_best(const struct segment *s)
+{
+    const struct block *b = blocks.block, *end;
+    uint8_t *out = unit_need(malloc(huff_bound(s->len)));
+    size_t size = 0, from = 0;
+    double estimate = 0;
+    struct tally open = {0};
+
+    if (!CHECK(huff_encode_segment(encoder, s->in, s->len, s->chunks, HUFF_BEST, HUFF_LAST, out,
+                                   &size)) ||
+        !CHECK(size <= huff_bound(s->len)) || !decode(out, size, s->in, s->len, true, &blocks)) {
+        free(out);
+        return size;
+    }
+    free(out);
+    end = blocks.block + blocks.count;
+    cut(s, BEST_SPLIT);
+    for (size_t i = 0; i < part_count && b < end; i++) {
+        add_tallies(&open, &parts[i].tally, &open);
+        if (!one_ends_at(b, end, from + open.bytes))
+            continue;
+        b = check_block(b, end, from, &open);
+        estimate += estimate_of(&open);
+        from += open.bytes;
+        open = (struct tally){0};
+    }
+    CHECK_EQ(from, s->len);
+    CHECK(b == end);
+    CHECK(estimate <= least_of_divisions(s) + 3 + 0.004 * (double)s->len);
+    return size;
+}
+
+/* Random segments.  Many of them become smaller than with the smallest split. */
+static void best_blocks(void)
+{
+    uint64_t state = 20;
+    unsigned smaller = 0;
+
+    for (unsigned round = 0; round < 60; round++) {
+        struct style style = random_style(&state);
+        const size_t len =
+            round == 0 ? HUFF_BEST_MAX - 1 : 1 + unit_below(&state, HUFF_BEST_MAX - 1);
+        struct segment s;
+
+        segment_new(&s, len);
+        for (size_t c = 0; c < LZ_CHUNKS(len); c++)
+            add_changing(&s, c, &style, &state);
+        smaller += check_best(&s) < check_split(&s, HUFF_SPLIT_MIN, true, &blocks);
+        segment_free(&s);
+    }
+    CHECK(smaller >= 20);
+    printf("# %u of 60 are smaller than with the smallest split\n", smaller);
+}
+
+/* Data that changes every 2 KiB, and data that does not compress: the output keeps to its bound. */
+static void best_blocks_of_hostile_data(void)
+{
+    uint64_t state = 21;
+
+    for (unsigned values = 0; values <= 256; values += 64) {
+        struct segment s;
+
+        segment_new(&s, HUFF_BEST_MAX - 255);
+        for (size_t pos = 0, n = 0; pos + BEST_SPLIT < s.len; n++) {
+            fill_values(s.in + pos, BEST_SPLIT, 0, n % 2 == 0 ? 256 : 1 + values % 256, &state);
+            pos = add_sequence(&s, pos / LZ_CHUNK_SIZE, pos, BEST_SPLIT - 3, 3);
+        }
+        check_best(&s);
+        segment_free(&s);
+    }
+}
+
+/* A segment that is too long for HUFF_BEST is encoded as with HUFF_SPLIT_MIN. */
+static void too_long_for_best(void)
+{
+    static const struct style style = {'a', 4, 30, 60, 32768};
+    uint64_t state = 22;
+    struct segment s;
+    uint8_t *best, *usual;
+    size_t best_size = 0, usual_size = 0;
+
+    segment_new(&s, HUFF_BEST_MAX + 1);
+    for (size_t c = 0; c < LZ_CHUNKS(s.len); c++)
+        add_random(&s, c, &style, &state);
+    best = unit_need(malloc(huff_bound(s.len)));
+    usual = unit_need(malloc(huff_bound(s.len)));
+    CHECK(huff_encode_segment(encoder, s.in, s.len, s.chunks, HUFF_BEST, HUFF_MARK, best,
+                              &best_size));
+    CHECK(huff_encode_segment(encoder, s.in, s.len, s.chunks, HUFF_SPLIT_MIN, HUFF_MARK, usual,
+                              &usual_size));
+    CHECK(best_size == usual_size && memcmp(best, usual, usual_size) == 0);
+    free(best);
+    free(usual);
+    segment_free(&s);
+}
+
 /* --- Wrong sequences --- */
 
 /* True if the encoder accepts the segment.  If the encoder does, also checks that the output
@@ -1289,7 +1420,9 @@ static bool accepts(const struct segment *s)
     CHECK_EQ(
         huff_encode_segment(encoder, s->in, s->len, s->chunks, WHOLE_CHUNKS, HUFF_LAST, out, &size),
         ok);
-
+    CHECK_EQ(
+        huff_encode_segment(encoder, s->in, s->len, s->chunks, HUFF_BEST, HUFF_LAST, out, &size),
+        ok);
     if (ok)
         decode(out, size, s->in, s->len, true, &blocks);
     free(out);
@@ -1482,6 +1615,9 @@ int main(void)
     RUN(hostile_parts);
     RUN(most_blocks);
     RUN(every_level_and_split);
+    RUN(best_blocks);
+    RUN(best_blocks_of_hostile_data);
+    RUN(too_long_for_best);
     RUN(numbers_out_of_range);
     RUN(bytes_that_differ);
     RUN(damaged_lists);

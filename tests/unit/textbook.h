@@ -19,14 +19,13 @@
 
 /* Copies the level table's rows with this finder to `rows`.  Returns their number, which must not
  * be 0. */
-TEXTBOOK inline size_t rows_of(const struct lz_finder *finder,
-                               const struct lz_level *rows[LZ_LEVEL_MAX + 1])
+TEXTBOOK inline size_t rows_of(const struct lz_finder *finder, const struct lz_level *rows[LZ_ROWS])
 {
     size_t count = 0;
 
-    for (int level = LZ_LEVEL_STORED; level <= LZ_LEVEL_MAX; level++)
-        if (lz_level(level)->finder == finder)
-            rows[count++] = lz_level(level);
+    for (int row = LZ_LEVEL_STORED; row < LZ_ROWS; row++)
+        if (lz_level(row)->finder == finder)
+            rows[count++] = lz_level(row);
     if (count == 0)
         abort();
     return count;
