@@ -169,9 +169,9 @@ LZ_INLINE uint32_t lz_header_cost(uint32_t pass)
     return pass == 1 ? 22 * 256 : 11 * 128;
 }
 
-/* Returns what a symbol that occurs `count` times, 1 or more, adds to a block's size, in 1/256 bits.
- * log2_count is lz_log2_256 of `count`, log2_total that of the sum of its alphabet's counts, and
- * header_cost is from lz_header_cost. */
+/* Returns what a symbol that occurs `count` times, 1 or more, adds to a block's size, in 1/256
+ * bits.  log2_count is lz_log2_256 of `count`, log2_total that of the sum of its alphabet's counts,
+ * and header_cost is from lz_header_cost. */
 LZ_INLINE uint64_t lz_used_symbol_size(uint32_t count, uint32_t log2_count, uint32_t log2_total,
                                        uint32_t header_cost)
 {
