@@ -85,6 +85,9 @@ void inf_whole_free(struct inf_whole *w)
 
 /* --- Careful steps -------------------------------------------------------------------------- */
 
+/* The most bits of a match: the codes of its length and distance, and their extra bits. */
+#define MATCH_BITS (DEFLATE_MAX_CODE + 5 + DEFLATE_MAX_CODE + 13)
+
 /* Makes 56 to 63 bits valid, or as many as the input still has.  Reads no byte after the input. */
 static inline void fill_to_end(struct reader *r, size_t len)
 {
@@ -115,8 +118,8 @@ static inline uint32_t next_entry(const struct reader *r, const uint32_t *table,
     return entry;
 }
 
-/* Decodes a match.  `entry` is the entry of the match's length.  Returns INF_END if that went
- * well. */
+/* Decodes a match.  `entry` is the entry of the match's length.  MATCH_BITS bits are valid, or as
+ * many as the input still has.  Returns INF_END if that went well. */
 static enum inf_result take_match(const struct inf_codes *c, struct reader *r, struct buffers *b,
                                   uint32_t entry)
 {
@@ -124,7 +127,6 @@ static enum inf_result take_match(const struct inf_codes *c, struct reader *r, s
     enum inf_result result = INF_END;
     size_t distance;
 
-    fill_to_end(r, b->len);
     entry = next_entry(r, c->distance, DISTANCE_ROOT, &result);
     if (result != INF_END)
         return result;
@@ -133,8 +135,12 @@ static enum inf_result take_match(const struct inf_codes *c, struct reader *r, s
         return INF_BAD;
     if (length > b->room - b->made)
         return INF_MORE;
-    for (size_t i = 0; i < length; i++, b->made++)
-        b->out[b->made] = b->out[b->made - distance];
+    if (length + BEHIND <= b->room - b->made)
+        copy_match(b->out + b->made, distance, length);
+    else
+        for (size_t i = b->made; i < b->made + length; i++)
+            b->out[i] = b->out[i - distance];
+    b->made += length;
     return INF_END;
 }
 
@@ -148,7 +154,8 @@ static enum inf_result decode_careful(const struct inf_codes *c, struct reader *
     while (result == INF_END) {
         uint32_t entry;
 
-        fill_to_end(&r, b->len);
+        if (r.count < MATCH_BITS)
+            fill_to_end(&r, b->len);
         entry = next_entry(&r, c->litlen, LITLEN_ROOT, &result);
         if (result != INF_END)
             break;
