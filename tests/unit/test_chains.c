@@ -582,7 +582,8 @@ static void depths(void)
     static const struct {
         size_t bytes, size;
     } matches[] = {{4, 18}, {4, 6}, {7, 18}, {7, 12}};
-    static bool done[4][400][3];
+    enum { BACK_MAX = 1000 };
+    static bool done[4][BACK_MAX + 1][3];
     uint64_t state = 9;
 
     for (size_t r = 0; r < ROWS; r++) {
@@ -592,6 +593,7 @@ static void depths(void)
             for (unsigned parts = 1; parts <= 4 && all > 0; parts *= 2) {
                 size_t depth = all / parts;
 
+                CHECK(depth < BACK_MAX);
                 for (size_t back = depth > 1 ? depth - 1 : 0; back <= depth + 1; back++) {
                     for (size_t lead = 0; lead <= 2; lead++) {
                         if (!done[m][back][lead])
