@@ -48,7 +48,7 @@ struct gpu_inflate_times {
     double sum_up;
 };
 
-/* Opens an engine on device number `device`, 0 to gpu_count - 1.  Takes 1.7 GB of the device's
+/* Opens an engine on device number `device`, 0 to gpu_count - 1.  Takes 1.8 GB of the device's
  * memory, and about 0.3 s if the process has no context there.  Returns NULL, with a message in
  * error, if the device cannot be used or memory is short. */
 struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_options *options,

@@ -74,7 +74,7 @@ gzlzss_status gzlzss_cuda_compress_fd(gzlzss *z, int out_fd, const void *device_
  * In all other cases, the CPU decompresses.  It copies data from and to a GPU's memory 1 MiB at a
  * time.
  *
- * The first such call for a GPU takes 1.7 GB of that GPU's memory and some pinned memory of the
+ * The first such call for a GPU takes 1.8 GB of that GPU's memory and some pinned memory of the
  * host; the object keeps both for later calls until gzlzss_free.  If that much memory is not free,
  * the CPU does the work, and calls try again after about a second.  If the GPU fails, the CPU does
  * all such work from then on.  gzlzss_no_gpu says why.
