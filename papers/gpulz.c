@@ -88,8 +88,8 @@ static inline struct paper_match match_at(const struct gpulz_packet *p, uint32_t
     struct paper_match best = {0, 0};
     uint32_t distance = at < p->window ? at : p->window;
 
-    /* A run that starts `distance` symbols back has at most that many symbols, since it ends before
-     * the position. */
+    /* A match `distance` symbols back has at most `distance` symbols, since its source must end
+     * before `here`.  So only distances above best.length can give a longer match. */
     while (distance > best.length && best.length < left) {
         const uint8_t *const there = here - distance * width;
         const uint32_t others = other_symbols(there, here, width);

@@ -133,9 +133,9 @@ void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config 
 /* Gives the names of the GPUs if any came up, else an empty string.  Any thread may call this. */
 void pipeline_gpu_names(struct pipeline *p, char names[GPU_ERROR_SIZE]);
 
-/* Gives the name of the GPU that decompresses, or an empty string if no GPU does.  Also gives the
- * reason why a GPU could not be used for decompression or failed, or an empty string if none
- * failed.  Any thread may call this. */
+/* Gives the name of the GPU that decompresses, or an empty string if no GPU does.  If a GPU failed,
+ * or could not be used to decompress, also gives the reason; otherwise an empty string.  Any thread
+ * may call this. */
 void pipeline_expand_gpu(struct pipeline *p, char name[GPU_ERROR_SIZE],
                          char trouble[GPU_ERROR_SIZE]);
 

@@ -46,11 +46,11 @@ struct output {
     struct cleanup_output armed; /* registers the file while it has a name and is not committed */
 };
 
-/* Creates the file, with a mode that lets only its owner read it.  If the umask shall decide the
- * mode, set o->is_public before the call.  For `atomic`, also set o->replaces and o->is_shared
- * before the call.  Returns 0 or an errno; after an error, there is no file.  EEXIST: a file has
- * this name already; with `atomic` and o->replaces, that is no error.  ENAMETOOLONG: the name is
- * too long. */
+/* Creates the file.  Only its owner can read it, unless o->is_public is true: then the umask
+ * decides who can.  Before the call, the caller gives o->is_public a value and, with `atomic`, also
+ * o->replaces and o->is_shared.  Returns 0 or an errno; after an error, the call has left no file
+ * behind.  EEXIST: another file has this name (never returned with `atomic` if o->replaces is
+ * true).  ENAMETOOLONG: the name is too long. */
 int output_create(struct output *o, int directory, const char *name, bool atomic);
 
 /* Closes the file for writing.  Call this function when everything is written.  Some file systems

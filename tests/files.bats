@@ -919,7 +919,9 @@ sys.exit(peak > 65536)' "$GZLZSS"
 @test "a file that becomes shorter while it is read is never removed on an error" {
     "$GEN" random 30000000 >copy
     for p in 1 4; do
-        # The test truncates the input before anything reads the output.
+        # The test reads one byte of the output, so that compression has begun, then truncates the
+        # input, and only then reads the rest.  Until then, the full pipe keeps the command from
+        # reading all of the input.
         cp copy big
         mkfifo out
         "$GZLZSS" -c -p "$p" big >out 2>stderr 3>&- &

@@ -34,12 +34,12 @@
  * (lack). */
 #define LACK_MAX 4096
 
-/* If bytes of a stored block were deleted, the decoder takes bytes of the next block for the stored
- * block's last bytes.  So a search for a start begins this many bits before a stored block's end
- * (search_from). */
+/* If bytes of a stored block were deleted, its data ends before the place that its length gives,
+ * and the next block begins before that place, too.  So a search for a start begins this many bits
+ * before the end that the length gives (search_from). */
 #define STORED_DOUBT (8 * (uint64_t)1024)
 
-/* A run, and the facts about what follows it in the input. */
+/* A run of the decoder (struct gz_run), and the facts about what follows it in the input. */
 struct leg {
     bool is_empty; /* there is no run, because this leg is the input's start */
     struct gz_start start;

@@ -33,9 +33,10 @@ _Static_assert(BEHIND >= STORED_MOST + INF_BLOCK_HEADER_MAX, "a stored block, an
 #define TRIAL_IN ((uint64_t)4 << 20)
 #define TRIAL_OUT ((uint64_t)64 << 20)
 
-/* A place is taken to be inside a stored block if decoding from it makes more than this many bytes
- * before it comes to the next stored block.  The limit is for hostile data, which could have many
- * such places. */
+/* A place may be inside a stored block, whose data may look like DEFLATE.  To decide that, the
+ * search decodes from the place up to the next stored block (leads_to).  If decoding makes more
+ * than this many bytes, the search gives up, and takes the place to be inside.  Without the limit,
+ * hostile data with many such places would take too long. */
 #define LEADS_OUT ((uint64_t)4 << 20)
 
 /* The longest header of a member that the search finds.  The limit is for hostile data, which could

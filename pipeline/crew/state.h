@@ -298,7 +298,7 @@ struct jobs {
     uint64_t waiting;         /* jobs in state JOB_WAITING */
     uint64_t left;            /* bytes that are certain to come and are not claimed yet */
     uint64_t left_begun;      /* the part of `left` that belongs to open jobs */
-    uint64_t left_segments;   /* segments of open jobs that are known and not claimed */
+    uint64_t left_segments;   /* segments of open jobs that are not claimed, as far as known */
     uint64_t longest;   /* bytes of the largest input submitted since `emptied` last changed */
     uint64_t submitted, /* jobs submitted so far */
         submitted_size; /* the sum of these jobs' sizes, in bytes, as far as known */

@@ -271,8 +271,8 @@ static void every_run(void)
                 memset(l.litlen + start, in_run, run);
                 check_header(&l);
 
-                /* Try the run with nothing else in the header, so that its symbols are
-                 * frequent. */
+                /* Try the run again with one length everywhere else, so that the header has few
+                 * symbols besides those of the run, and these are frequent. */
                 memset(&l, 8 - in_run, sizeof(l));
                 memset(l.litlen + start, in_run, run);
                 check_header(&l);

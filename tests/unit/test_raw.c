@@ -457,8 +457,8 @@ static unsigned times_asked(const struct bytes *file, uint64_t distance)
     return asked.times;
 }
 
-/* has_nothing is called at the start of each block.  If it has named a place, it is called only for
- * blocks that start there or later. */
+/* The decoder must call has_nothing at the start of each block.  has_nothing may answer with a
+ * later place.  The decoder must then call it only for blocks that start at that place or later. */
 static void asked_no_more_than_needed(void)
 {
     enum { BLOCKS = 3000, DISTANCE = 2000 };
