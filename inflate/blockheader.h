@@ -46,7 +46,8 @@ struct inf_lengths {
  *
  * The rules are those of RFC 1951 as zlib's inflate() applies them, in the same order.  So zlib and
  * this function also agree on a header that has several errors, or that has an error and is cut off
- * after it.  The rules:
+ * after it.  The exception is a precode without codes: zlib then reads on, and sees the error only
+ * later.  The rules:
  *
  *   - There is no block of type 3.  A stored block's second length is the complement of the first.
  *   - There are at most 286 literal and length codes, and 30 distance codes.

@@ -33,7 +33,11 @@
 
 FAST_INLINE void copy_word(uint8_t *to, const uint8_t *from)
 {
-    memcpy(to, from, WORD);
+    uint64_t word;
+
+    /* The two words may overlap, so one memcpy from one to the other is not allowed. */
+    memcpy(&word, from, WORD);
+    memcpy(to, &word, WORD);
 }
 
 /* Copies a match of `length` bytes to `to`, from `distance` bytes back.  May also write up to
