@@ -204,7 +204,7 @@ function speed_plot(p, x, title,    levels, nl, l, i, k, n, m, list, key, seen, 
 
 # --- Where the time goes --------------------------------------------------------------------------
 
-# Adds a box of this height on top of the stack, whose height before is `top`.
+# Adds a box, `height` high, on top of the stack.  `top` is the height of the stack so far.
 function box(k, x1, x2, height) {
     if (height <= 0) return
     boxes[k] = boxes[k] sprintf("%g %.6g %g %g %.6g %.6g\n", (x1 + x2) / 2, top, x1, x2, top, top + height)

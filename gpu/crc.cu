@@ -7,11 +7,13 @@
  *
  * A block of threads sums up one part of the output, row by row.  A row has one word for each
  * thread, so that neighbours load neighbouring words.  For each word, a thread adds the word to its
- * CRC, and moves the CRC over a whole row, by tables.  The last row ends where the part ends, so
- * the first row may have fewer words.  The distance from a thread's last word to the part's end
- * then depends only on the thread's number.  At last, each thread moves its CRC over that distance,
- * and the exclusive or of all CRCs is the part's CRC.  The first four bytes of a member's output in
- * the group are complemented; the host complements the sum.
+ * CRC, and moves the CRC over a whole row, by tables.  After its last word, that is too far.  The
+ * last row ends where the part ends (the first row may have fewer words), so how much too far
+ * depends only on the thread's number.  At last, each thread moves its CRC back, and the exclusive
+ * or of all CRCs is the part's CRC.
+ *
+ * The complements: in the first part of a member (is_first), the first four bytes are complemented
+ * here.  The host complements the CRC of all the member's parts.
  */
 #include "gpu/pieces.cuh"
 #include "gpu/internal.cuh"

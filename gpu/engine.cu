@@ -73,7 +73,7 @@ struct gpu_engine {
     char name[256];
     const struct lz_level *level;
     size_t segment_size;
-    uint32_t shared_size; /* most dynamic shared memory of a block, bytes (gpu_view) */
+    uint32_t shared_size; /* bytes of dynamic shared memory that a block may have */
     size_t capacity;      /* input bytes of a batch */
     int batches;          /* most batches that fit (gpu_batches) */
     int device;

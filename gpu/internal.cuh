@@ -69,7 +69,7 @@ struct gpu_view {
     const uint8_t *input;
     const struct gpu_span *spans; /* one for each chunk */
     uint32_t chunks;              /* chunks in the batch */
-    uint32_t shared_size;         /* most dynamic shared memory of a block, bytes */
+    uint32_t shared_size;         /* bytes of dynamic shared memory that a block may have */
     /* LZ_CHUNK_SIZE tags for each chunk. Until a finder writes the tags, it may keep other numbers
      * there. */
     uint16_t *tags;

@@ -121,7 +121,7 @@ static __device__ void decode_step(team &m, const uint32_t *words, uint32_t star
                 continue;
             }
         }
-        /* If a match overlaps itself, all its names are of places before the match. */
+        /* Even if the match overlaps itself, each name is that of a place before the match. */
         for (uint32_t i = 0, k = 0; i < length; i++) {
             m.window[at++] = name_of(from + (int32_t)k, out, made);
             if (++k == distance)

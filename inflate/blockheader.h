@@ -35,8 +35,8 @@ struct inf_block {
 struct inf_lengths {
     unsigned litlens;   /* the number of codes of literals and lengths */
     unsigned distances; /* the number of codes of distances */
-    uint8_t all[286 + 30 +
-                16]; /* the lengths for literals and lengths, then for distances; then scratch */
+    /* The code lengths of literals and match lengths, then those of distances; then scratch. */
+    uint8_t all[286 + 30 + 16];
 };
 
 /*

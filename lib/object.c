@@ -144,7 +144,7 @@ static bool configure(struct pipeline_config *config, const gzlzss_options *o)
         .backend = o->backend == GZLZSS_CPU   ? BACKEND_CPU
                    : o->backend == GZLZSS_GPU ? BACKEND_GPU
                                               : BACKEND_AUTO,
-        .expand_backend = BACKEND_CPU, /* inflaters.h has the GPUs that decompress */
+        .expand_backend = BACKEND_CPU, /* inflaters.c decompresses on GPUs, without the pipeline */
         .gpus.count = (int)o->device_count,
         .rsyncable = o->rsyncable != 0,
     };

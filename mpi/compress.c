@@ -13,10 +13,10 @@
  * has buffers, so no thread waits for the slowest rank of each wave.  If a rank fails, it tells the
  * others when the ranks meet next, and all give up.
  *
- * The ranks can compute the CRC-32 of the input in any order.  A rank takes a run's CRC and appends
- * zeros for all the bytes that follow the run (by combining it with a CRC of 0).  The whole input's
- * CRC is the exclusive or of these CRCs.  So each rank combines the CRCs of its own runs, and
- * MPI_Reduce combines the results of all ranks.
+ * The ranks can compute the CRC-32 of the input in any order.  A rank moves each run's CRC over the
+ * bytes that follow the run in the input: gzlzss_crc32_combine does this if the second CRC is 0.
+ * The exclusive or of all moved CRCs is the CRC of the whole input.  So each rank takes the
+ * exclusive or of its own runs, and MPI_Reduce that of all ranks.
  */
 #include "config.h"
 

@@ -24,7 +24,7 @@ struct run {
     struct pipeline_config config; /* o->pipeline, with the system's limits */
     bool knows_limits;             /* run_need_limits was called */
     bool side_by_side;             /* files may be worked on side by side */
-    long descriptors;              /* the most descriptors; set by run_need_limits */
+    long descriptors;              /* how many the process may have open; set by run_need_limits */
     bool told_temporary;           /* the note was printed that outputs have temporary names */
     bool told_isal;                /* the note was printed that ISA-L is not used */
 };

@@ -320,7 +320,7 @@ struct pace {
 struct measures {
     struct pipeline_totals totals;
     struct policy_work match, encode, read, write;
-    struct pace paces[PACES]; /* a ring of the latest batches: when each came back */
+    struct pace paces[PACES]; /* a ring: an entry for each of the last batches from a GPU */
     uint64_t pace_count;      /* batches recorded since the ring was last emptied */
     uint64_t gpu_matched;     /* bytes that GPUs have matched, encoded or not */
 };

@@ -290,8 +290,8 @@ static inline void random_header(struct header *h, const struct codes *c, bool s
 
 /* --- Blocks at random ----------------------------------------------------------------------- */
 
-/* As RFC 1951, section 3.2.5, says, these functions return the number of a symbol's extra bits, or
- * the smallest length or distance that the symbol stands for. */
+/* The tables of RFC 1951, section 3.2.5.  The _bits functions return how many extra bits a symbol
+ * has.  The _base functions return the smallest length or distance that the symbol stands for. */
 static inline unsigned length_bits(unsigned symbol)
 {
     return symbol < 265 || symbol >= 285 ? 0 : (symbol - 261) / 4;

@@ -503,8 +503,8 @@ static void random_damage(void)
     int passed = 0;
     for (int i = 0; i < 6000; i++) {
         struct bytes bad = {0};
-        /* In half of the rounds, use only the first, small members, so that each of their bytes is
-         * damaged. */
+        /* In half of the rounds, use only the first, small members.  They have so few bytes that
+         * each is damaged in some round. */
         add(&bad, gz.data, i % 2 == 0 ? gz.len : 200);
         for (uint64_t n = 1 + unit_below(&seed, 4); n > 0; n--)
             bad.data[unit_below(&seed, bad.len)] ^= (uint8_t)(1u << unit_below(&seed, 8));

@@ -174,8 +174,9 @@ static void test_prefixes(void)
     for_each_method(compare_prefixes);
 }
 
-/* Tests data in which all matches have a distance that is a key's value.  Usual values are tried
- * only in variant 0; test_edges has them in all variants. */
+/* For each key of a method, tests data in which all matches have the key's value as their distance.
+ * If that is the key's usual value, it is tried in variant 0 only; test_edges has such distances in
+ * all variants. */
 static void test_periods(void)
 {
     const size_t len = 34 * KIB;
