@@ -84,6 +84,8 @@ data_file() {
         dna) corpus=ecoli ;;
         *) corpus= ;;
         esac
+        [ -z "$corpus" ] || [ -r "$corpora/$corpus" ] ||
+            fail "there is no $corpora/$corpus; bench/corpora.sh fetches it"
         case $1 in
         run) head -c $(($2 << 20)) /dev/zero ;;
         period*)
@@ -106,21 +108,25 @@ mkdir "$work/data"
 
 # --- What is measured -----------------------------------------------------------------------------
 
-# The papers' systems: each method as its paper has it, and then as this program has it.
+# The papers' systems: each method in its paper's form, and then in this program's. Most forms with
+# threads=1 give each thread a mebibyte, so only the group `large` has them.
 read -ra systems <<<"culzss,search=both culzss glzss-basic,threads=32 glzss-basic \
-glzss-tagging,threads=4 glzss-tagging lzss,threads=1 lzss lzss,ahead=0 \
-lz4,threads=1,skip=no,enter=all,window=4096 lz4,skip=no,enter=all,window=4096 lz4 \
+glzss-tagging,threads=4 glzss-tagging lzss lzss,ahead=0 lz4,skip=no,enter=all,window=4096 lz4 \
 position-lists gpulz,symbol=2 gpulz,symbol=4,window=32 dklzss,threads=1 dklzss"
 
 # rows GROUP prints a line for each measurement: the program, the kind of data, the mebibytes, the
-# method, and where it is measured: cpu, gpu or both.
+# method, and where it is measured: on the cpu, on the gpu, on both, or on one of them (on the GPU
+# if there is one). `alone` is on all cores, while nothing else runs. Keys that only matter on the
+# GPU are not measured on the CPU.
 rows() {
-    local kind method s w c a
+    local kind method where s w c a
     case $1 in
     systems)
         for kind in "${texts[@]}" "${arrays[@]}"; do
             for method in "${systems[@]}"; do
-                echo "codec $kind $mib $method both"
+                where=both
+                [[ $method != *threads=* ]] || where=gpu
+                echo "codec $kind $mib $method $where"
             done
         done
         ;;
@@ -137,11 +143,11 @@ rows() {
         for kind in codes particles density rows comments waves; do
             for s in 1 2 3 4; do
                 for w in 32 64 128 255; do
-                    echo "codec $kind $mib gpulz,symbol=$s,window=$w both"
+                    echo "codec $kind $mib gpulz,symbol=$s,window=$w one"
                 done
-                for c in 4096 8192 16384; do
-                    echo "codec $kind $mib gpulz,symbol=$s,window=128,chunk=$c both"
-                done
+            done
+            for c in 4096 8192 16384; do
+                echo "codec $kind $mib gpulz,symbol=2,window=128,chunk=$c one"
             done
         done
         ;;
@@ -149,10 +155,10 @@ rows() {
         for kind in text source dna run period2 period16 period64; do
             for c in 512 4096 16384; do
                 w=$((c < 4096 ? c : 4096))
-                for method in "dklzss,chunk=$c" "dklzss,chunk=$c,threads=1" \
-                    "culzss,window=$w,chunk=$c,length=258"; do
-                    echo "stage $kind 8 $method both"
-                done
+                [ "$c" -eq 4096 ] || [ "$kind" = text ] || [ "$kind" = run ] || continue
+                echo "stage $kind 8 dklzss,chunk=$c both"
+                echo "stage $kind 8 dklzss,chunk=$c,threads=1 gpu"
+                echo "stage $kind 8 culzss,window=$w,chunk=$c,length=258 both"
             done
         done
         ;;
@@ -295,7 +301,10 @@ echo 'group,data,bytes,method,coded_bytes,what,value' >"$csv"
 # On the CPU: as many at a time as there are cores.
 n=0
 while read -r group tool kind size method where; do
-    [ "$where" = cpu ] || [ "$where" = both ] || continue
+    case $where in
+    one) [ -z "$has_gpu" ] || continue ;;
+    gpu | alone) continue ;;
+    esac
     n=$((n + 1))
     while [ "$(jobs -pr | wc -l)" -ge "$cores" ]; do
         wait -n || fail "a measurement failed"
@@ -312,7 +321,7 @@ done >>"$csv"
 while read -r group tool kind size method where; do
     case $where in
     alone) measure "$group" cpu "$tool" "$kind" "$size" "$method" ;;
-    gpu | both) [ -z "$has_gpu" ] || measure "$group" gpu "$tool" "$kind" "$size" "$method" ;;
+    gpu | both | one) [ -z "$has_gpu" ] || measure "$group" gpu "$tool" "$kind" "$size" "$method" ;;
     esac
 done <"$all" >>"$csv"
 about "claims of papers, $mib MiB of each kind of data"
