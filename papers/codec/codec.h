@@ -5,10 +5,10 @@
  * that a paper's figures can be compared with ours: the compression ratio in its own format, and
  * the time of coding and decoding.  gzlzss itself does not use them.
  *
- * A file in a format has a front, then the chunks' coded forms, each after a head of its own in some
- * formats.  The front tells how many plain bytes there are, and in some formats the chunks' sizes.
- * Nothing in a file says which format and which keys it is for, since no paper has this: who decodes
- * must give them.  No format has a checksum.  Numbers are little-endian.
+ * A file in a format has a front, then the chunks' coded forms, each after a head of its own in
+ * some formats.  The front tells how many plain bytes there are, and in some formats the chunks'
+ * sizes.  Nothing in a file says which format and which keys it is for, since no paper has this:
+ * who decodes must give them.  No format has a checksum.  Numbers are little-endian.
  *
  * Files, in bytes (n chunks):
  *
@@ -88,8 +88,8 @@ struct paper_format {
                    uint32_t plain);
 };
 
-/* Returns the format of a method's paper, or NULL if there is none.  form: NULL for a method's first
- * format; otherwise the format's name. */
+/* Returns the format of a method's paper, or NULL if there is none.  form: NULL for a method's
+ * first format; otherwise the format's name. */
 const struct paper_format *paper_format_of(const char *method, const char *form);
 
 /* Bytes of a segment, whose matches are found at a time, for a format: the level's default, or a

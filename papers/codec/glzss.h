@@ -7,16 +7,17 @@
  * lengths, nor what tells a run of literals from a match.  These are assumptions:
  *
  * - Form GLZSS_25: a byte of flags stands before each eight tokens; the lowest bit belongs to the
- *   first token, and 1 means a match.  A run is a byte with its length - 1, then its literals, 1 to
- *   256.  A match is 16 bits with its offset, the low byte first, then a byte with its length - 4,
- *   for 4 to 259 bytes.  So a match takes 25 bits, and a run of n literals 9 + 8n.
+ *   first token, and 1 means a match.  A run is a byte with its length less 1, then its literals, 1
+ *   to 256.  A match is 16 bits with its offset, the low byte first, then a byte with its length
+ *   less 4, for 4 to 259 bytes.  So a match takes 25 bits, and a run of n literals 9 + 8n.
  *
- * - Form GLZSS_17: bits, the highest of a byte first.  A run is a bit 0, 8 bits with its length - 1,
- *   then its literals.  A near and short match is the bits 1 and 0, 11 bits with its offset - 1 and 4
- *   bits with its length - 4: 17 bits for an offset up to 2048 and 4 to 19 bytes.  Any other match is
- *   the bits 1 and 1, 16 bits with its offset and 7 bits with its length - 4: 25 bits for 4 to 131
- *   bytes.  Nothing in the paper suggests this form.  It only tries to explain the paper's ratios on
- *   DNA (table 3: 1.94 and 2.01), which no coding with 25 bits for all matches can give.
+ * - Form GLZSS_17: bits, the highest of a byte first.  A run is a bit 0, 8 bits with its length
+ *   less 1, then its literals.  A near and short match is the bits 1 and 0, 11 bits with its offset
+ *   less 1 and 4 bits with its length less 4: 17 bits for an offset up to 2048 and 4 to 19 bytes.
+ *   Any other match is the bits 1 and 1, 16 bits with its offset and 7 bits with its length less 4:
+ *   25 bits for 4 to 131 bytes.  Nothing in the paper suggests this form.  It only tries to explain
+ *   the paper's ratios on DNA (table 3: 1.94 and 2.01), which no coding with 25 bits for all
+ *   matches can give.
  *
  * Longer runs and matches are cut.  Difference from the paper: Algorithm 1 writes a run of no
  * literals between two matches side by side; here, there is none.
