@@ -28,12 +28,15 @@
 #ifndef GZLZSS_PAPERS_CODEC_H
 #define GZLZSS_PAPERS_CODEC_H
 
+#include "papers/codec/range.h"
 #include "papers/codec/shape.h"
 #include "papers/papers.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct paper_format;
 
 /* The families of formats: for each, NAME.h has functions NAME_encode and NAME_decode. */
 enum codec_family {
@@ -46,58 +49,102 @@ enum codec_family {
     CODEC_DKLZSS,
 };
 
+/* The most parts that a chunk's coded form has.  gpuLZ has two: first the flags, then the data. */
+#define CODEC_PARTS 2
+
 /* Where a part of a chunk's coded form is in the file. */
 struct codec_place {
     uint64_t at;
     uint32_t size;
 };
 
-struct paper_format;
-
 /* A file in a format, taken apart. */
 struct codec_file {
     const struct paper_format *format;
     struct codec_shape shape;
-    uint64_t plain;     /* plain bytes of the whole file, below 2^32 */
-    uint32_t count;     /* chunks */
-    uint64_t file_size; /* bytes */
-    /* The parts of the chunks: chunk i's are places[i * parts] and following, where `parts` is the
-     * format's number of parts. */
+    uint64_t plain; /* plain bytes of the whole file, below 2^32 */
+    uint64_t size;  /* bytes of the file */
+    uint32_t count; /* chunks */
+    /* The parts of the chunks: chunk i's are places[i * format->parts] and following. */
     struct codec_place *places;
-    uint8_t *widths;           /* gpuLZ: bytes of each chunk's symbols; otherwise NULL */
-    uint16_t frequencies[256]; /* position lists: how often a byte occurs, scaled */
+    uint8_t *widths;          /* gpuLZ: bytes of each chunk's symbols; otherwise NULL */
+    bool has_widths;          /* gpuLZ: the widths are in the file (symbol=auto) */
+    struct range_model model; /* position lists: the bytes' frequencies */
+    uint8_t *scratch;         /* position lists: a packed block, on the CPU; otherwise NULL */
+};
+
+/* The greatest value of a key that a format's fields can hold. */
+struct codec_limit {
+    uint32_t key;     /* index in struct lz_level's param */
+    const char *name; /* NULL ends the limits */
+    uint32_t most;
+};
+
+/* What a file has besides the chunks' coded forms, for formats of one part. */
+struct codec_layout {
+    bool has_plain;      /* the front has the plain size, 4 bytes */
+    bool has_count;      /* and the number of chunks, 4 bytes */
+    bool has_model;      /* and a block's size, 4 bytes, and the frequencies of the 256 bytes */
+    uint32_t size_bytes; /* and the size of each chunk's coded form, in this many bytes, or 0 */
+    bool has_heads;      /* each coded form follows 4 bytes of plain and 4 of coded size */
 };
 
 struct paper_format {
-    const char *method; /* the method's name; glzss-basic and glzss-tagging share a format */
-    const char *form;   /* a format has a name only if its method has several; otherwise NULL */
+    const char *method; /* the method's name; glzss-basic and glzss-tagging share formats */
+    const char *form;   /* a name, if the method has several formats; otherwise NULL */
     enum codec_family family;
     uint32_t parts; /* of a chunk's coded form: 1 or 2 */
+    struct codec_layout layout;
+    struct codec_limit limits[3];
 
-    /* Whether the level's keys fit the format's fields.  If not, sets `error` to a message. */
-    bool (*fits)(const struct lz_level *level, char error[PAPER_ERROR_SIZE]);
-
-    /* Returns the numbers of the format with the level's keys. */
+    /* Returns the format's numbers for a level whose keys fit. */
     struct codec_shape (*shape)(const struct lz_level *level);
 
-    /* For formats of one part with nothing but a shape (not gpuLZ, not position lists): the
-     * functions of NAME.h. */
-    uint32_t (*encode)(const struct codec_shape *s, const uint8_t *in, const uint16_t *tags,
-                       uint32_t len, uint8_t *out);
-    bool (*decode)(const struct codec_shape *s, const uint8_t *coded, uint32_t size, uint8_t *out,
-                   uint32_t plain);
+    /* Sets what the file's chunks have in common, before they are encoded: the widths of symbols,
+     * or the model.  NULL: nothing. */
+    void (*prepare)(struct codec_file *file, const struct lz_level *level, const uint8_t *in,
+                    const uint16_t *tags);
+
+    /* Encodes chunk i, which is in[0..paper_plain(file, i)), with its tags.  Writes the parts to
+     * out[0] and out[1], and sets their sizes.  out[format->parts - 1] has room for shape.bound
+     * bytes, and out[0] for gpulz_flags_bound if there are two parts. */
+    void (*encode)(const struct codec_file *file, uint32_t i, const uint8_t *in,
+                   const uint16_t *tags, uint8_t *const out[CODEC_PARTS],
+                   uint32_t sizes[CODEC_PARTS]);
+
+    /* Decodes chunk i of the file bytes[] to out[0..paper_plain(file, i)).  Returns false if it is
+     * damaged; some of these bytes are then written, and nothing outside. */
+    bool (*decode)(const struct codec_file *file, uint32_t i, const uint8_t *bytes, uint8_t *out);
 };
 
-/* Returns the format of a method's paper, or NULL if there is none.  form: NULL for a method's
- * first format; otherwise the format's name. */
+/* Returns a format of a method's paper.  form: NULL for the method's first format; otherwise the
+ * format's name.  Returns NULL if there is none. */
 const struct paper_format *paper_format_of(const char *method, const char *form);
 
-/* Bytes of a segment, whose matches are found at a time, for a format: the level's default, or a
- * chunk's size if a chunk is larger than LZ_CHUNK_SIZE and its matches may not leave it. */
+/* All formats, ended by NULL; the formats of a method are side by side. */
+extern const struct paper_format *const paper_formats[];
+
+/* Whether the level's keys fit the format's fields.  If not, sets `error` to a message that names
+ * the first key that does not, and its greatest value. */
+bool paper_fits(const struct paper_format *format, const struct lz_level *level,
+                char error[PAPER_ERROR_SIZE]);
+
+/* --- Tags ------------------------------------------------------------------------------------- */
+
+/* Bytes of a segment, whose matches are found at a time: a chunk's size if a match of the level may
+ * reach further back than the chunk otherwise; else the level's default.  No chunk crosses a
+ * segment's end, and no match a chunk's start. */
 size_t paper_segment(const struct paper_format *format, const struct lz_level *level);
 
 /* Writes the tags of a segment's len bytes. */
 void paper_tags(const struct lz_chunk *chunks, size_t len, uint16_t *tags);
+
+/* Finds the matches of in[0..len) on the CPU, and writes their tags.  LZ_INPUT_PAD bytes after the
+ * input are readable.  Returns false if memory is short. */
+bool paper_match(const struct paper_format *format, const struct lz_level *level, const uint8_t *in,
+                 size_t len, uint16_t *tags);
+
+/* --- Files ------------------------------------------------------------------------------------ */
 
 /* The plain bytes of chunk i. */
 static inline uint32_t paper_plain(const struct codec_file *file, uint32_t i)
@@ -108,38 +155,44 @@ static inline uint32_t paper_plain(const struct codec_file *file, uint32_t i)
 }
 
 /*
- * To code an input: call paper_begin; code the chunks and set their places' sizes; call
- * paper_place, which sets where each part goes; write the parts to their places; call paper_front,
- * which writes all the rest.  To decode a file: call paper_open; decode the parts at their places.
- * paper_close frees what paper_begin and paper_open have allocated; it may be called after either
- * has failed.
+ * To code an input: paper_begin; the format's prepare; encode the chunks, and set the sizes of
+ * their places; paper_place, which sets where each part goes; write the parts there; paper_front,
+ * which writes all the rest.  To decode a file: paper_open; decode the chunks.
  */
 
-/* Begins a file with `plain` bytes.  For gpuLZ, chooses the symbols' widths, for which it needs the
- * bytes.  Returns false if there are 2^32 bytes or more, or memory is short. */
+/* Begins a file for `plain` bytes.  Returns false if there are 2^32 bytes or more, or memory is
+ * short. */
 bool paper_begin(struct codec_file *file, const struct paper_format *format,
-                 const struct lz_level *level, const uint8_t *in, size_t plain);
+                 const struct lz_level *level, size_t plain);
 
-/* Sets the places of all parts from their sizes, and file_size. */
+/* Sets the places of all parts from their sizes, and the file's size. */
 void paper_place(struct codec_file *file);
 
-/* Writes the file's front, the chunks' heads, and what follows the chunks to out[0..file_size). */
-void paper_front(const struct codec_file *file, uint8_t *out);
+/* Writes the file's front, the chunks' heads, and what follows the chunks to bytes[0..size). */
+void paper_front(const struct codec_file *file, uint8_t *bytes);
 
 /* Takes apart the file bytes[0..size).  Returns false if it is damaged, or memory is short.  If it
  * returns true, all places lie in the file, and each chunk of the plain bytes has its parts. */
 bool paper_open(struct codec_file *file, const struct paper_format *format,
                 const struct lz_level *level, const uint8_t *bytes, size_t size);
 
+/* Frees what paper_begin or paper_open has allocated, also after they failed. */
 void paper_close(struct codec_file *file);
 
-/* Codes in[0..len) with its tags on the CPU.  Returns the file, which the caller frees, and sets
- * *size to its size.  Returns NULL if there are 2^32 bytes or more, or memory is short. */
+/* Sets the model from how often each byte occurs in the packed blocks of a file.  Each byte that
+ * occurs gets a frequency of at least 1. */
+void paper_set_model(struct range_model *model, const uint64_t counts[256]);
+
+/* --- Whole inputs on the CPU ------------------------------------------------------------------ */
+
+/* Codes in[0..len) with its tags.  LZ_INPUT_PAD bytes after the input are readable.  Returns the
+ * file, which the caller frees, and sets *size to its size.  Returns NULL if there are 2^32 bytes
+ * or more, or memory is short. */
 uint8_t *paper_encode(const struct paper_format *format, const struct lz_level *level,
                       const uint8_t *in, size_t len, const uint16_t *tags, size_t *size);
 
-/* Decodes the file coded[0..size) on the CPU.  Returns the plain bytes, which the caller frees, and
- * sets *len to their number.  Returns NULL if the file is damaged or memory is short. */
+/* Decodes the file coded[0..size).  Returns the plain bytes, which the caller frees, and sets *len
+ * to their number.  Returns NULL if the file is damaged or memory is short. */
 uint8_t *paper_decode(const struct paper_format *format, const struct lz_level *level,
                       const uint8_t *coded, size_t size, size_t *len);
 

@@ -15,6 +15,9 @@
 
 #include "papers/codec/shape.h"
 
+/* Bytes of a chunk (16.1, oneMB). */
+#define LZSS_CODE_CHUNK (1u << 20)
+
 /* Bits of the fields. */
 #define LZSS_CODE_DISTANCE_BITS 12
 #define LZSS_CODE_LENGTH_BITS 4

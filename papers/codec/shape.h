@@ -21,7 +21,7 @@
 /* A format's numbers, which follow from the keys of a method (struct paper_format's shape). */
 struct codec_shape {
     uint32_t chunk;   /* plain bytes of a chunk; a file's last chunk may have fewer */
-    uint32_t bound;   /* the most bytes of a chunk's coded form; for gpuLZ, of its data */
+    uint32_t bound;   /* the most bytes of a chunk's coded form, or of its last part */
     uint32_t least;   /* bytes of the shortest match; not used for gpuLZ */
     uint32_t most;    /* bytes of the longest match; not used for gpuLZ */
     bool is_apart;    /* true: no match is longer than its distance */
@@ -81,6 +81,18 @@ BOTH_INLINE void codec_copy(uint8_t *to, const uint8_t *from, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         to[i] = from[i];
+}
+
+/* Numbers of 32 bits, the low byte first. */
+BOTH_INLINE void codec_put32(uint8_t *out, uint32_t number)
+{
+    for (uint32_t i = 0; i < 4; i++)
+        out[i] = (uint8_t)(number >> 8 * i);
+}
+
+BOTH_INLINE uint32_t codec_get32(const uint8_t *in)
+{
+    return in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
 }
 
 /* --- Tokens in groups of eight, after a byte with their flags --------------------------------- */
