@@ -14,7 +14,7 @@
 #define HEAD_SIZE 8
 
 /* Bytes of the model: the block's size and the frequencies. */
-#define MODEL_SIZE (4 + 256 * 2)
+#define MODEL_SIZE (4u + 256 * 2)
 
 /* Bytes of gpuLZ's front without the two arrays. */
 #define GPULZ_FRONT 16
@@ -43,7 +43,7 @@ static uint64_t front_size(const struct codec_file *file)
 
     if (file->format->parts == 2)
         return GPULZ_FRONT + 2 * 4 * ((uint64_t)file->count + 1);
-    return (l->has_plain ? 4 : 0) + (l->has_count ? 4 : 0) + (l->has_model ? MODEL_SIZE : 0) +
+    return (l->has_plain ? 4u : 0u) + (l->has_count ? 4u : 0u) + (l->has_model ? MODEL_SIZE : 0u) +
            (uint64_t)l->size_bytes * file->count;
 }
 

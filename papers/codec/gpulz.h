@@ -130,7 +130,7 @@ BOTH_INLINE bool gpulz_take(struct gpulz_reader *r, uint32_t width, uint32_t *fl
 
     if (r->used.flags / 8 == r->sizes.flags)
         return false;
-    *flag = r->flags[r->used.flags / 8] >> r->used.flags % 8 & 1u;
+    *flag = (uint32_t)r->flags[r->used.flags / 8] >> r->used.flags % 8 & 1;
     size = *flag != 0 ? 2 : width;
     *bytes = r->data + r->used.data;
     if (size > r->sizes.data - r->used.data)
