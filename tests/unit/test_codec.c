@@ -300,17 +300,20 @@ static void test_damaged_culzss(void)
         {CODED("\7abc\3\2\3\2"), 9, "abcabcabc"},
         {CODED("\7abc\3\2\3\5"), 9, "abcabcabc"},
         {CODED("abcabcabc"), 9, "abcabcabc"}, /* stored */
-        {CODED("abcabcabcd"), 9, NULL},       /* longer than stored */
+        {CODED("\7abc"), 3, NULL},            /* longer than stored */
         {CODED(""), 9, NULL},                 /* no flags */
-        {CODED("\7abc"), 9, NULL},            /* no match */
-        {CODED("\7abc\3"), 9, NULL},          /* half of a match */
-        {CODED("\7abc\2\2\3\2"), 9, NULL},    /* length 2 */
-        {CODED("\7abc\4\2\3\2"), 10, NULL},   /* longer than its distance */
-        {CODED("\7abc\3\3\3\2"), 9, NULL},    /* before the chunk */
-        {CODED("\7abc\3\2\6\5"), 11, NULL},   /* past the chunk's end */
-        {CODED("\7abc\3\2\3\2"), 18, NULL},   /* too short */
-        {CODED("\7abc\3\2\6\5x"), 12, NULL},  /* a byte is left */
-        {CODED("\47abc\3\2\6\5"), 12, NULL},  /* a flag is left */
+        {CODED("\xff"
+               "abcdefgh"),
+         10, NULL},                             /* no second flags */
+        {CODED("\7abc"), 9, NULL},              /* no match */
+        {CODED("\7abc\3"), 9, NULL},            /* half of a match */
+        {CODED("\7abc\3\2\2\5\6\5"), 14, NULL}, /* length 2 */
+        {CODED("\7abc\4\2\3\2"), 10, NULL},     /* longer than its distance */
+        {CODED("\7abc\3\3\3\2"), 9, NULL},      /* before the chunk */
+        {CODED("\7abc\3\2\6\5"), 11, NULL},     /* past the chunk's end */
+        {CODED("\7abc\3\2\3\2"), 18, NULL},     /* too short */
+        {CODED("\7abc\3\2\6\5x"), 12, NULL},    /* a byte is left */
+        {CODED("\47abc\3\2\6\5"), 12, NULL},    /* a flag is left */
         {CODED("\7abc\3\2\6\5"), 12, "abcabcabcabc"},
     };
 
