@@ -618,24 +618,45 @@ static void test_damaged_gpulz(void)
 
 /* --- Position lists --------------------------------------------------------------------------- */
 
-/* Decodes a packed block, whose numbers have one byte each, after coding it by the range coder. */
+/* Unpacks a packed block of `size` bytes, whose rows and text end where their memory ends.  Returns
+ * false if its sizes are wrong, too. */
+static bool unpack_exactly(const uint8_t *packed, uint32_t size, uint8_t *out, uint32_t plain)
+{
+    const uint32_t text_size = codec_get32(packed), rows = codec_get32(packed + 4);
+    const uint64_t rows_size = (uint64_t)POSITION_LISTS_ROW * rows;
+    uint8_t *row_copy, *text;
+    bool is_good;
+
+    if (POSITION_LISTS_HEAD + rows_size + text_size != size)
+        return false;
+    row_copy = exact(packed + POSITION_LISTS_HEAD, rows_size);
+    text = exact(packed + POSITION_LISTS_HEAD + rows_size, text_size);
+    is_good = position_lists_unpack(
+        (struct position_lists_reader){row_copy, text, rows, text_size, 0, 0}, out, plain);
+    free(text);
+    free(row_copy);
+    return is_good;
+}
+
+/* Decodes a packed block after coding it by the range coder. */
 static bool decode_packed(const struct codec_shape *s, const uint8_t *coded, uint32_t size,
                           uint8_t *out, uint32_t plain)
 {
     uint8_t *const scratch = unit_need(malloc(position_lists_packed_bound(plain)));
     uint8_t *const ranged = unit_need(malloc(range_bound(size)));
+    const bool is_good = unpack_exactly(coded, size, out, plain);
     uint64_t counts[256] = {0};
     struct range_model model;
+    uint32_t ranged_size;
     uint8_t *exactly;
-    bool is_good;
 
     (void)s;
     for (uint32_t i = 0; i < size; i++)
         counts[coded[i]]++;
     paper_set_model(&model, counts);
-    size = range_encode(&model, coded, size, ranged);
-    exactly = exact(ranged, size);
-    is_good = position_lists_decode(&model, exactly, size, scratch, out, plain);
+    ranged_size = range_encode(&model, coded, size, ranged);
+    exactly = exact(ranged, ranged_size);
+    CHECK_EQ(position_lists_decode(&model, exactly, ranged_size, scratch, out, plain), is_good);
     free(exactly);
     free(ranged);
     free(scratch);
@@ -663,6 +684,9 @@ static void test_damaged_lists(void)
         /* The row's place is after the text, before it, and at the start. */
         {CODED(N32("\13") N32("\1") N32("\14") N32("\1") "ab" N32("\0") N32("\5") "c"), 8, NULL},
         {CODED(N32("\12") N32("\1") N32("\0") N32("\1") N32("\0") N32("\5") "ab"), 7, NULL},
+        /* The row's place is after the text, but the file asks for more bytes. */
+        {CODED(N32("\13") N32("\1") N32("\14") N32("\1") "ab" N32("\0") N32("\5") "c"), 20, NULL},
+        {CODED(N32("\3") N32("\1") N32("\2") N32("\0") "abc"), 3, NULL},
         /* The row has no pairs, or more than there are. */
         {CODED(N32("\13") N32("\1") N32("\2") N32("\0") "ab" N32("\0") N32("\5") "c"), 8, NULL},
         {CODED(N32("\13") N32("\1") N32("\2") N32("\2") "ab" N32("\0") N32("\5") "c"), 8, NULL},
@@ -680,6 +704,24 @@ static void test_damaged_lists(void)
     };
 
     CHECK_CHUNKS(decode_packed, &shape, chunks);
+}
+
+/* The text, or the rows, of a packed block are longer than any block of 100 bytes needs. */
+static void test_long_lists(void)
+{
+    static const struct codec_shape shape = {.chunk = 4096};
+    static const uint32_t sizes[][2] = {{65536, 0}, {0, 8192}};
+    const uint32_t size = POSITION_LISTS_HEAD + 65536;
+    uint8_t *packed = unit_need(calloc(1, size));
+
+    for (int i = 0; i < 2; i++) {
+        uint8_t out[100];
+
+        codec_put32(packed, sizes[i][0]);
+        codec_put32(packed + 4, sizes[i][1]);
+        CHECK(!decode_packed(&shape, packed, size, out, sizeof(out)));
+    }
+    free(packed);
 }
 
 /* The range coder: bytes of one value, of two values of which one is rare, and of all values. */
@@ -715,6 +757,10 @@ static void test_range(void)
         coded[coded_size] = 0;
         d = range_begin(coded, coded_size + 1);
         CHECK(range_decode(&d, &model, out, size) && !range_is_at_end(&d));
+        /* A number that no encoder makes. */
+        memset(coded, 255, 4);
+        d = range_begin(coded, coded_size);
+        CHECK(!range_decode(&d, &model, out, size));
     }
     free(coded);
     free(out);
@@ -829,6 +875,7 @@ int main(void)
     RUN(test_damaged_lz4);
     RUN(test_damaged_gpulz);
     RUN(test_damaged_lists);
+    RUN(test_long_lists);
     RUN(test_range);
     RUN(test_model);
     RUN(test_damaged_files);
