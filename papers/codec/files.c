@@ -195,21 +195,21 @@ static uint64_t take(struct reader *r, uint32_t size)
     return get_number(r->bytes + at, size);
 }
 
-/* Returns the plain size of a GLZSS file, which only the chunks' heads have.  The first one is at
- * the reader's place.  Sets is_bad if the heads do not add up. */
-static uint64_t sum_of_heads(struct reader r, uint32_t count, uint32_t chunk, bool *is_bad)
+/* Returns the plain size of a GLZSS file: the sum of the plain sizes in the chunks' heads, the
+ * first of which is at the reader's place.  Sets *is_bad if the file has no such heads. */
+static uint64_t sum_of_heads(struct reader r, uint32_t count, bool *is_bad)
 {
     uint64_t plain = 0;
 
     for (uint32_t i = 0; i < count && !r.is_bad; i++) {
-        const uint64_t some = take(&r, 4), size = take(&r, 4);
+        uint64_t size;
 
-        /* Only the last chunk may be short. */
-        if (some == 0 || some > chunk || (some < chunk && i + 1 < count) || size > r.size - r.at)
+        plain += take(&r, 4);
+        size = take(&r, 4);
+        if (size > r.size - r.at)
             r.is_bad = true;
         else
             r.at += size;
-        plain += some;
     }
     *is_bad = r.is_bad || plain > UINT32_MAX;
     return plain;
@@ -254,8 +254,7 @@ static bool open_one_part(struct codec_file *file, const struct lz_level *level,
     const struct codec_layout *const l = &file->format->layout;
     const uint64_t stated = l->has_plain ? take(r, 4) : 0;
     const uint32_t count = l->has_count ? (uint32_t)take(r, 4) : 0;
-    const uint64_t plain =
-        l->has_plain ? stated : sum_of_heads(*r, count, file->shape.chunk, &r->is_bad);
+    const uint64_t plain = l->has_plain ? stated : sum_of_heads(*r, count, &r->is_bad);
     const uint64_t chunks = (plain + file->shape.chunk - 1) / file->shape.chunk;
 
     /* Each chunk takes at least a byte, so a small file cannot ask for much memory. */

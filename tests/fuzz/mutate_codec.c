@@ -123,6 +123,18 @@ static uint8_t *damaged(const uint8_t *bytes, size_t *size, uint64_t *state)
 
 /* --- Decoding --------------------------------------------------------------------------------- */
 
+/* Checks that paper_open refuses a file, or gives only places that lie in it. */
+static void check_places(const struct paper_format *format, const struct sample *s,
+                         const uint8_t *bytes, size_t size)
+{
+    struct codec_file file;
+
+    if (paper_open(&file, format, &s->level, bytes, size))
+        for (size_t i = 0; i < (size_t)file.count * format->parts; i++)
+            CHECK(file.places[i].at <= size && file.places[i].size <= size - file.places[i].at);
+    paper_close(&file);
+}
+
 /* Decodes the damaged file twice. Returns whether it was decoded. */
 static bool decode_file(const struct paper_format *format, const struct sample *s, uint64_t *state)
 {
@@ -132,6 +144,7 @@ static bool decode_file(const struct paper_format *format, const struct sample *
     uint8_t *const two = paper_decode(format, &s->level, file, size, &lens[1]);
     const bool is_good = one != NULL;
 
+    check_places(format, s, file, size);
     CHECK_EQ(is_good, two != NULL);
     if (is_good && two != NULL)
         CHECK(lens[0] == lens[1] && memcmp(one, two, lens[0]) == 0);

@@ -18,6 +18,7 @@
 #include "papers/codec/lz4.h"
 #include "papers/codec/lzss.h"
 #include "papers/codec/position_lists.h"
+#include "papers/gpulz.h"
 #include "tests/unit/methods.h"
 
 #define KIB ((size_t)1 << 10)
@@ -585,6 +586,9 @@ static void test_damaged_gpulz(void)
         {CODED("\1\14"
                "ab\2\2"),
          4, NULL}, /* a flag is left */
+        {CODED("\1\14"
+               "ab\0\2\2\2"),
+         4, NULL}, /* a match of nothing */
         {CODED("\2\4\0"
                "ab\2\2"),
          4, NULL}, /* flags are left */
@@ -817,47 +821,121 @@ static size_t front_of(const struct paper_format *format, const struct lz_level 
     return front;
 }
 
-/* Every format refuses every beginning of a file, a file with a byte more, and a file in whose
- * front a byte has changed. The last is not so for the frequencies, where other bytes may come
- * out. */
-static void test_damaged_files(void)
+/* Checks that paper_open refuses a file, or gives only places that lie in it. */
+static void check_places(const struct paper_format *format, const struct lz_level *level,
+                         const uint8_t *bytes, size_t size)
+{
+    struct codec_file file;
+
+    if (paper_open(&file, format, level, bytes, size))
+        for (size_t i = 0; i < (size_t)file.count * format->parts; i++)
+            CHECK(file.places[i].at <= size && file.places[i].size <= size - file.places[i].at);
+    paper_close(&file);
+}
+
+/* Checks that no beginning of a file is decoded, nor the file with a byte more. */
+static void check_lengths(const struct paper_format *format, const struct lz_level *level,
+                          const uint8_t *bytes, size_t size)
+{
+    const size_t front = front_of(format, level, bytes, size);
+    uint8_t *const more = unit_need(calloc(1, size + 1));
+
+    memcpy(more, bytes, size);
+    for (size_t cut = 0; cut < size; cut += cut < front + 20 ? 1 : 97)
+        if (!CHECK(!decodes(format, level, bytes, cut)))
+            printf("# %s, %zu of %zu bytes\n", format->method, cut, size);
+    CHECK(decodes(format, level, more, size));
+    CHECK(!decodes(format, level, more, size + 1));
+    free(more);
+}
+
+/* Checks that a file is not decoded if a bit in bytes[begin..end) has changed. */
+static void check_flips(const struct paper_format *format, const struct lz_level *level,
+                        uint8_t *bytes, size_t size, size_t begin, size_t end)
+{
+    for (size_t i = 8 * begin; i < 8 * end; i++) {
+        bytes[i / 8] ^= (uint8_t)(1 << i % 8);
+        if (!CHECK(!decodes(format, level, bytes, size)))
+            printf("# %s, byte %zu, bit %zu\n", format->method, i / 8, i % 8);
+        check_places(format, level, bytes, size);
+        bytes[i / 8] ^= (uint8_t)(1 << i % 8);
+    }
+}
+
+/* Checks that a file is not decoded if a bit in its front or in a head has changed.  The
+ * frequencies are left out, since other bytes may come out with them. */
+static void check_fronts(const struct paper_format *format, const struct lz_level *level,
+                         uint8_t *bytes, size_t size)
+{
+    const size_t front = front_of(format, level, bytes, size);
+    const size_t model = format->layout.has_model ? 8 : front;
+    struct codec_file file;
+
+    check_flips(format, level, bytes, size, 0, model);
+    if (format->layout.has_model)
+        check_flips(format, level, bytes, size, model + 512, front);
+    if (format->layout.has_heads && CHECK(paper_open(&file, format, level, bytes, size))) {
+        for (uint32_t i = 1; i < file.count; i++) {
+            const size_t at = (size_t)file.places[i].at;
+
+            check_flips(format, level, bytes, size, at - 8, at);
+        }
+        paper_close(&file);
+    }
+}
+
+/* Checks that no symbol of gpuLZ has 0 bytes, or more than 4.  The last byte of a file with widths
+ * is the last chunk's width. */
+static void check_widths(const struct lz_level *level, uint8_t *bytes, size_t size)
+{
+    const struct paper_format *const format = paper_format_of("gpulz", NULL);
+    const uint8_t width = bytes[size - 1];
+    struct codec_file file;
+
+    for (unsigned wrong = 0; wrong < 256; wrong += wrong == 0 ? 5 : 1) {
+        bytes[size - 1] = (uint8_t)wrong;
+        CHECK(!paper_open(&file, format, level, bytes, size));
+        paper_close(&file);
+    }
+    bytes[size - 1] = width;
+}
+
+static void check_damaged_files(const struct paper_format *format, const struct lz_level *level)
 {
     const size_t len = 70 * KIB;
     uint8_t *in = unit_need(calloc(1, len + LZ_INPUT_PAD));
     uint16_t *tags = unit_need(malloc(len * sizeof(*tags)));
-    struct lz_level level;
+    uint8_t *bytes;
+    size_t size;
 
     fill_kind(in, len, &kinds[KINDS - 1], LONGEST_TOKEN, 1);
-    for (size_t f = 0; paper_formats[f] != NULL; f++) {
-        const struct paper_format *const format = paper_formats[f];
-        size_t size, front;
-        uint8_t *bytes;
-
-        make_variant(method_called(format->method), 0, &level);
-        CHECK(paper_match(format, &level, in, len, tags));
-        bytes = unit_need(paper_encode(format, &level, in, len, tags, &size));
-        front = front_of(format, &level, bytes, size);
-        for (size_t cut = 0; cut < size; cut += cut < front + 20 ? 1 : 97)
-            if (!CHECK(!decodes(format, &level, bytes, cut)))
-                printf("# %s, %zu of %zu bytes\n", format->method, cut, size);
-        for (size_t i = 0; i < front; i++) {
-            if (format->layout.has_model && i >= 8 && i < 8 + 512)
-                continue;
-            for (unsigned bit = 0; bit < 8; bit++) {
-                bytes[i] ^= (uint8_t)(1 << bit);
-                if (!CHECK(!decodes(format, &level, bytes, size)))
-                    printf("# %s, byte %zu, bit %u\n", format->method, i, bit);
-                bytes[i] ^= (uint8_t)(1 << bit);
-            }
-        }
-        bytes = unit_need(realloc(bytes, size + 1));
-        bytes[size] = 0;
-        CHECK(!decodes(format, &level, bytes, size + 1));
-        CHECK(decodes(format, &level, bytes, size));
-        free(bytes);
-    }
+    CHECK(paper_match(format, level, in, len, tags));
+    bytes = unit_need(paper_encode(format, level, in, len, tags, &size));
+    check_lengths(format, level, bytes, size);
+    check_fronts(format, level, bytes, size);
+    if (format->family == CODEC_GPULZ && level->param[GPULZ_SYMBOL] == GPULZ_AUTO)
+        check_widths(level, bytes, size);
+    free(bytes);
     free(tags);
     free(in);
+}
+
+static void test_damaged_files(void)
+{
+    /* Files with several chunks that have heads, and without widths. */
+    static const char *const more[] = {"lz4,chunk=4k", "gpulz,symbol=2"};
+    struct lz_level level;
+    char error[PAPER_ERROR_SIZE];
+
+    for (size_t f = 0; paper_formats[f] != NULL; f++) {
+        make_variant(method_called(paper_formats[f]->method), 0, &level);
+        check_damaged_files(paper_formats[f], &level);
+    }
+    for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
+        level = *lz_level(6);
+        CHECK(paper_parse(more[i], &level, error));
+        check_damaged_files(paper_format_of(level.finder->name, NULL), &level);
+    }
 }
 
 int main(void)
