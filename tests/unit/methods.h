@@ -14,22 +14,41 @@ static inline bool has_few_values(const struct paper_key *key)
     return key->words == NULL && !key->is_power && key->most - key->least < 4;
 }
 
-/* Returns how many values of a key the tests try. */
-static inline unsigned values_of(const struct paper_key *key)
+/* Returns how many words a key has. */
+static inline unsigned words_of(const struct paper_key *key)
 {
     unsigned count = 0;
 
-    if (has_few_values(key))
-        return key->most - key->least + 1;
-    if (key->words == NULL)
-        return 2;
     while (key->words[count] != NULL)
         count++;
     return count;
 }
 
+/* Returns how many values of a key the tests try.  A usual word is left out, since variant 0 has
+ * it. */
+static inline unsigned values_of(const struct paper_key *key)
+{
+    if (key->words != NULL)
+        return words_of(key) - 1;
+    return has_few_values(key) ? key->most - key->least + 1 : 2;
+}
+
+/* Returns value number n of those that the tests try. */
+static inline uint32_t value_of(const struct paper_key *key, unsigned n)
+{
+    if (key->words != NULL)
+        return n < key->usual ? n : n + 1;
+    if (has_few_values(key))
+        return key->least + n;
+    return n == 0 ? key->least : key->most;
+}
+
 /* Variants with more than one unusual value. */
 static const char *const more_variants[] = {
+    "culzss,search=far,window=200,length=9",
+    "culzss,search=one-pass,window=1000,length=258",
+    "culzss,search=both,length=5",
+    "gpulz,symbol=3,window=255,chunk=512",
     "lzss,hash=djb2,chain=3",
     "lzss,hash=murmur3,chain=3,buckets=64",
     "lzss,choice=saving,ahead=16,length=258,window=32768",
@@ -53,7 +72,7 @@ static inline bool make_more(const struct paper_method *method, unsigned n, stru
 
 /* Sets *level to level 6 with the method's variant number n.  Variant 0 has the usual values.  Each
  * of the following variants changes one parameter: to its least or greatest value, to each of its
- * values if they are few, or to each word.  The variants of more_variants come last.  Returns false
+ * values if they are few, or to each unusual word.  The variants of more_variants come last.  Returns false
  * if there is no such variant. */
 static inline bool make_variant(const struct paper_method *method, unsigned n,
                                 struct lz_level *level)
@@ -66,10 +85,7 @@ static inline bool make_variant(const struct paper_method *method, unsigned n,
         const struct paper_key *key = &method->keys[i];
 
         if (n < values_of(key)) {
-            level->param[i] = key->words != NULL    ? n
-                              : has_few_values(key) ? key->least + n
-                              : n == 0              ? key->least
-                                                    : key->most;
+            level->param[i] = value_of(key, n);
             return true;
         }
         n -= values_of(key);
@@ -96,7 +112,7 @@ static inline void print_variant(const struct paper_method *method, const struct
 
 /* Returns a random number, at most `most`, at which the method may change its behaviour: a length
  * or a distance that is a key's value or one of DEFLATE's limits, or is one less or one more.  The
- * number counts bytes, or symbols of two or four bytes. */
+ * number counts bytes, or symbols of two to four bytes. */
 static inline size_t edge_of(const struct paper_method *method, const struct lz_level *level,
                              size_t most, uint64_t *state)
 {
@@ -109,7 +125,7 @@ static inline size_t edge_of(const struct paper_method *method, const struct lz_
     edge = (n < keys ? level->param[n] : limits[n - keys]) + unit_below(state, 3);
     edge = edge > 1 ? edge - 1 : 1;
     if (unit_below(state, 4) == 0)
-        edge <<= 1 + unit_below(state, 2);
+        edge *= 2 + unit_below(state, 3);
     return edge > most ? most : edge;
 }
 

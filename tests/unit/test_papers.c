@@ -42,7 +42,7 @@ static void test_list(void)
             if (key->words == NULL)
                 CHECK(key->least <= key->usual && key->usual <= key->most);
             else
-                CHECK(key->usual < values_of(key));
+                CHECK(key->usual < words_of(key));
             for (size_t q = 0; q < keys; q++)
                 CHECK(strcmp(key->name, method->keys[q].name) != 0);
         }
@@ -407,7 +407,7 @@ static void test_sizes(void)
     free(in);
 }
 
-/* Tests short segments of a few symbols of one, two or four bytes, which have many parses of equal
+/* Tests short segments of a few symbols of one to four bytes, which have many parses of equal
  * size. */
 static void test_few_symbols(void)
 {
@@ -419,14 +419,14 @@ static void test_few_symbols(void)
         make_variant(paper_methods[p], 0, &level);
         for (uint64_t seed = 0; seed < rounds; seed++) {
             uint64_t state = seed;
-            const size_t width = (size_t)1 << unit_below(&state, 3);
+            const size_t width = 1 + unit_below(&state, 4);
             const size_t len = unit_below(&state, sizeof(in) + 1);
             const uint64_t values = 2 + unit_below(&state, 8);
 
             for (size_t i = 0; i < sizeof(in); i += width) {
                 const uint64_t value = unit_below(&state, values);
 
-                for (size_t j = 0; j < width; j++)
+                for (size_t j = 0; j < width && i + j < sizeof(in); j++)
                     in[i + j] = (uint8_t)(value * (j + 1));
             }
             compare(p, &level, in, len);
