@@ -44,6 +44,11 @@ struct paper_key {
     const char *const *words;
 };
 
+/* Values of the key `threads`, which some methods have: how many threads of a GPU work on a chunk.
+ * PAPER_AUTO: as many as this program finds fastest. PAPER_AS_PAPER: as many as in the paper. Both
+ * find the same matches, and the CPU engine ignores the key. */
+enum { PAPER_AUTO, PAPER_AS_PAPER };
+
 struct paper_method {
     const char *name;
     const char *summary; /* what the method finds, in one line */
