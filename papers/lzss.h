@@ -4,6 +4,8 @@
 #ifndef GZLZSS_PAPERS_LZSS_H
 #define GZLZSS_PAPERS_LZSS_H
 
+#include <stdbool.h>
+
 #include "lzss/common.h"
 
 /* Indexes of the keys in struct lz_level's param. */
@@ -15,6 +17,7 @@ enum {
     LZSS_CHAIN,
     LZSS_AHEAD,
     LZSS_CHOICE,
+    LZSS_THREADS,
 };
 
 /* Values of the keys `hash` and `choice`. */
@@ -27,6 +30,61 @@ enum { LZSS_LONGEST, LZSS_SAVING };
 #define LZSS_BUCKETS_MAX 32768
 
 #define LZSS_AHEAD_MAX 16
+
+/* What a search and a walk need to know. The first seven are the values of the method's keys. The
+ * last three are always the same for lzss; lz4 with enter=all has others. */
+struct lzss_numbers {
+    uint32_t window, length, hash, buckets, chain, ahead, choice;
+    uint32_t least;  /* bytes of the shortest match */
+    uint32_t packet; /* bytes of packets, which no match and no source leaves; 0: no packets */
+    uint32_t lead;   /* literals with which each packet starts; without packets, each segment */
+};
+
+/* Returns the numbers of the lzss method. */
+LZ_INLINE struct lzss_numbers lzss_numbers_of(const struct lz_level *level)
+{
+    const uint32_t *const p = level->param;
+    const struct lzss_numbers numbers = {
+        p[LZSS_WINDOW],
+        p[LZSS_LENGTH],
+        p[LZSS_HASH],
+        p[LZSS_BUCKETS],
+        p[LZSS_CHAIN],
+        p[LZSS_AHEAD],
+        p[LZSS_CHOICE],
+        LZ_MIN_MATCH,
+        0,
+        0,
+    };
+
+    return numbers;
+}
+
+/* Returns the first position that a match at `pos` may repeat. Positions are counted from the
+ * history's start, and packets start at multiples of their size. */
+LZ_INLINE uint32_t lzss_lowest(uint32_t pos, const struct lzss_numbers *k)
+{
+    const uint32_t lowest = pos < k->window ? 0 : pos - k->window;
+    const uint32_t start = k->packet > 0 ? pos & ~(k->packet - 1) : 0;
+
+    return lowest > start ? lowest : start;
+}
+
+/* Returns the greatest length of a match at `pos`, in a chunk that starts at `history` and ends at
+ * `end`. A chunk without history starts a segment. */
+LZ_INLINE uint32_t lzss_most(uint32_t pos, uint32_t history, uint32_t end,
+                             const struct lzss_numbers *k)
+{
+    const uint32_t start = k->packet > 0 ? pos & ~(k->packet - 1) : 0;
+    const bool has_lead = k->packet > 0 || history == 0;
+    uint32_t left = end - pos;
+
+    if (has_lead && pos - start < k->lead)
+        return 0;
+    if (k->packet > 0 && start + k->packet - pos < left)
+        left = start + k->packet - pos;
+    return left < k->length ? left : k->length;
+}
 
 /*
  * Returns the bucket of a position's first three bytes, which are the low bytes of a little-endian
@@ -73,5 +131,20 @@ LZ_INLINE uint32_t lzss_score(uint32_t length, uint32_t skipped, uint32_t choice
         return length;
     return ((length * LZSS_LITERAL_BITS - LZSS_MATCH_BITS) << 10) / (skipped + length);
 }
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct lz_matcher;
+
+/* A finder's `find`, for these numbers. The finder's state is a struct lzss_state
+ * (lzss_walk.h). */
+void lzss_find(struct lz_matcher *m, const struct lzss_numbers *numbers, const uint8_t *in,
+               size_t len);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
