@@ -55,87 +55,23 @@
  */
 #include "config.h"
 
-#include <string.h>
-
-#include "base/bytes.h"
 #include "papers/lz4.h"
+#include "papers/lz4_walk.h"
+#include "papers/lzss_walk.h"
 #include "papers/method.h"
 
-struct lz4_state {
+/* The finder's memory: the table of enter=visited, or the state of enter=all. */
+union lz4_state {
     uint16_t table[LZ4_TABLE_MAX];
+    struct lzss_state all;
 };
 
-/* The constant state of a walk. Positions are counted from `base`. */
-struct lz4_walk {
-    const uint8_t *base;
-    uint16_t *table;
-    uint32_t bits;         /* the table has 2^bits entries */
-    uint32_t acceleration; /* the value of the key `acceleration` */
-    uint32_t skip;
-    /* The first position that a match may repeat. Entries that were never written have this
-     * value. */
-    uint32_t first;
-};
-
-static inline uint16_t *entry_at(const struct lz4_walk *w, uint32_t pos)
-{
-    return &w->table[lz4_hash(load32(w->base + pos), w->bits)];
-}
-
-/* Clears the table, then enters the positions before the packet, which starts at `begin`. */
-static void fill_table(const struct lz4_walk *w, uint32_t begin)
-{
-    for (size_t i = 0; i < (size_t)1 << w->bits; i++)
-        w->table[i] = (uint16_t)w->first;
-    for (uint32_t pos = w->first; pos + LZ4_MIN_MATCH <= begin; pos += LZ4_STRIDE)
-        *entry_at(w, pos) = (uint16_t)pos;
-}
-
-/*
- * Walks along the packet [begin, end) and writes its sequences. chunk: where the chunk starts. p:
- * the chunk's last match so far.
- *
- * An entry that was never written holds the first position. Such an entry never gives a match. The
- * first position is entered before all others. So if the bytes there were equal to those at the
- * walk's position, their entry would have been written.
- */
-static struct lz_sequence *walk_along(const struct lz4_walk *w, uint32_t begin, uint32_t end,
-                                      uint32_t chunk, struct lz_pending *p, struct lz_sequence *out)
-{
-    uint32_t behind = begin; /* end of the last match */
-    uint32_t misses = 0;
-
-    for (uint32_t pos = begin; pos + LZ4_MIN_MATCH <= end;) {
-        uint16_t *const entry = entry_at(w, pos);
-        uint32_t there = *entry, length;
-
-        *entry = (uint16_t)pos;
-        if (!lz4_reaches(pos, there) || load32(w->base + there) != load32(w->base + pos)) {
-            pos += lz4_step(misses++, w->acceleration, w->skip);
-            continue;
-        }
-        length = (uint32_t)match_length(w->base + pos, w->base + there, LZ4_MIN_MATCH, end - pos);
-        for (; pos > behind && there > w->first && w->base[pos - 1] == w->base[there - 1];
-             pos--, there--)
-            length++;
-        out = lz_emit_next(out, p, (int32_t)(pos - chunk), length, pos - there);
-        pos += length;
-        behind = pos;
-        misses = 0;
-        if (pos + LZ4_MIN_MATCH <= end)
-            *entry_at(w, pos - 2) = (uint16_t)(pos - 2);
-    }
-    return out;
-}
-
-static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+/* Finds the matches of enter=visited. */
+static void find_visited(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                          size_t len)
 {
     const uint32_t packet = lz4_packet(level->param[LZ4_CHUNK]);
-    struct lz4_walk w = {.table = ((struct lz4_state *)m->state)->table,
-                         .bits = both_log2(level->param[LZ4_TABLE]),
-                         .acceleration = level->param[LZ4_ACCELERATION],
-                         .skip = level->param[LZ4_SKIP]};
+    struct lz4_steps w = lz4_steps_of(level, ((union lz4_state *)m->state)->table);
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
 
     for (size_t start = m->begin; start < m->end; start += LZ_CHUNK_SIZE) {
@@ -144,29 +80,44 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
         const uint32_t chunk = has_history ? LZ_CHUNK_SIZE : 0;
         const uint32_t end = chunk + (uint32_t)(LZ_CHUNK_END(start, len) - start);
         struct lz_pending p = {0, 0, 0, 0};
+        struct lz4_match match;
 
         result->sequences = out;
         w.base = in + start - chunk;
         for (uint32_t begin = chunk; begin < end; begin += packet) {
             w.first = has_history ? 0 : begin;
-            fill_table(&w, begin);
-            out =
-                walk_along(&w, begin, end - begin < packet ? end : begin + packet, chunk, &p, out);
+            lz4_begin(&w, begin, end - begin < packet ? end : begin + packet);
+            while (lz4_next(&w, &match))
+                out = lz_emit_next(out, &p, (int32_t)(match.at - chunk), match.length,
+                                   match.distance);
         }
         out = lz_emit_next(out, &p, 0, 0, 0);
         result->count = (uint32_t)(out - result->sequences);
     }
 }
 
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
+{
+    const struct lzss_numbers numbers = lz4_numbers_of(level);
+
+    if (level->param[LZ4_ENTER] == LZ4_ALL)
+        lzss_find(m, &numbers, in, len);
+    else
+        find_visited(m, level, in, len);
+}
+
 static const struct lz_finder finder = {
     .name = "lz4",
     .gpu = &gpu_finder_lz4,
     .in_parts = true,
-    .plain_state = sizeof(struct lz4_state),
+    .plain_state = sizeof(union lz4_state),
     .find = find_matches,
 };
 
 static const char *const chunks[] = {"segment", "32k", "16k", "8k", "4k", NULL};
+static const char *const entered[] = {"visited", "all", NULL};
+static const char *const threads[] = {"auto", "1", NULL};
 
 static const struct paper_key keys[] = {
     {.name = "table",
@@ -184,11 +135,30 @@ static const struct paper_key keys[] = {
      .help = "steps grow every 2^skip tries",
      .usual = 6,
      .least = 0,
-     .most = LZ4_SKIP_MAX},
+     .most = LZ4_SKIP_MAX,
+     .word = "no"},
     {.name = "chunk",
      .help = "what matches and their sources stay in",
      .usual = 0,
      .words = chunks},
+    {.name = "enter",
+     .help = "positions that are entered in the table",
+     .usual = LZ4_VISITED,
+     .words = entered},
+    {.name = "window",
+     .help = "bytes before a position that are searched",
+     .usual = LZ_WINDOW_SIZE,
+     .least = LZ4_MIN_MATCH,
+     .most = LZ_WINDOW_SIZE},
+    {.name = "chain",
+     .help = "with enter=all, positions of a bucket that a search looks at",
+     .usual = 16,
+     .least = 1,
+     .most = LZ_WINDOW_SIZE},
+    {.name = "threads",
+     .help = "threads of a GPU that work on a segment",
+     .usual = PAPER_AUTO,
+     .words = threads},
     {.name = NULL},
 };
 

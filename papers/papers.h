@@ -42,6 +42,11 @@ struct paper_key {
     /* If the value is a word: the possible words, ended by NULL; the value is the word's index.
      * NULL: the value is a number. */
     const char *const *words;
+    /* If the value is a number: a word that may be given instead, whose value is most + 1. NULL:
+     * there is none. */
+    const char *word;
+    /* Whose the key or its usual value is, for --matcher=help. NULL: the paper's. */
+    const char *origin;
 };
 
 /* Values of the key `threads`, which some methods have: how many threads of a GPU work on a chunk.

@@ -133,6 +133,8 @@ static void print_values(const struct paper_key *key)
 {
     if (key->words == NULL) {
         printf("%s%u to %u", key->is_power ? "powers of two from " : "", key->least, key->most);
+        if (key->word != NULL)
+            printf(" or %s", key->word);
         return;
     }
     for (size_t i = 0; key->words[i] != NULL; i++)

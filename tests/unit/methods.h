@@ -5,6 +5,8 @@
 #ifndef GZLZSS_METHODS_H
 #define GZLZSS_METHODS_H
 
+#include <string.h>
+
 #include "papers/papers.h"
 #include "tests/unit/inputs.h"
 
@@ -30,7 +32,7 @@ static inline unsigned values_of(const struct paper_key *key)
 {
     if (key->words != NULL)
         return words_of(key) - 1;
-    return has_few_values(key) ? key->most - key->least + 1 : 2;
+    return (has_few_values(key) ? key->most - key->least + 1 : 2) + (key->word != NULL);
 }
 
 /* Returns value number n of those that the tests try. */
@@ -40,7 +42,7 @@ static inline uint32_t value_of(const struct paper_key *key, unsigned n)
         return n < key->usual ? n : n + 1;
     if (has_few_values(key))
         return key->least + n;
-    return n == 0 ? key->least : key->most;
+    return n == 0 ? key->least : key->most + n - 1;
 }
 
 /* Variants with more than one unusual value. */
@@ -49,9 +51,19 @@ static const char *const more_variants[] = {
     "culzss,search=one-pass,window=1000,length=258",
     "culzss,search=both,length=5",
     "gpulz,symbol=3,window=255,chunk=512",
+    "glzss-basic,threads=32,table=65536,chunk=4096",
+    "glzss-tagging,threads=4,table=65536,chunk=4096",
+    "glzss-tagging,threads=4,chunk=32768",
+    "dklzss,threads=1,chunk=512",
+    "lz4,skip=no,enter=all,window=4096,table=1024",
+    "lz4,skip=no,enter=all,window=4096,table=1024,threads=1",
+    "lz4,enter=all,chunk=4k,chain=2,table=256",
+    "lz4,enter=all,chain=32768",
+    "lz4,skip=no,acceleration=7,threads=1,chunk=8k",
     "lzss,hash=djb2,chain=3",
     "lzss,hash=murmur3,chain=3,buckets=64",
     "lzss,choice=saving,ahead=16,length=258,window=32768",
+    "lzss,threads=1,ahead=0,chain=5",
     NULL,
 };
 
@@ -91,6 +103,15 @@ static inline bool make_variant(const struct paper_method *method, unsigned n,
         n -= values_of(key);
     }
     return make_more(method, n, level);
+}
+
+/* True if the level has an unusual value of the key `threads`, which only the GPU engine obeys. */
+static inline bool is_for_gpu(const struct paper_method *method, const struct lz_level *level)
+{
+    for (size_t i = 0; method->keys[i].name != NULL; i++)
+        if (strcmp(method->keys[i].name, "threads") == 0)
+            return level->param[i] != PAPER_AUTO;
+    return false;
 }
 
 /* True if a key's value in variant n, which make_variant has set, was in no earlier variant, or is

@@ -215,11 +215,16 @@ static bool are_parts_found(struct lz_matcher *m, struct lz_matcher *helper,
  * and in parts, and with the first chunk only as history. */
 static void compare(size_t p, const struct lz_level *level, const uint8_t *in, size_t len)
 {
-    struct lz_matcher *m = unit_need(lz_matcher_new(level, len + 1));
-    struct lz_matcher *helper = unit_need(lz_matcher_new(level, len + 1));
-    uint16_t *tags = unit_need(malloc((len + 1) * sizeof(*tags)));
+    struct lz_matcher *m, *helper;
+    uint16_t *tags;
     bool ok = true;
 
+    /* The CPU engine would do the same as without the key `threads`. */
+    if (is_for_gpu(paper_methods[p], level))
+        return;
+    m = unit_need(lz_matcher_new(level, len + 1));
+    helper = unit_need(lz_matcher_new(level, len + 1));
+    tags = unit_need(malloc((len + 1) * sizeof(*tags)));
     oracles[p](in, len, level->param, tags);
     for (int goes_on = 0; goes_on < 2; goes_on++) {
         uint8_t *copy = padded(in, len, goes_on == 1);
