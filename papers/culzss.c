@@ -157,6 +157,7 @@ static const struct paper_key keys[] = {
     {.name = "search",
      .help = "all places (all, far) or one pass; nearest (all, one-pass) or farthest of equals",
      .usual = CULZSS_ALL,
+     .origin = "value ours, the authors': far in 2011, both in 2012",
      .words = searches},
     {.name = NULL},
 };

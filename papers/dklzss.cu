@@ -1,11 +1,11 @@
 /*
  * dklzss.cu - DKLZSS on the GPU (dklzss.c defines the method)
  *
- * By default, a kernel has one warp for each packet, whose bytes are in shared memory. The warp walks
- * through the packet. At each position of the walk, the lanes divide the text before it among them:
- * each lane looks for matches that start in its own share. The lane first looks for the pattern's
- * first three bytes, at four places at a time. From such a place on, it searches with its own
- * failure table.
+ * By default, a kernel has one warp for each packet, whose bytes are in shared memory. The warp
+ * goes through the packet. At each position of the walk, the lanes divide the text before it among
+ * them: each lane looks for matches that start in its own share. The lane first looks for the
+ * pattern's first three bytes, at four places at a time. From such a place on, it searches with its
+ * own failure table.
  *
  * A lane's table covers only the pattern's first ENTRIES bytes. If a match of more bytes cannot be
  * extended, the lane goes on as if only ENTRIES bytes had matched. The lane then skips fewer places

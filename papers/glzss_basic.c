@@ -66,7 +66,7 @@ static const struct lz_finder finder = {
 
 static const char *const threads[] = {"auto", "32", NULL};
 
-static const struct paper_key keys[] = GLZSS_KEYS(threads);
+static const struct paper_key keys[] = GLZSS_KEYS(threads, "32");
 
 const struct paper_method paper_glzss_basic = {
     .name = "glzss-basic",

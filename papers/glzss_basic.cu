@@ -1,9 +1,10 @@
 /*
  * glzss_basic.cu - GLZSS-basic on the GPU (glzss_basic.c defines the method)
  *
- * By default, the walk of glzss.cuh. With threads=32, the walk is Algorithm 1 as the paper maps it
- * to threads (section 4): a warp for each packet, one stop at a time, and a byte for each thread. A
- * warp takes the match branch or the other one. In place of the paper's pointers, it writes tags.
+ * By default, the walk is that of glzss.cuh. With threads=32, it is Algorithm 1 as the paper maps
+ * it to threads (section 4): a warp for each packet, one stop at a time, and a byte for each
+ * thread. A warp takes the match branch or the other one. In place of the paper's pointers, it
+ * writes tags.
  */
 #include "papers/glzss.cuh"
 #include "papers/papers.h"

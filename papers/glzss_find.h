@@ -13,8 +13,9 @@
 #include "papers/method.h"
 
 /* clang-format off */
-/* The keys of a GLZSS method. threads_words: the words of its key `threads`. */
-#define GLZSS_KEYS(threads_words) { \
+/* The keys of a GLZSS method. threads_words: the words of its key `threads`. papers: the paper's
+ * value of that key. */
+#define GLZSS_KEYS(threads_words, papers) { \
     {.name = "table", \
      .help = "entries of the hash table", \
      .usual = 4096, \
@@ -30,6 +31,7 @@
     {.name = "threads", \
      .help = "threads of a GPU that work on a chunk", \
      .usual = PAPER_AUTO, \
+     .origin = "value ours, the paper's: " papers, \
      .words = threads_words}, \
     {.name = NULL}, \
 }

@@ -66,7 +66,7 @@ static const struct lz_finder finder = {
 
 static const char *const threads[] = {"auto", "4", NULL};
 
-static const struct paper_key keys[] = GLZSS_KEYS(threads);
+static const struct paper_key keys[] = GLZSS_KEYS(threads, "4");
 
 const struct paper_method paper_glzss_tagging = {
     .name = "glzss-tagging",

@@ -1,11 +1,11 @@
 /*
  * glzss_tagging.cu - GLZSS-tagging on the GPU (glzss_tagging.c defines the method)
  *
- * By default, the walk of glzss.cuh. With threads=4, the walk is Algorithm 2 as the paper maps it to
- * threads (section 5): four threads, a "team", for each packet, so a warp works on eight packets.
- * All teams run the same loop, and no branch diverges. In each round, a team makes one stop: its
- * lanes read two bytes each, and write the stop's tags. The paper does not say where the tables are.
- * Here, eight tables are in shared memory if they fit there, or else in the scratch memory.
+ * By default, the walk is that of glzss.cuh. With threads=4, it is Algorithm 2 as the paper maps it
+ * to threads (section 5): four threads, a "team", for each packet, so a warp works on eight
+ * packets. All teams run the same loop. In each round, a team makes one stop: its lanes read two
+ * bytes each, and write the stop's tags. The paper does not say where the tables are. Here, a
+ * warp's eight tables are in shared memory if they fit there, or else in the scratch memory.
  */
 #include "papers/glzss.cuh"
 #include "papers/papers.h"

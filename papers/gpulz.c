@@ -218,7 +218,11 @@ static const struct lz_finder finder = {
 static const char *const symbols[] = {"auto", "1", "2", "3", "4", NULL};
 
 static const struct paper_key keys[] = {
-    {.name = "symbol", .help = "bytes of a symbol", .usual = GPULZ_AUTO, .words = symbols},
+    {.name = "symbol",
+     .help = "bytes of a symbol",
+     .usual = GPULZ_AUTO,
+     .origin = "value ours, the paper's: 2",
+     .words = symbols},
     {.name = "window",
      .help = "symbols before a position that are searched",
      .usual = 128,

@@ -46,10 +46,10 @@ BOTH_INLINE uint32_t gpulz_bits(uint32_t literals, uint32_t matches, uint32_t wi
     return literals * (1 + 8 * width) + matches * (1 + 8 + 8);
 }
 
-/* Chooses the width of a chunk's symbols, one, two or four bytes. bits1, bits2 and bits4: the size in bits of the chunk's
- * sample of `size` bytes, coded in symbols of one, two and four bytes. If neither two nor four
- * bytes give the sample a compression ratio of at least 1.5, returns one byte. Otherwise, returns
- * the width with the fewest bits, and of equal ones the widest. */
+/* Chooses the width of a chunk's symbols: one, two or four bytes. bits1, bits2 and bits4: the size
+ * in bits of the chunk's sample of `size` bytes, coded in symbols of one, two and four bytes. If
+ * neither two nor four bytes give the sample a compression ratio of at least 1.5, returns one byte.
+ * Otherwise, returns the width with the fewest bits, and of equal ones the widest. */
 BOTH_INLINE uint32_t gpulz_choose(uint32_t size, uint32_t bits1, uint32_t bits2, uint32_t bits4)
 {
     const uint32_t wide = bits4 <= bits2 ? bits4 : bits2;

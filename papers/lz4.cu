@@ -20,13 +20,12 @@
  * memory.
  *
  * With threads=1, another kernel has one thread for each segment, as the paper (16.1). Each thread
- * does what the CPU does (lz4_walk.h), with its table in global memory. With enter=all, the kernels
+ * does what the CPU does (lz4.h), with its table in global memory. With enter=all, the kernels
  * are those of the lzss method (lzss.cu).
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"
 #include "papers/lz4.h"
-#include "papers/lz4_walk.h"
 #include "papers/lzss.cuh"
 #include "papers/papers.h"
 #include "papers/starts.cuh"

@@ -68,7 +68,6 @@
 #include "config.h"
 
 #include "papers/lzss.h"
-#include "papers/lzss_walk.h"
 #include "papers/method.h"
 
 /* Matches the chunk that w is at the start of. Returns the end of its sequences. */
@@ -147,12 +146,14 @@ static const struct paper_key keys[] = {
     {.name = "buckets",
      .help = "buckets of the hash table",
      .usual = 1024,
+     .origin = "value ours, the paper gives none",
      .least = LZSS_BUCKETS_MIN,
      .most = LZSS_BUCKETS_MAX,
      .is_power = true},
     {.name = "chain",
      .help = "positions of a bucket that a search looks at",
      .usual = LZ_WINDOW_SIZE,
+     .origin = "key ours",
      .least = 1,
      .most = LZ_WINDOW_SIZE},
     {.name = "ahead",
@@ -163,10 +164,12 @@ static const struct paper_key keys[] = {
     {.name = "choice",
      .help = "which match is the best, of these",
      .usual = LZSS_LONGEST,
+     .origin = "key ours",
      .words = choices},
     {.name = "threads",
      .help = "threads of a GPU that work on a segment",
      .usual = PAPER_AUTO,
+     .origin = "value ours, the paper's: 1",
      .words = threads},
     {.name = NULL},
 };

@@ -18,7 +18,7 @@
  * - walk: goes from choice to choice and writes the tags, with one warp for each chunk.
  *
  * With threads=1, another kernel has one thread for each segment, as the paper (16.1). Each thread
- * does what the CPU does (lzss_walk.h). Its tables are in the scratch memory, as the paper's are in
+ * does what the CPU does (lzss.h). Its tables are in the scratch memory, as the paper's are in
  * global memory.
  */
 #include "gpu/internal.cuh"
@@ -26,7 +26,6 @@
 #include "gpu/warp.cuh"
 #include "papers/greedy.cuh"
 #include "papers/lzss.cuh"
-#include "papers/lzss_walk.h"
 #include "papers/papers.h"
 #include "papers/starts.cuh"
 

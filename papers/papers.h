@@ -35,7 +35,7 @@ extern "C" {
 struct paper_key {
     const char *name; /* NULL ends the list of keys */
     const char *help; /* the meaning of the value, in a few words */
-    uint32_t usual;   /* the value if the user gives none; where possible, the paper's */
+    uint32_t usual;   /* the value if the user gives none */
     /* If the value is a number, it is in [least, most].  With is_power, it is a power of two. */
     uint32_t least, most;
     bool is_power;
@@ -45,7 +45,8 @@ struct paper_key {
     /* If the value is a number: a word that may be given instead, whose value is most + 1. NULL:
      * there is none. */
     const char *word;
-    /* Whose the key or its usual value is, for --matcher=help. NULL: the paper's. */
+    /* If the paper does not have the key, or another usual value: whose they are, for
+     * --matcher=help. NULL: they are the paper's. */
     const char *origin;
 };
 

@@ -84,8 +84,8 @@ static inline bool make_more(const struct paper_method *method, unsigned n, stru
 
 /* Sets *level to level 6 with the method's variant number n.  Variant 0 has the usual values.  Each
  * of the following variants changes one parameter: to its least or greatest value, to each of its
- * values if they are few, or to each unusual word.  The variants of more_variants come last.  Returns false
- * if there is no such variant. */
+ * values if they are few, or to each unusual word.  The variants of more_variants come last.
+ * Returns false if there is no such variant. */
 static inline bool make_variant(const struct paper_method *method, unsigned n,
                                 struct lz_level *level)
 {
