@@ -51,6 +51,17 @@ struct gpulz_numbers {
     uint32_t symbol, window, packet;
 };
 
+/* A symbol of three bytes. */
+struct gpulz_three {
+    uint8_t bytes[3];
+
+    __device__ __forceinline__ bool operator==(const gpulz_three &other) const
+    {
+        return bytes[0] == other.bytes[0] && bytes[1] == other.bytes[1] &&
+               bytes[2] == other.bytes[2];
+    }
+};
+
 /* A block's shared memory; the tile's bytes come after it. Some of these numbers hold two values.
  * The value named first is in the low bits: 16 bits of `exits`, 8 bits of all others. */
 struct alignas(16) block_memory {
@@ -155,7 +166,8 @@ static __device__ __forceinline__ void match_packet(block_memory *b, const uint8
         const uint32_t first = (tile - min(tile, window)) * sizeof(Symbol) / sizeof(uint4);
         const uint32_t behind =
             ((tile + count + window) * sizeof(Symbol) + sizeof(uint4) - 1) / sizeof(uint4);
-        const Symbol *x = (const Symbol *)data + tile - first * (sizeof(uint4) / sizeof(Symbol));
+        const Symbol *x =
+            (const Symbol *)((const uint8_t *)data + tile * sizeof(Symbol) - first * sizeof(uint4));
 
         for (uint32_t i = first + threadIdx.x; i < behind; i += THREADS)
             data[i - first] = __ldg(input + i);
@@ -216,6 +228,8 @@ static __device__ __forceinline__ void write_tags(block_memory *b, const uint8_t
             tags[at] = (uint16_t)tag;
         else if (sizeof(Symbol) == 2)
             ((uint32_t *)tags)[at] = (uint32_t)(tag * 0x10001);
+        else if (sizeof(Symbol) == 3)
+            tags[3 * at] = tags[3 * at + 1] = tags[3 * at + 2] = (uint16_t)tag;
         else
             ((uint64_t *)tags)[at] = tag * 0x1000100010001;
     });
@@ -241,6 +255,8 @@ static __global__ void __launch_bounds__(THREADS) match(gpu_view v, gpulz_number
         write_tags<uint8_t>(b, in, bytes, k.window, tags);
     else if (width == 2)
         write_tags<uint16_t>(b, in, bytes, k.window, tags);
+    else if (width == 3)
+        write_tags<gpulz_three>(b, in, bytes, k.window, tags);
     else
         write_tags<uint32_t>(b, in, bytes, k.window, tags);
 }
