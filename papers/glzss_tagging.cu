@@ -96,6 +96,9 @@ static __device__ __forceinline__ glzss_place place_of_team(const gpu_view &v, u
         span = gpu_chunk_span(v, chunk + 1);
         size += span.history > 0 ? span.end - span.start : 0;
     }
+    /* A team without a packet reads, too, so it must have a place that can be read. */
+    if (begin >= size)
+        return {v.input, 0, v.tags};
     return glzss_place_at(v, chunk, begin, min(size, begin + packet));
 }
 
