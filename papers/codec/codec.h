@@ -89,6 +89,28 @@ struct codec_layout {
     bool has_heads;      /* each coded form follows 4 bytes of plain and 4 of coded size */
 };
 
+/* Bytes of a chunk's head, and of a file's model: the block's size and the frequencies. */
+#define CODEC_HEAD_SIZE 8
+#define CODEC_MODEL_SIZE (4u + 256 * 2)
+
+/* Bytes of gpuLZ's front without the two arrays of places. */
+#define CODEC_GPULZ_FRONT 16
+
+/* Where the table of the chunks' sizes is, in a file with chunks of one part. */
+BOTH_INLINE uint32_t codec_table_at(const struct codec_layout *layout)
+{
+    return (layout->has_plain ? 4u : 0) + (layout->has_count ? 4u : 0) +
+           (layout->has_model ? CODEC_MODEL_SIZE : 0u);
+}
+
+/* Bytes in front of the first chunk and its head; for gpuLZ (parts == 2), of the first flags. */
+BOTH_INLINE uint64_t codec_front_size(const struct codec_layout *layout, uint32_t parts,
+                                      uint64_t count)
+{
+    return parts == 2 ? CODEC_GPULZ_FRONT + 2 * 4 * (count + 1)
+                      : codec_table_at(layout) + layout->size_bytes * count;
+}
+
 struct paper_format {
     const char *method; /* the method's name; glzss-basic and glzss-tagging share formats */
     const char *form;   /* a name, if the method has several formats; otherwise NULL */

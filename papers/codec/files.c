@@ -10,15 +10,6 @@
 #include "papers/codec/position_lists.h"
 #include "papers/gpulz.h"
 
-/* Bytes of a chunk's head. */
-#define HEAD_SIZE 8
-
-/* Bytes of the model: the block's size and the frequencies. */
-#define MODEL_SIZE (4u + 256 * 2)
-
-/* Bytes of gpuLZ's front without the two arrays. */
-#define GPULZ_FRONT 16
-
 static uint64_t get_number(const uint8_t *bytes, uint32_t size)
 {
     uint64_t number = 0;
@@ -36,15 +27,9 @@ static uint8_t *put_number(uint8_t *bytes, uint64_t number, uint32_t size)
     return bytes + size;
 }
 
-/* Bytes in front of the first chunk (for gpuLZ, of the first flags). */
 static uint64_t front_size(const struct codec_file *file)
 {
-    const struct codec_layout *const l = &file->format->layout;
-
-    if (file->format->parts == 2)
-        return GPULZ_FRONT + 2 * 4 * ((uint64_t)file->count + 1);
-    return (l->has_plain ? 4u : 0u) + (l->has_count ? 4u : 0u) + (l->has_model ? MODEL_SIZE : 0u) +
-           (uint64_t)l->size_bytes * file->count;
+    return codec_front_size(&file->format->layout, file->format->parts, file->count);
 }
 
 /* Begins *file.  After that, paper_close may be called. */
@@ -106,7 +91,7 @@ void paper_place(struct codec_file *file)
         for (uint32_t i = 0; i < file->count; i++) {
             struct codec_place *const place = &file->places[(size_t)i * parts + part];
 
-            at += file->format->layout.has_heads ? HEAD_SIZE : 0;
+            at += file->format->layout.has_heads ? CODEC_HEAD_SIZE : 0;
             place->at = at;
             at += place->size;
         }
@@ -129,8 +114,8 @@ static uint8_t *put_model(const struct codec_file *file, uint8_t *to)
  * there are chunks: the sum of all sizes. */
 static void put_gpulz(const struct codec_file *file, uint8_t *bytes)
 {
-    uint8_t *const arrays[2] = {bytes + GPULZ_FRONT,
-                                bytes + GPULZ_FRONT + 4 * ((size_t)file->count + 1)};
+    uint8_t *const arrays[2] = {bytes + CODEC_GPULZ_FRONT,
+                                bytes + CODEC_GPULZ_FRONT + 4 * ((size_t)file->count + 1)};
     uint64_t sums[2] = {0, 0};
 
     for (uint32_t i = 0; i <= file->count; i++)
@@ -144,7 +129,7 @@ static void put_gpulz(const struct codec_file *file, uint8_t *bytes)
     bytes = put_number(bytes, sums[0], 4);
     bytes = put_number(bytes, sums[1], 4);
     if (file->has_widths)
-        memcpy(bytes - GPULZ_FRONT + file->size - file->count, file->widths, file->count);
+        memcpy(bytes - CODEC_GPULZ_FRONT + file->size - file->count, file->widths, file->count);
 }
 
 void paper_front(const struct codec_file *file, uint8_t *bytes)
