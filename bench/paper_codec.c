@@ -2,7 +2,7 @@
  * paper_codec.c - measures a method in the format of its paper: matching, coding and decoding on
  * one core, and the compression ratio
  *
- *   bench/paper_codec FILE METHOD[,KEY=VALUE]... [MIB]
+ *   bench/paper_codec FILE METHOD[,KEY=VALUE]... [MIB [cpu|gpu|both [RUNS]]]
  *
  * Uses at most MIB (default 128) of FILE.  METHOD and its keys are those of --matcher.  The key
  * `form` chooses the format if a method has several: form=25 (default) or form=17 for the GLZSS
@@ -13,6 +13,11 @@
  * whole file has in common: for gpulz with symbol=auto the choice of widths, for position lists the
  * frequencies.  Then prints the plain size, the size of the file, and their ratio.  The decoded
  * bytes must equal the input.
+ *
+ * With `gpu`, measures the same on the GPU, RUNS times (default 5) in each form of coding and
+ * decoding (bench/paper_codec_gpu.h). With `both`, measures the CPU and the GPU, whose bytes must
+ * be equal. With `gpu`, only the coding is compared with the CPU's, since matching may take long
+ * there.
  */
 #include "config.h"
 
@@ -22,10 +27,11 @@
 #include <time.h>
 
 #include "bench/level.h"
+#include "bench/paper_codec_gpu.h"
 #include "bench/program.h"
 #include "papers/codec/codec.h"
 
-enum { RUNS = 3 };
+enum { RUNS = 3, GPU_RUNS = 5 };
 
 /* What is measured: a format with a level's keys, and the input. */
 struct task {
@@ -158,19 +164,36 @@ static void print_result(const struct task *task, const struct result *r)
            (double)task->len / (double)r->size);
 }
 
+/* Measures the CPU. The caller frees the result's pointers. */
+static struct result measure_cpu(const struct task *task)
+{
+    struct result r = {0};
+
+    match(task, &r);
+    code(task, &r);
+    decode(task, &r);
+    print_result(task, &r);
+    return r;
+}
+
 int main(int argc, char **argv)
 {
+    const char *const engine = argc > 4 ? argv[4] : "cpu";
+    const bool is_both = strcmp(engine, "both") == 0;
+    const int runs = argc > 5 ? atoi(argv[5]) : GPU_RUNS;
     struct result cpu = {0};
     struct task task;
 
-    if (argc < 3)
-        die("usage: paper_codec FILE METHOD[,KEY=VALUE]... [MIB]");
+    if (argc < 3 || runs < 1 ||
+        (!is_both && strcmp(engine, "cpu") != 0 && strcmp(engine, "gpu") != 0))
+        die("usage: paper_codec FILE METHOD[,KEY=VALUE]... [MIB [cpu|gpu|both [RUNS]]]");
     choose(&task, argv[2]);
     read_input(&task, argv[1], (size_t)(argc > 3 ? atoi(argv[3]) : 128) << 20);
-    match(&task, &cpu);
-    code(&task, &cpu);
-    decode(&task, &cpu);
-    print_result(&task, &cpu);
+    if (is_both || strcmp(engine, "cpu") == 0)
+        cpu = measure_cpu(&task);
+    if (is_both || strcmp(engine, "gpu") == 0)
+        paper_codec_gpu(0, (unsigned)runs, task.format, &task.level, task.in, task.len, cpu.coded,
+                        cpu.size);
     free(cpu.tags);
     free(cpu.coded);
     free(task.in);

@@ -403,5 +403,5 @@ codec() {
     codec 1 words lzss,length=19
     stderr_is "paper_codec: lzss's format has no room for length=19; give at most 18"
     codec 1 words
-    stderr_is "paper_codec: usage: paper_codec FILE METHOD[,KEY=VALUE]... [MIB]"
+    stderr_is "paper_codec: usage: paper_codec FILE METHOD[,KEY=VALUE]... [MIB [cpu|gpu|both [RUNS]]]"
 }
