@@ -358,6 +358,67 @@ static void test_damaged(void)
     for_each_format(damage);
 }
 
+/* Returns a copy of the file, which the caller frees, in which part number `which` of all parts has
+ * `more` bytes more, or fewer. Added bytes have the value `fill`, and come before the part's bytes
+ * or after them. *size becomes the file's size. Returns NULL if the part has not so many bytes. */
+static uint8_t *resize_part(const struct coded *c, size_t which, int more, uint8_t fill,
+                            bool is_before, size_t *size)
+{
+    struct codec_file from, to;
+    uint8_t *bytes = NULL;
+
+    if (CHECK(paper_open(&from, c->format, c->level, c->file, c->size) &&
+              paper_open(&to, c->format, c->level, c->file, c->size)) &&
+        (int64_t)to.places[which].size + more >= 0) {
+        to.places[which].size = (uint32_t)((int64_t)to.places[which].size + more);
+        paper_place(&to);
+        *size = (size_t)to.size;
+        bytes = unit_need(malloc(*size + 1));
+        memset(bytes, fill, *size);
+        for (size_t i = 0; i < (size_t)to.count * c->format->parts; i++) {
+            const struct codec_place *old = &from.places[i], *place = &to.places[i];
+            const uint32_t some = old->size < place->size ? old->size : place->size;
+
+            memcpy(bytes + place->at + (is_before ? place->size - some : 0), c->file + old->at,
+                   some);
+        }
+        paper_front(&to, bytes);
+    }
+    paper_close(&from);
+    paper_close(&to);
+    return bytes;
+}
+
+/* Decodes files with a part that is too long or too short, though the sizes in the file say so. */
+static void decode_resized(const struct paper_format *format, const struct lz_level *level)
+{
+    static const int sizes[] = {-4, -3, -2, -1, 1, 2, 3, 4};
+    const size_t len = 3000;
+    uint8_t *in = unit_need(calloc(1, len + LZ_INPUT_PAD));
+    struct paper_gpu *g = open_gpu(format, level, len);
+    struct coded c;
+
+    fill_kind(in, len, &words, LONGEST_TOKEN, 3);
+    c = code_on_cpu(format, level, in, len);
+    for (unsigned i = 0; i < 4 * format->parts * sizeof(sizes) / sizeof(sizes[0]); i++) {
+        size_t size = 0;
+        uint8_t *file = resize_part(&c, i / 4 % format->parts, sizes[i / 4 / format->parts],
+                                    i % 2 == 0 ? 0 : 255, i / 2 % 2 == 0, &size);
+
+        if (file != NULL)
+            decode_damaged(g, &c, file, size);
+        free(file);
+    }
+    free_coded(&c);
+    paper_gpu_close(g);
+    free(in);
+}
+
+static void test_resized(void)
+{
+    for_each_format(decode_resized);
+}
+
 /* Symbols of other widths, whose tokens have other sizes. */
 static void test_damaged_symbols(void)
 {
@@ -367,8 +428,10 @@ static void test_damaged_symbols(void)
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
         struct lz_level level = *lz_level(LZ_LEVEL_DEFAULT);
 
-        if (CHECK(paper_parse(symbols[i], &level, error)))
-            decode_all_damaged(paper_format_of("gpulz", NULL), &level, &period, 5001, i);
+        if (!CHECK(paper_parse(symbols[i], &level, error)))
+            continue;
+        decode_all_damaged(paper_format_of("gpulz", NULL), &level, &period, 5001, i);
+        decode_resized(paper_format_of("gpulz", NULL), &level);
     }
 }
 
@@ -391,6 +454,7 @@ int main(void)
     RUN(test_variants);
     RUN(test_in_turn);
     RUN(test_damaged);
+    RUN(test_resized);
     RUN(test_damaged_symbols);
     RUN(test_refused);
     return unit_done();
