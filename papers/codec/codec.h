@@ -131,9 +131,9 @@ bool paper_fits(const struct paper_format *format, const struct lz_level *level,
 
 /* --- Tags ------------------------------------------------------------------------------------- */
 
-/* Bytes of a segment, whose matches are found at a time: a chunk's size if a match of the level may
- * reach further back than the chunk otherwise; else the level's default.  No chunk crosses a
- * segment's end, and no match a chunk's start. */
+/* Bytes of a segment, which is what a matcher matches at a time.  With this size, no match reaches
+ * before its chunk.  lzss, and lz4 without the key `chunk`, lose their window only at a segment's
+ * start, so their segments are chunks of the paper.  Other methods have the level's default. */
 size_t paper_segment(const struct paper_format *format, const struct lz_level *level);
 
 /* Writes the tags of a segment's len bytes. */
