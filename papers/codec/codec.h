@@ -5,10 +5,10 @@
  * that a paper's figures can be compared with ours: the compression ratio in its own format, and
  * the time of coding and decoding.  gzlzss itself does not use them.
  *
- * A file in a format has a front, then the chunks' coded forms, each after a head of its own in
- * some formats.  The front tells how many plain bytes there are, and in some formats the chunks'
- * sizes.  Nothing in a file says which format and which keys it is for, since no paper has this:
- * who decodes must give them.  No format has a checksum.  Numbers are little-endian.
+ * A file has a front, then the chunks' coded forms; in some formats, each of these follows a head
+ * of its own.  The front gives the number of plain bytes, and in some formats the chunks' sizes.
+ * Since no paper stores its format's name or the keys, a file has neither: the caller must give
+ * them to decode it.  No file has a checksum, for the same reason.  Numbers are little-endian.
  *
  * Files, in bytes (n chunks):
  *
