@@ -180,7 +180,8 @@ void paper_set_model(struct range_model *model, const uint64_t counts[256])
         frequencies[b] = (uint16_t)(share == 0 && counts[b] > 0 ? 1 : share);
         left -= frequencies[b];
     }
-    /* The most frequent byte makes up for rounding, one after the other if there are several. */
+    /* Shares were rounded, so the sum may be wrong.  Correct it by 1 at a time, in the byte that is
+     * the most frequent then. */
     while (total > 0 && left != 0) {
         uint32_t best = 0;
 

@@ -5,10 +5,10 @@
  * that a paper's figures can be compared with ours: the compression ratio in its own format, and
  * the time of coding and decoding.  gzlzss itself does not use them.
  *
- * A file in a format has a front, then the chunks' coded forms, each after a head of its own in
- * some formats.  The front tells how many plain bytes there are, and in some formats the chunks'
- * sizes.  Nothing in a file says which format and which keys it is for, since no paper has this:
- * who decodes must give them.  No format has a checksum.  Numbers are little-endian.
+ * A file has a front, then the chunks' coded forms; in some formats, each of these follows a head
+ * of its own.  The front gives the number of plain bytes, and in some formats the chunks' sizes.
+ * Since no paper stores its format's name or the keys, a file has neither: the caller must give
+ * them to decode it.  No file has a checksum, for the same reason.  Numbers are little-endian.
  *
  * Files, in bytes (n chunks):
  *
@@ -153,9 +153,9 @@ bool paper_fits(const struct paper_format *format, const struct lz_level *level,
 
 /* --- Tags ------------------------------------------------------------------------------------- */
 
-/* Bytes of a segment, whose matches are found at a time: a chunk's size if a match of the level may
- * reach further back than the chunk otherwise; else the level's default.  No chunk crosses a
- * segment's end, and no match a chunk's start. */
+/* Bytes of a segment, which is what a matcher matches at a time.  With this size, no match reaches
+ * before its chunk.  lzss, and lz4 without the key `chunk`, lose their window only at a segment's
+ * start, so their segments are chunks of the paper.  Other methods have the level's default. */
 size_t paper_segment(const struct paper_format *format, const struct lz_level *level);
 
 /* Writes the tags of a segment's len bytes. */

@@ -127,8 +127,8 @@ BOTH_INLINE bool position_lists_unpack(struct position_lists_reader r, uint8_t *
         const uint32_t place =
             r.row < r.row_count ? codec_get32(r.rows + POSITION_LISTS_ROW * r.row) : r.size;
 
-        /* Only at the start may a row follow without literals before it, but there, nothing can be
-         * repeated. */
+        /* Each row has literals before it: rows that touch would be one row, and at the block's
+         * start, there is nothing to repeat. */
         if (place > r.size || place < r.at || place - r.at > plain - done ||
             (place == r.at && r.row < r.row_count))
             return false;
