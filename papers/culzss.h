@@ -5,6 +5,7 @@
 #define GZLZSS_PAPERS_CULZSS_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/both.h"
 
@@ -47,6 +48,21 @@ BOTH_INLINE uint32_t culzss_limit(uint32_t most, uint32_t distance)
     return most < distance ? most : distance;
 }
 
+/* Returns the greatest distance, up to d, at which a run can start: there, the byte equals the one
+ * at `here`. If there is none, returns 0. On a GPU, returns d: its lanes are faster if all of them
+ * go on by one byte. */
+BOTH_INLINE uint32_t culzss_next_start(const uint8_t *here, uint32_t d)
+{
+#ifdef __CUDA_ARCH__
+    (void)here;
+    return d;
+#else
+    const uint8_t *found = (const uint8_t *)memchr(here - d, *here, d);
+
+    return found != NULL ? (uint32_t)(here - found) : 0;
+#endif
+}
+
 /*
  * Searches the `reach` bytes before `here` in one pass, beginning with the farthest. A run grows
  * while the window's bytes equal the bytes from `here` on. The first byte that differs ends the
@@ -65,9 +81,15 @@ BOTH_INLINE uint32_t culzss_one_pass(const uint8_t *here, uint32_t reach, uint32
 
     /* d: the distance of the next byte. A run has at most `run` + d bytes. */
     for (uint32_t d = reach; d > 0 && run + d >= best + more && best + more <= most; d--) {
-        const uint32_t grown = run + (*(here - d) == here[run]);
-        const bool ends = grown == run || grown == most || d == 1;
+        uint32_t grown;
+        bool ends;
 
+        if (run == 0)
+            d = culzss_next_start(here, d);
+        if (d == 0)
+            break;
+        grown = run + (*(here - d) == here[run]);
+        ends = grown == run || grown == most || d == 1;
         if (ends && grown > 0 && grown >= best + more) {
             best = grown;
             *distance = d + run;
