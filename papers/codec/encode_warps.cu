@@ -125,8 +125,8 @@ static __device__ __forceinline__ uint8_t flag_byte(const uint32_t *flags, uint3
 
 /* --- CULZSS ----------------------------------------------------------------------------------- */
 
-/* Shared memory of a warp, in bytes, for a chunk of `chunk` bytes: flags, and places of the bytes of
- * flags. */
+/* Shared memory of a warp, in bytes, for a chunk of `chunk` bytes: flags, and the places of the
+ * bytes of flags. */
 static __host__ __device__ __forceinline__ uint32_t culzss_room(uint32_t chunk)
 {
     return chunk / 8 + chunk / 8 * (uint32_t)sizeof(uint16_t);
