@@ -6,8 +6,10 @@
  *
  * Uses at most MIB (default 128) of FILE. Prints four numbers: the MB of input that a core matches
  * for each second of its processor time; the number of sequences; the percentage of the input that
- * matches cover; and the size in the paper's coding, in bytes. A level belongs to no paper, so its
- * size is "-". bench/papers.sh runs this program.
+ * matches cover; and the size in the paper's coding, in bytes (codings.h). A level belongs to no
+ * paper, so its size is "-", as is that of a method with keys for which the paper's coding has no
+ * room. For methods with chunks of 1 MiB in the paper, segments have 1 MiB. bench/papers.sh runs
+ * this program.
  */
 #include "config.h"
 
@@ -17,6 +19,7 @@
 #include "bench/codings.h"
 #include "bench/level.h"
 #include "bench/program.h"
+#include "papers/codec/codec.h"
 
 static double cpu_seconds(void)
 {
@@ -24,6 +27,19 @@ static double cpu_seconds(void)
 
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Returns the coding of a level's method, or NULL if it has none or the keys do not fit it. If it
+ * has one, sets the level's segments to what the coding needs. */
+static const struct coding *coding_for(struct lz_level *level)
+{
+    const struct paper_format *const format = paper_format_of(level->finder->name, NULL);
+    char error[PAPER_ERROR_SIZE];
+
+    if (format == NULL || !paper_fits(format, level, error))
+        return NULL;
+    level->segment_default = (uint32_t)paper_segment(format, level);
+    return coding_of(level->finder->name, NULL);
 }
 
 int main(int argc, char **argv)
@@ -53,8 +69,10 @@ int main(int argc, char **argv)
         die("the input is empty");
     fclose(f);
     memset(in + len, 0, LZ_INPUT_PAD);
+    coding = coding_for(&level);
     m = need(lz_matcher_new(&level, level.segment_default));
-    coding = coding_of(level.finder->name);
+    if (coding != NULL)
+        bits = coding->file_bits;
     for (size_t at = 0; at < len; at += level.segment_default) {
         const size_t left = len - at,
                      some = left < level.segment_default ? left : level.segment_default;

@@ -13,23 +13,41 @@
  * search grows with the window.
  *
  * The paper's chunks are called packets here, since "chunk" means something else in this program.
- * The sizes of window and packet, and the greatest length of a match (128 bytes in the authors'
- * code), are keys.
+ * The sizes of window and packet, and the greatest length of a match, are keys. Their defaults are
+ * the papers' and the authors' code's: 128 bytes, 4 KiB, and 127 bytes. One byte each holds the
+ * code's length and offset, so matches of more than 255 bytes, and windows of more than 256 bytes,
+ * do not fit its coding.
  *
- * Differences from the paper, and their reasons (percentages: for 32 MiB of the dictionary and 32
- * MiB of the kernel source, as bench/papers.sh takes them):
+ * The key `search` selects the search at a position. The descriptions leave open which one is
+ * meant, and the authors' code changed it:
+ *
+ * - all (default), which no code of theirs has: compares with every place, and takes the nearest of
+ *   equally long matches, since DEFLATE codes short distances in fewer bits. With `far`, the .gz
+ *   files of 32 MiB of the dictionary and of 32 MiB of the kernel source, as bench/papers.sh takes
+ *   them, are 0.16 and 0.19 % larger.
+ *
+ * - far, as the code of 2011: compares with every place, the oldest first, and takes a match only
+ *   if it is longer. So of equally long matches, the farthest wins.
+ *
+ * - both, as the code of 2012: one pointer goes through the window, the oldest byte first. A byte
+ *   that differs ends a run, and the next run starts after this byte. So the search misses a run
+ *   that starts inside another one. The farthest of equally long runs wins.
+ *
+ * - one-pass: as `both`, but the nearest of equally long runs wins. This shows what the one pass
+ *   costs by itself.
+ *
+ * Differences from the paper, and their reasons:
  *
  * - DEFLATE replaces the paper's coding: a flag bit, then a literal byte, or one byte for the
  *   offset and one for the length. Since DEFLATE allows longer matches, adjacent matches at the
  *   same distance are joined (lzss/common.h). To get the paper's pairs back, cut each match, from
  *   its start, after every min(distance, greatest length) bytes.
  *
- * - Of equally long matches, the nearest wins; the descriptions leave this open. DEFLATE codes
- *   short distances in fewer bits. If the farthest won, the .gz file would be 0.16 and 0.19 %
- *   larger.
- *
  * - The window is empty at a packet's start. The authors' code fills it with blanks first, but a
  *   DEFLATE match cannot reach before a file's first byte.
+ *
+ * - A search looks at the whole window. The authors' code leaves out the newest byte, and at the
+ *   last 128 positions of a packet, also older bytes. Both look like slips.
  *
  * - The GPU does the walk, with one warp for each packet. In the paper, the CPU does the walk. For
  *   that, the matches of all positions must be copied to the CPU: twice as many bytes as the input
@@ -41,21 +59,13 @@
 #include "papers/culzss.h"
 #include "papers/method.h"
 
-static struct paper_match match_at(const struct lz_level *level, void *state, const uint8_t *in,
-                                   size_t start, size_t pos, size_t end)
+/* Compares with every place, the nearest first. Returns the longest match, and of equally long ones
+ * the nearest. A match has at most `most` bytes. */
+static struct paper_match nearest_at(const uint8_t *here, uint32_t reach, uint32_t most)
 {
-    const uint32_t packet = level->param[CULZSS_CHUNK];
-    const uint32_t at = (uint32_t)(pos - start);
-    const uint32_t reach = culzss_reach(at, level->param[CULZSS_WINDOW], packet);
-    const uint32_t left = culzss_left(at, (uint32_t)(end - start), packet);
-    const uint32_t most = left < level->param[CULZSS_LENGTH] ? left : level->param[CULZSS_LENGTH];
-    const uint8_t *const here = in + pos;
     const uint32_t want = load32(here) << 8;
     struct paper_match best = {0, 0};
 
-    (void)state;
-    if (most < LZ_MIN_MATCH)
-        return best;
     for (uint32_t d = LZ_MIN_MATCH; d <= reach && best.length < most; d++) {
         uint32_t length;
 
@@ -65,6 +75,50 @@ static struct paper_match match_at(const struct lz_level *level, void *state, co
         if (length > best.length)
             best = (struct paper_match){length, d};
     }
+    return best;
+}
+
+/* Like nearest_at, but the farthest place comes first, and the farthest of equally long matches
+ * wins. A match is never longer than its distance, so the search ends where no distance is above
+ * the best length. */
+static struct paper_match farthest_at(const uint8_t *here, uint32_t reach, uint32_t most)
+{
+    const uint32_t want = load32(here) << 8;
+    struct paper_match best = {0, 0};
+
+    for (uint32_t d = reach; d >= LZ_MIN_MATCH && d > best.length && best.length < most; d--) {
+        uint32_t length;
+
+        if (load32(here - d) << 8 != want || here[best.length] != (here - d)[best.length])
+            continue;
+        length = (uint32_t)match_length(here, here - d, LZ_MIN_MATCH, culzss_limit(most, d));
+        if (length > best.length)
+            best = (struct paper_match){length, d};
+    }
+    return best;
+}
+
+static struct paper_match match_at(const struct lz_level *level, void *state, const uint8_t *in,
+                                   size_t start, size_t pos, size_t end)
+{
+    const uint32_t search = level->param[CULZSS_SEARCH];
+    const uint32_t packet = level->param[CULZSS_CHUNK];
+    const uint32_t at = (uint32_t)(pos - start);
+    const uint32_t reach = culzss_reach(at, level->param[CULZSS_WINDOW], packet);
+    const uint32_t left = culzss_left(at, (uint32_t)(end - start), packet);
+    const uint32_t most = left < level->param[CULZSS_LENGTH] ? left : level->param[CULZSS_LENGTH];
+    struct paper_match best = {0, 0};
+
+    (void)state;
+    if (most < LZ_MIN_MATCH)
+        return best;
+    if (search == CULZSS_ALL)
+        return nearest_at(in + pos, reach, most);
+    if (search == CULZSS_FAR)
+        return farthest_at(in + pos, reach, most);
+    best.length = culzss_one_pass(in + pos, reach, most, search, &best.distance);
+    if (best.length < LZ_MIN_MATCH)
+        best.length = 0;
     return best;
 }
 
@@ -81,6 +135,8 @@ static const struct lz_finder finder = {
     .find = find_matches,
 };
 
+static const char *const searches[] = {"all", "far", "one-pass", "both", NULL};
+
 static const struct paper_key keys[] = {
     {.name = "window",
      .help = "bytes before a position that are searched",
@@ -95,9 +151,14 @@ static const struct paper_key keys[] = {
      .is_power = true},
     {.name = "length",
      .help = "bytes of the longest match",
-     .usual = 128,
+     .usual = 127,
      .least = LZ_MIN_MATCH,
      .most = LZ_MAX_MATCH},
+    {.name = "search",
+     .help = "all places (all, far) or one pass; nearest (all, one-pass) or farthest of equals",
+     .usual = CULZSS_ALL,
+     .origin = "value ours, the authors': far in 2011, both in 2012",
+     .words = searches},
     {.name = NULL},
 };
 

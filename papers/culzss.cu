@@ -5,8 +5,9 @@
  *
  * - longest: one block for each TILE positions of a chunk. The block first copies the bytes of
  *   these positions and of their windows into shared memory. Each thread then goes through the
- *   window of its position. At each place, it reads one new byte and shifts it into a word with the
- *   bytes read before. It compares more bytes only if three are equal.
+ *   window of its position. With search=all and search=far, it reads one new byte at each place and
+ *   shifts it into a word with the bytes read before. It compares more bytes only if three are
+ *   equal. The other searches read each byte of the window once (culzss_one_pass).
  *
  * - walk: selects matches, with one warp for each packet.
  */
@@ -29,9 +30,9 @@
 static_assert(TILE + LZ_MAX_MATCH + BEHIND + sizeof(uint32_t) <= GPU_INPUT_PAD,
               "reads behind a batch");
 
-/* The method's parameters. */
+/* The values of the method's keys. */
 struct culzss_numbers {
-    uint32_t window, packet, length;
+    uint32_t window, packet, length, search;
 };
 
 /* Returns how many bytes at `here` equal the bytes `distance` before them, up to `limit`. The first
@@ -49,6 +50,70 @@ static __device__ __forceinline__ uint32_t extend(shared_words data, uint32_t he
     return limit;
 }
 
+/* Each of the next three functions returns the length of the longest match of the bytes at `here`,
+ * at most `most` bytes, and sets *distance to its distance; 0: no match. `reach` is the greatest
+ * distance. */
+
+/* search=all: from the nearest place to the farthest. */
+static __device__ __forceinline__ uint32_t find_nearest(shared_words data, uint32_t here,
+                                                        uint32_t reach, uint32_t most,
+                                                        uint32_t *distance)
+{
+    const uint8_t *bytes = (const uint8_t *)data.words;
+    const uint32_t want = load32(data, here);
+    uint32_t there = load32(data, here - (LZ_MIN_MATCH - 1)), best = 0;
+
+    for (uint32_t d = LZ_MIN_MATCH; d <= reach && best < most; d++) {
+        uint32_t length;
+
+        there = there << 8 | bytes[here - d];
+        if ((there ^ want) << 8 != 0 || bytes[here + best] != bytes[here + best - d])
+            continue;
+        length = extend(data, here, d, culzss_limit(most, d));
+        if (length > best) {
+            best = length;
+            *distance = d;
+        }
+    }
+    return best;
+}
+
+/* search=far: from the farthest place to the nearest. */
+static __device__ __forceinline__ uint32_t find_farthest(shared_words data, uint32_t here,
+                                                         uint32_t reach, uint32_t most,
+                                                         uint32_t *distance)
+{
+    const uint8_t *bytes = (const uint8_t *)data.words;
+    const uint32_t want = load32(data, here) << 8;
+    /* The three bytes before the place that is read next, in the high bytes. */
+    uint32_t there = load32(data, here - reach) << 16, best = 0;
+
+    for (uint32_t d = reach; d >= LZ_MIN_MATCH && d > best && best < most; d--) {
+        uint32_t length;
+
+        there = there >> 8 | (uint32_t)bytes[here - d + 2] << 24;
+        if ((there ^ want) >> 8 != 0 || bytes[here + best] != bytes[here + best - d])
+            continue;
+        length = extend(data, here, d, culzss_limit(most, d));
+        if (length > best) {
+            best = length;
+            *distance = d;
+        }
+    }
+    return best;
+}
+
+/* search=one-pass and search=both. */
+static __device__ __forceinline__ uint32_t find_in_one_pass(shared_words data, uint32_t here,
+                                                            uint32_t reach, uint32_t most,
+                                                            uint32_t search, uint32_t *distance)
+{
+    const uint32_t best =
+        culzss_one_pass((const uint8_t *)data.words + here, reach, most, search, distance);
+
+    return best < LZ_MIN_MATCH ? 0 : best;
+}
+
 /* Finds each position's longest match. Stores its length, or 0, in the scratch memory, and its
  * distance in the tags. */
 static __global__ void __launch_bounds__(THREADS) longest(gpu_view v, culzss_numbers k)
@@ -56,7 +121,6 @@ static __global__ void __launch_bounds__(THREADS) longest(gpu_view v, culzss_num
     extern __shared__ uint4 shared[];
     uint32_t *words = (uint32_t *)shared;
     const shared_words data = {words};
-    const uint8_t *bytes = (const uint8_t *)shared;
     const uint32_t chunk = blockIdx.x / TILES, tile = blockIdx.x % TILES * TILE;
     const gpu_span span = gpu_chunk_span(v, chunk);
     const uint32_t size = span.end - span.start;
@@ -78,21 +142,12 @@ static __global__ void __launch_bounds__(THREADS) longest(gpu_view v, culzss_num
         uint32_t best = 0, distance = 0;
 
         if (most >= LZ_MIN_MATCH && reach >= LZ_MIN_MATCH) {
-            const uint32_t want = load32(data, here);
-            uint32_t there = load32(data, here - (LZ_MIN_MATCH - 1));
-
-            for (uint32_t d = LZ_MIN_MATCH; d <= reach && best < most; d++) {
-                uint32_t length;
-
-                there = there << 8 | bytes[here - d];
-                if ((there ^ want) << 8 != 0 || bytes[here + best] != bytes[here + best - d])
-                    continue;
-                length = extend(data, here, d, culzss_limit(most, d));
-                if (length > best) {
-                    best = length;
-                    distance = d;
-                }
-            }
+            if (k.search == CULZSS_ALL)
+                best = find_nearest(data, here, reach, most, &distance);
+            else if (k.search == CULZSS_FAR)
+                best = find_farthest(data, here, reach, most, &distance);
+            else
+                best = find_in_one_pass(data, here, reach, most, k.search, &distance);
         }
         lengths[at] = (uint16_t)best;
         distances[at] = (uint16_t)distance;
@@ -123,7 +178,7 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
                                 cudaStream_t stream)
 {
     const culzss_numbers k = {level->param[CULZSS_WINDOW], level->param[CULZSS_CHUNK],
-                              level->param[CULZSS_LENGTH]};
+                              level->param[CULZSS_LENGTH], level->param[CULZSS_SEARCH]};
 
     longest<<<v.chunks * TILES, THREADS, k.window + TILE + k.length + BEHIND + 8, stream>>>(v, k);
     return cudaGetLastError();

@@ -2,7 +2,7 @@
  * dklzss.c - DKLZSS: the longest match anywhere before in the chunk, found with a failure table
  *
  * After V. Tulsyan et al., "DKLZSS - A Dynamic KMP String Matching Method for Parallel LZSS
- * Compression on GPGPUs", which has no date and references up to 2014.
+ * Compression on GPGPUs", which has no date, and a reference of 2015.
  *
  * The input is cut into independent chunks (section 6). A walk goes through each chunk (5.3,
  * Algorithm 3). At each position of the walk, the pattern is the bytes from the position on, and
@@ -35,8 +35,8 @@
  *
  * - Algorithm 2 reads past the end of the data. Here, no match crosses the end of its packet.
  *
- * - The paper names no size for its chunks. 4 KiB is the size in CULZSS, to which the paper
- *   compares itself.
+ * - The paper names no size for its chunks; it measures several. 4 KiB is the size in CULZSS, to
+ *   which the paper compares itself.
  *
  * - The keys `window` and `lookahead` limit distances and lengths. The paper has no such limits; by
  *   default, there are none here either.
@@ -44,11 +44,10 @@
  * - After a complete mismatch, memchr looks for the pattern's first byte, and a search ends when no
  *   longer match is possible. Both changes only save time.
  *
- * - The paper has one thread for each chunk. The GPU twin has a warp, whose lanes share the text.
+ * - The paper has one thread of a GPU for each chunk (section 6), as `threads=1` has. By default,
+ *   the GPU twin has a warp, whose lanes share the text. Both find the same matches.
  */
 #include "config.h"
-
-#include <string.h>
 
 #include "papers/dklzss.h"
 #include "papers/method.h"
@@ -61,32 +60,10 @@ static struct paper_match match_at(const struct lz_level *level, void *state, co
     const uint32_t left = packet - before < end - pos ? packet - before : (uint32_t)(end - pos);
     const uint32_t most =
         left < level->param[DKLZSS_LOOKAHEAD] ? left : level->param[DKLZSS_LOOKAHEAD];
-    const uint8_t *const pattern = in + pos;
-    /* Where the current match starts in the text; `match` is its length so far. */
-    const uint8_t *at = pattern - (before < window ? before : window);
-    struct paper_match best = {0, 0};
-    uint16_t *const failures = state;
-    uint32_t known = 0, match = 0;
+    struct paper_match best;
 
-    /* At the top of the loop, the current match is never longer than the best one. */
-    while (best.length < most && at + best.length < pattern) {
-        if (at[match] == pattern[match]) {
-            match++;
-            if (match > best.length)
-                best = (struct paper_match){match, (uint32_t)(pattern - at)};
-        } else if (match == 0) {
-            at = memchr(at, pattern[0], (size_t)(pattern - at));
-            if (at == NULL)
-                break;
-        } else {
-            for (; known < match; known++)
-                dklzss_add_failure(failures, 1, known, pattern);
-            at += match - failures[match];
-            match = failures[match];
-        }
-    }
-    if (best.length < LZ_MIN_MATCH)
-        best.length = 0;
+    best.length =
+        dklzss_search(in + pos, before < window ? before : window, most, state, &best.distance);
     return best;
 }
 
@@ -104,23 +81,33 @@ static const struct lz_finder finder = {
     .find = find_matches,
 };
 
+static const char *const threads[] = {"auto", "1", NULL};
+
 static const struct paper_key keys[] = {
     {.name = "window",
      .help = "bytes before a position that are searched",
      .usual = DKLZSS_PACKET_MAX,
+     .origin = "key ours",
      .least = LZ_MIN_MATCH,
      .most = DKLZSS_PACKET_MAX},
     {.name = "lookahead",
      .help = "bytes of the longest match",
      .usual = DKLZSS_LENGTH_MAX,
+     .origin = "key ours",
      .least = LZ_MIN_MATCH,
      .most = DKLZSS_LENGTH_MAX},
     {.name = "chunk",
      .help = "bytes of the chunks, which no match leaves",
      .usual = 4096,
+     .origin = "value ours, the paper gives none",
      .least = DKLZSS_PACKET_MIN,
      .most = DKLZSS_PACKET_MAX,
      .is_power = true},
+    {.name = "threads",
+     .help = "threads of a GPU that work on a chunk",
+     .usual = PAPER_AUTO,
+     .origin = "value ours, the paper's: 1",
+     .words = threads},
     {.name = NULL},
 };
 
@@ -128,7 +115,7 @@ const struct paper_method paper_dklzss = {
     .name = "dklzss",
     .summary = "the longest match in all of a chunk so far, by a growing failure table",
     .source = "V. Tulsyan et al.: DKLZSS - A Dynamic KMP String Matching Method for Parallel LZSS "
-              "Compression on GPGPUs, not before 2014",
+              "Compression on GPGPUs, not before 2015",
     .finder = &finder,
     .core_guess = 3e6,
     .keys = keys,

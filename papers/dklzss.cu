@@ -1,11 +1,11 @@
 /*
  * dklzss.cu - DKLZSS on the GPU (dklzss.c defines the method)
  *
- * One kernel, with one warp for each packet, whose bytes are in shared memory. The warp walks
- * through the packet. At each position of the walk, the lanes divide the text before it among them:
- * each lane looks for matches that start in its own share. The lane first looks for the pattern's
- * first three bytes, at four places at a time. From such a place on, it searches with its own
- * failure table.
+ * By default, a kernel has one warp for each packet, whose bytes are in shared memory. The warp
+ * goes through the packet. At each position of the walk, the lanes divide the text before it among
+ * them: each lane looks for matches that start in its own share. The lane first looks for the
+ * pattern's first three bytes, at four places at a time. From such a place on, it searches with its
+ * own failure table.
  *
  * A lane's table covers only the pattern's first ENTRIES bytes. If a match of more bytes cannot be
  * extended, the lane goes on as if only ENTRIES bytes had matched. The lane then skips fewer places
@@ -14,6 +14,10 @@
  *
  * A share has an odd number of words. The lanes go through their shares side by side; because the
  * number is odd, they access different banks of the shared memory.
+ *
+ * With threads=1, another kernel has one thread for each packet, as the paper (section 6). Each
+ * thread does what the CPU does. Its failure table is in the scratch memory: the paper's "thread
+ * memory", which is memory of the device, too.
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"
@@ -152,10 +156,49 @@ static __global__ void __launch_bounds__(WARP) match(gpu_view v, dklzss_numbers 
     }
 }
 
+/* Threads of a block with threads=1. The paper does not give this number. */
+#define THREADS 64
+
+/* The number of entries in a thread's failure table; entry 0 is not used. */
+static __host__ __device__ __forceinline__ uint32_t table_entries(uint32_t packet)
+{
+    return packet / 2 + 1;
+}
+
+/* Matches a packet by each thread. */
+static __global__ void __launch_bounds__(THREADS) match_alone(gpu_view v, dklzss_numbers k)
+{
+    const uint32_t index = blockIdx.x * THREADS + threadIdx.x, packets = LZ_CHUNK_SIZE / k.packet;
+    const uint32_t chunk = index / packets, first = index % packets * k.packet;
+    uint16_t *failures = (uint16_t *)v.scratch + (size_t)index * table_entries(k.packet);
+    uint16_t *tags = v.tags + (size_t)chunk * LZ_CHUNK_SIZE + first;
+    gpu_span span;
+    uint32_t left, size;
+
+    if (chunk >= v.chunks)
+        return;
+    span = gpu_chunk_span(v, chunk);
+    left = span.end - span.start;
+    size = first < left ? min(k.packet, left - first) : 0;
+    for (uint32_t pos = 0; pos < size;) {
+        uint32_t distance = 0;
+        const uint32_t length =
+            dklzss_search(v.input + span.start + first + pos, min(pos, k.window),
+                          min(size - pos, k.lookahead), failures, &distance);
+        const uint32_t end = pos + max(length, 1u);
+
+        while (pos < end)
+            tags[pos++] = (uint16_t)(length > 0 ? distance : 0);
+    }
+}
+
 static size_t scratch_size(const struct lz_level *level)
 {
-    (void)level;
-    return 0;
+    const uint32_t packet = level->param[DKLZSS_CHUNK];
+
+    if (level->param[DKLZSS_THREADS] == PAPER_AUTO)
+        return 0;
+    return LZ_CHUNK_SIZE / packet * table_entries(packet) * sizeof(uint16_t);
 }
 
 static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
@@ -164,8 +207,12 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
     const dklzss_numbers k = {level->param[DKLZSS_WINDOW], level->param[DKLZSS_LOOKAHEAD],
                               level->param[DKLZSS_CHUNK]};
     const size_t size = k.packet + sizeof(uint4) + TABLES_SIZE;
+    const uint32_t packets = v.chunks * (LZ_CHUNK_SIZE / k.packet);
 
-    match<<<v.chunks *(LZ_CHUNK_SIZE / k.packet), WARP, size, stream>>>(v, k);
+    if (level->param[DKLZSS_THREADS] == PAPER_AS_PAPER)
+        match_alone<<<(packets + THREADS - 1) / THREADS, THREADS, 0, stream>>>(v, k);
+    else
+        match<<<packets, WARP, size, stream>>>(v, k);
     return cudaGetLastError();
 }
 

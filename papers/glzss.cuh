@@ -23,6 +23,9 @@
  * - For the next run, the lanes read the entries again. A lane whose entry has changed loads the
  *   bytes at its new candidate.
  *
+ * This is the walk of threads=auto. The papers' own ways are in glzss_basic.cu and
+ * glzss_tagging.cu.
+ *
  * A window takes one run for each of its matches, usually two or three, and one more run whenever
  * two of its stops share an entry. The candidates' bytes are loaded while the warp works on the
  * window before, so the warp waits for them at most once for each window.
@@ -319,39 +322,60 @@ static __device__ __forceinline__ uint32_t glzss_double_packet(const gpu_view &v
     return size;
 }
 
+/* Returns the number of packets that start in a chunk, at most. */
+static __host__ __device__ __forceinline__ uint32_t glzss_packets(uint32_t packet)
+{
+    return packet < LZ_CHUNK_SIZE ? LZ_CHUNK_SIZE / packet : 1;
+}
+
+/* A packet's place: its first byte, its size in bytes, and its first tag. */
+struct glzss_place {
+    const uint8_t *bytes;
+    uint32_t size;
+    uint16_t *tags;
+};
+
+/* Returns the place of a packet that starts at byte `begin` of a chunk. size: the bytes from the
+ * chunk's start to the packet's end at the latest. If no packet starts there, the size is 0. */
+static __device__ __forceinline__ glzss_place glzss_place_at(const gpu_view &v, uint32_t chunk,
+                                                             uint32_t begin, uint32_t size)
+{
+    return {v.input + gpu_chunk_span(v, chunk).start + begin, size > begin ? size - begin : 0,
+            v.tags + (size_t)chunk * LZ_CHUNK_SIZE + begin};
+}
+
+/* Returns the place of the packet that a block of one warp works on. All lanes call this function.
+ * If packets have two chunks, only every other block has a packet; the size is 0 in others. */
+static __device__ __forceinline__ glzss_place glzss_place_of_block(const gpu_view &v,
+                                                                   uint32_t packet)
+{
+    const uint32_t packets = glzss_packets(packet);
+    const uint32_t chunk = blockIdx.x / packets, begin = blockIdx.x % packets * packet;
+    const gpu_span span = gpu_chunk_span(v, chunk);
+
+    if (packet > LZ_CHUNK_SIZE)
+        return glzss_place_at(v, chunk, 0, glzss_double_packet(v, chunk));
+    return glzss_place_at(v, chunk, begin, min(span.end - span.start, begin + packet));
+}
+
 /* Stores the tags of one packet. A block of threads is one warp. `table` has space for 2^bits
- * entries and the marks. If packets have two chunks, only every other block has a packet. */
+ * entries and the marks. */
 template <bool TAGGING>
 static __device__ __forceinline__ void glzss_tag(const gpu_view &v, uint4 *table, uint32_t bits,
                                                  uint32_t packet)
 {
-    const uint32_t packets = packet < LZ_CHUNK_SIZE ? LZ_CHUNK_SIZE / packet : 1;
-    const uint32_t chunk = blockIdx.x / packets, begin = blockIdx.x % packets * packet;
-    const gpu_span span = gpu_chunk_span(v, chunk);
+    const glzss_place place = glzss_place_of_block(v, packet);
     uint32_t *const marks = (uint32_t *)table + (sizeof(uint16_t) << bits) / sizeof(uint32_t);
-    uint32_t size;
 
-    if (packet > LZ_CHUNK_SIZE)
-        size = glzss_double_packet(v, chunk);
-    else
-        size = begin < span.end - span.start ? min(span.end - span.start - begin, packet) : 0;
-    if (size == 0)
+    if (place.size == 0)
         return;
     for (uint32_t i = threadIdx.x; i < (sizeof(uint16_t) << bits) / sizeof(uint4); i += WARP)
         table[i] = make_uint4(0, 0, 0, 0);
     for (uint32_t i = threadIdx.x; i < GLZSS_MARKS; i += WARP)
         marks[i] = UINT32_MAX;
     __syncwarp();
-    glzss_walk<TAGGING>(
-        {(const uint32_t *)(v.input + span.start + begin), (uint16_t *)table, marks, bits},
-        v.tags + (size_t)chunk * LZ_CHUNK_SIZE + begin, size);
-}
-
-/* The `scratch` of both finders (struct gpu_finder). */
-static size_t glzss_scratch(const struct lz_level *level)
-{
-    (void)level;
-    return 0;
+    glzss_walk<TAGGING>({(const uint32_t *)place.bytes, (uint16_t *)table, marks, bits}, place.tags,
+                        place.size);
 }
 
 /* How to launch a kernel that calls glzss_tag. */
@@ -363,9 +387,8 @@ struct glzss_launch {
 static glzss_launch glzss_launch_for(const gpu_view &v, const struct lz_level *level)
 {
     const uint32_t table = level->param[GLZSS_TABLE], packet = level->param[GLZSS_CHUNK];
-    const uint32_t packets = packet < LZ_CHUNK_SIZE ? LZ_CHUNK_SIZE / packet : 1;
 
-    return {v.chunks * packets, both_log2(table), packet,
+    return {v.chunks * glzss_packets(packet), both_log2(table), packet,
             table * sizeof(uint16_t) + GLZSS_MARKS * sizeof(uint32_t)};
 }
 

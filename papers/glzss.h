@@ -11,7 +11,7 @@
 #include "lzss/common.h"
 
 /* Indexes of the keys in struct lz_level's param. */
-enum { GLZSS_TABLE, GLZSS_CHUNK };
+enum { GLZSS_TABLE, GLZSS_CHUNK, GLZSS_THREADS };
 
 /* How many bytes are hashed. No match is shorter. */
 #define GLZSS_MIN_MATCH 4

@@ -35,8 +35,9 @@
  *
  * As in the paper, a match's length has no limit; lz_emit cuts matches that are too long for
  * DEFLATE. In the paper, all threads of a warp work on one stop at a time, so stops are entered in
- * the order of the walk, without a race. On the GPU, this program takes several stops at a time,
- * but the result is the same (glzss.cuh).
+ * the order of the walk, without a race: each thread reads one byte, and the warp takes one of the
+ * two branches of Algorithm 1. So does this program with threads=32 (glzss_basic.cu). By default,
+ * it takes several stops at a time on the GPU, but the result is the same (glzss.cuh).
  *
  * The size in the paper's own coding can be computed from this program's sequences. Each run of
  * literals is coded as its length and its bytes, each match as an offset of 16 bits and its length,
@@ -63,11 +64,15 @@ static const struct lz_finder finder = {
     .find = find_matches,
 };
 
+static const char *const threads[] = {"auto", "32", NULL};
+
+static const struct paper_key keys[] = GLZSS_KEYS(threads, "32");
+
 const struct paper_method paper_glzss_basic = {
     .name = "glzss-basic",
     .summary = "the match at the last stop with the same hash, in chunks of 64 KiB",
     .source = "Y. Zu, B. Hua: GLZSS: LZSS Lossless Data Compression Can Be Faster, GPGPU-7, 2014",
     .finder = &finder,
     .core_guess = 240e6,
-    .keys = glzss_keys,
+    .keys = keys,
 };

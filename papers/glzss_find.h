@@ -12,21 +12,30 @@
 #include "papers/glzss.h"
 #include "papers/method.h"
 
-static const struct paper_key glzss_keys[] = {
-    {.name = "table",
-     .help = "entries of the hash table",
-     .usual = 4096,
-     .least = GLZSS_TABLE_MIN,
-     .most = GLZSS_TABLE_MAX,
-     .is_power = true},
-    {.name = "chunk",
-     .help = "bytes of the chunks, which no match leaves",
-     .usual = 65536,
-     .least = GLZSS_PACKET_MIN,
-     .most = GLZSS_PACKET_MAX,
-     .is_power = true},
-    {.name = NULL},
-};
+/* clang-format off */
+/* The keys of a GLZSS method. threads_words: the words of its key `threads`. papers: the paper's
+ * value of that key. */
+#define GLZSS_KEYS(threads_words, papers) { \
+    {.name = "table", \
+     .help = "entries of the hash table", \
+     .usual = 4096, \
+     .least = GLZSS_TABLE_MIN, \
+     .most = GLZSS_TABLE_MAX, \
+     .is_power = true}, \
+    {.name = "chunk", \
+     .help = "bytes of the chunks, which no match leaves", \
+     .usual = 65536, \
+     .least = GLZSS_PACKET_MIN, \
+     .most = GLZSS_PACKET_MAX, \
+     .is_power = true}, \
+    {.name = "threads", \
+     .help = "threads of a GPU that work on a chunk", \
+     .usual = PAPER_AUTO, \
+     .origin = "value ours, the paper's: " papers, \
+     .words = threads_words}, \
+    {.name = NULL}, \
+}
+/* clang-format on */
 
 /* Bytes of the finder's state: a hash table of the largest size. */
 #define GLZSS_STATE_SIZE (GLZSS_TABLE_MAX * sizeof(uint16_t))

@@ -39,8 +39,10 @@
  *   equal bytes.
  *
  * In the paper, four threads work on a chunk and its table, and divide the reading and writing of a
- * stop's bytes among them. So stops are entered in the order of the walk, without a race. On the
- * GPU, this program takes several stops at a time, but the result is the same (glzss.cuh).
+ * stop's bytes among them. So a warp works on eight chunks at a time, whose stops are entered in
+ * the order of their walks, without a race. So does this program with threads=4
+ * (glzss_tagging.cu). By default, it has a warp for each chunk and takes several stops at a time on
+ * the GPU, but the result is the same (glzss.cuh).
  *
  * The size in the paper's own coding can be computed as in glzss_basic.c.
  */
@@ -62,11 +64,15 @@ static const struct lz_finder finder = {
     .find = find_matches,
 };
 
+static const char *const threads[] = {"auto", "4", NULL};
+
+static const struct paper_key keys[] = GLZSS_KEYS(threads, "4");
+
 const struct paper_method paper_glzss_tagging = {
     .name = "glzss-tagging",
     .summary = "as glzss-basic, with four bytes a step and more of a match in the table",
     .source = "Y. Zu, B. Hua: GLZSS: LZSS Lossless Data Compression Can Be Faster, GPGPU-7, 2014",
     .finder = &finder,
     .core_guess = 210e6,
-    .keys = glzss_keys,
+    .keys = keys,
 };

@@ -1,5 +1,5 @@
 /*
- * gpulz.c - gpuLZ: matches of symbols of 1, 2 or 4 bytes in a small window, found in one pass
+ * gpulz.c - gpuLZ: matches of symbols of 1 to 4 bytes in a small window, found in one pass
  *
  * After B. Zhang et al., "GPULZ: Optimizing LZSS Lossless Compression for Multi-byte Data on Modern
  * GPUs", ICS 2023.
@@ -19,8 +19,9 @@
  * Their size is counted in bytes, not in symbols; the combinations that the paper's Table 1 leaves
  * out show this.
  *
- * `symbol=auto` chooses the width of symbols as the paper does (3.2.3): it takes one byte unless
- * wider symbols give a compression ratio of at least 1.5.
+ * Symbols have one to four bytes (3.2.3). The paper measures one, two and four (4.2), and compares
+ * itself with others at two (4.3). The window has at least 32 symbols here, the paper's smallest,
+ * and at most 255, since a distance must fit in a byte.
  *
  * The paper's coding has a flag bit, then S bytes for a literal symbol or two bytes for a match.
  * For each chunk, there are also two numbers: where its flags (padded to whole bytes) and its codes
@@ -37,20 +38,28 @@
  *   only counts runs of tags (gpu/compact.cu). In place of the paper's prefix sum over all chunks,
  *   an atomic addition gives each chunk its space, in any order.
  *
- * - A match has at least three symbols of one byte, or at least two symbols of two bytes. The
- *   authors' code also takes matches of two symbols of one byte, and of one symbol of two bytes.
- *   But DEFLATE has no matches of two bytes. In the paper's coding, the former saves one bit, and
- *   the latter saves nothing.
+ * - Listing 1 forgets the last run. It compares a run with the best one only when a symbol differs,
+ *   so a run that is still open at the end of the window or of the chunk is lost. The authors' code
+ *   compares once more after the loop, and so does this method.
  *
- * - The paper knows the type of its data, which gives the width of symbols; it compares the ratios
- *   of successive data fields to see whether wide symbols pay. This program does not know the type
- *   of a file's data. So for every 32 KiB, `auto` matches the first 2 KiB with each width, and
- *   takes the width with the smallest size in the paper's coding as the type's width.
+ * - A match has at least three symbols of one byte, or at least two symbols of two bytes. The paper
+ *   does not say which least length it uses. The authors' code also takes matches of two symbols of
+ *   one byte, and of one symbol of two bytes. But DEFLATE has no matches of two bytes. In the
+ *   paper's coding, the former saves one bit, and the latter saves nothing.
  *
- * - A packet may have up to 32 KiB. In the paper, it has at most 16 KiB, so that its arrays fit in
- *   shared memory.
+ * - `symbol=auto`, the default, is this program's. The paper knows the type of its data, which
+ *   gives the width of symbols. It takes one byte if the fields compressed so far have an average
+ *   ratio below 1.5 (3.2.3). This program does not know the type of a file's data. So for every 32
+ *   KiB, `auto` matches the first 2 KiB with one, two and four bytes. It takes the width with the
+ *   smallest size in the paper's coding, but one byte if wider symbols give a ratio below 1.5.
+ *   Three bytes are not tried: a fourth search would cost more time, and few types have that width.
  *
- * - At a segment's end, fewer bytes than a symbol may be left; they become literals.
+ * - A packet may have 512 bytes to 32 KiB. In the paper, it has 2 to 16 KiB, so that its arrays fit
+ *   in shared memory.
+ *
+ * - At a packet's end, fewer bytes than a symbol may be left; they become literals. The authors'
+ *   code pads the input instead. With symbols of one, two or four bytes, that happens only at a
+ *   segment's end; with three, at the end of each packet.
  */
 #include "config.h"
 
@@ -65,11 +74,16 @@ struct gpulz_packet {
     uint32_t window; /* the greatest distance of a match, symbols */
 };
 
+/* Makes a function part of its caller, so that `width` is a constant there. Without the attribute,
+ * gcc 12 inlines only some of the calls, and the search takes up to twice as long. */
+#define WIDTH_INLINE static inline __attribute__((always_inline))
+
 /* Looks at the symbols in the eight bytes at p. Returns how many of them come before the first one
  * that equals the symbol at `here`. */
-static inline uint32_t other_symbols(const uint8_t *p, const uint8_t *here, uint32_t width)
+WIDTH_INLINE uint32_t other_symbols(const uint8_t *p, const uint8_t *here, uint32_t width)
 {
-    const uint64_t ones = UINT64_MAX / (UINT64_MAX >> (64 - 8 * width));
+    /* The lowest bit of each whole symbol. Three bytes: the eight bytes have two whole symbols. */
+    const uint64_t ones = width == 3 ? 0x1000001 : UINT64_MAX / (UINT64_MAX >> (64 - 8 * width));
     const uint64_t symbol = load64(here) & UINT64_MAX >> (64 - 8 * width);
     const uint64_t diff = load64(p) ^ symbol * ones;
     /* The lowest bit that is set in `same` is the highest bit of the first equal symbol. Higher
@@ -80,8 +94,8 @@ static inline uint32_t other_symbols(const uint8_t *p, const uint8_t *here, uint
 }
 
 /* Returns the match at position `at` of the packet. Position, length and distance are counted in
- * symbols. Calls are inlined, so that `width` is a constant. */
-static inline struct paper_match match_at(const struct gpulz_packet *p, uint32_t at, uint32_t width)
+ * symbols. */
+WIDTH_INLINE struct paper_match match_at(const struct gpulz_packet *p, uint32_t at, uint32_t width)
 {
     const uint8_t *const here = p->in + at * width;
     const uint32_t left = p->size - at;
@@ -118,8 +132,8 @@ struct gpulz_output {
 };
 
 /* Walks through a packet that starts at byte `start` of its chunk. */
-static inline void match_packet(const struct gpulz_packet *p, uint32_t start, uint32_t width,
-                                struct gpulz_output *out)
+WIDTH_INLINE void match_packet(const struct gpulz_packet *p, uint32_t start, uint32_t width,
+                               struct gpulz_output *out)
 {
     for (uint32_t at = 0; at < p->size;) {
         const struct paper_match match = match_at(p, at, width);
@@ -152,6 +166,8 @@ static void match_packets(const struct lz_level *level, const uint8_t *in, uint3
             match_packet(&p, start, 1, out);
         else if (width == 2)
             match_packet(&p, start, 2, out);
+        else if (width == 3)
+            match_packet(&p, start, 3, out);
         else
             match_packet(&p, start, 4, out);
     }
@@ -198,11 +214,15 @@ static const struct lz_finder finder = {
     .find = find_matches,
 };
 
-/* The key's words, in the order of GPULZ_AUTO, GPULZ_1, GPULZ_2 and GPULZ_4. */
-static const char *const symbols[] = {"auto", "1", "2", "4", NULL};
+/* The key's words, in the order of GPULZ_AUTO and GPULZ_1 to GPULZ_4. */
+static const char *const symbols[] = {"auto", "1", "2", "3", "4", NULL};
 
 static const struct paper_key keys[] = {
-    {.name = "symbol", .help = "bytes of a symbol", .usual = GPULZ_AUTO, .words = symbols},
+    {.name = "symbol",
+     .help = "bytes of a symbol",
+     .usual = GPULZ_AUTO,
+     .origin = "value ours, the paper's: 2",
+     .words = symbols},
     {.name = "window",
      .help = "symbols before a position that are searched",
      .usual = 128,
@@ -219,10 +239,10 @@ static const struct paper_key keys[] = {
 
 const struct paper_method paper_gpulz = {
     .name = "gpulz",
-    .summary = "matches of symbols of 1, 2 or 4 bytes in a small window, found in one pass",
+    .summary = "matches of symbols of 1 to 4 bytes in a small window, found in one pass",
     .source = "B. Zhang et al.: GPULZ: Optimizing LZSS Lossless Compression for Multi-byte Data on "
               "Modern GPUs, ICS 2023",
     .finder = &finder,
-    .core_guess = 8e6,
+    .core_guess = 12e6,
     .keys = keys,
 };

@@ -10,7 +10,7 @@
 enum { GPULZ_SYMBOL, GPULZ_WINDOW, GPULZ_CHUNK };
 
 /* Values of the key `symbol`. */
-enum { GPULZ_AUTO, GPULZ_1, GPULZ_2, GPULZ_4 };
+enum { GPULZ_AUTO, GPULZ_1, GPULZ_2, GPULZ_3, GPULZ_4 };
 
 /* Limits of the keys: symbols of the window, and bytes of a packet. A packet is what the paper
  * calls a chunk; its size is a power of two. The window's limit comes from the paper's coding,
@@ -21,7 +21,7 @@ enum { GPULZ_AUTO, GPULZ_1, GPULZ_2, GPULZ_4 };
 
 /* The first bytes of a chunk that are used as a sample to choose the width of its symbols. With
  * more, the choice fits the chunk better, but takes more time, since the sample is matched with
- * each of the three widths. */
+ * each of the three widths that are chosen from. */
 #define GPULZ_SAMPLE 2048
 
 LZ_STATIC_ASSERT(GPULZ_SAMPLE <= LZ_CHUNK_SIZE, "a sample is of one chunk");
@@ -29,7 +29,7 @@ LZ_STATIC_ASSERT(GPULZ_SAMPLE <= LZ_CHUNK_SIZE, "a sample is of one chunk");
 /* Returns a symbol's width in bytes, from a value of the key `symbol` other than GPULZ_AUTO. */
 BOTH_INLINE uint32_t gpulz_width(uint32_t symbol)
 {
-    return 1U << (symbol - GPULZ_1);
+    return 1 + (symbol - GPULZ_1);
 }
 
 /* Returns the least number of symbols in a match, so that it has DEFLATE's least length of three
@@ -46,10 +46,10 @@ BOTH_INLINE uint32_t gpulz_bits(uint32_t literals, uint32_t matches, uint32_t wi
     return literals * (1 + 8 * width) + matches * (1 + 8 + 8);
 }
 
-/* Chooses the width of a chunk's symbols. bits1, bits2 and bits4: the size in bits of the chunk's
- * sample of `size` bytes, coded in symbols of one, two and four bytes. If neither two nor four
- * bytes give the sample a compression ratio of at least 1.5, returns one byte. Otherwise, returns
- * the width with the fewest bits, and of equal ones the widest. */
+/* Chooses the width of a chunk's symbols: one, two or four bytes. bits1, bits2 and bits4: the size
+ * in bits of the chunk's sample of `size` bytes, coded in symbols of one, two and four bytes. If
+ * neither two nor four bytes give the sample a compression ratio of at least 1.5, returns one byte.
+ * Otherwise, returns the width with the fewest bits, and of equal ones the widest. */
 BOTH_INLINE uint32_t gpulz_choose(uint32_t size, uint32_t bits1, uint32_t bits2, uint32_t bits4)
 {
     const uint32_t wide = bits4 <= bits2 ? bits4 : bits2;

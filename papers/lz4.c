@@ -3,27 +3,43 @@
  * matches
  *
  * After M. Mathur, "Analysis of Parallel Lempel-Ziv Compression Using CUDA", Delhi Technological
- * University, 2013, chapters 8 (LZ4) and 10 (CuLZ4). The input is cut into chunks of 1 MiB, which
- * are compressed side by side; one thread goes through each chunk as LZ4 does. The dissertation
- * says little about the search, so this is the search of LZ4 itself (Y. Collet).
+ * University, 2013, chapters 8 (LZ4) and 10 (CuLZ4), and after LZ4 itself (Y. Collet). The input is
+ * cut into chunks of 1 MiB, which are compressed side by side; one thread goes through each chunk.
  *
- * A hash table holds, for each hash of four bytes, the last position with that hash that the walk
- * visited. At each position, the walk looks up the entry, and replaces it by the position. If the
- * four bytes at the entry's position equal those here, they form a match, which is extended: first
- * backwards, over literals, then forwards. The walk then enters the position two bytes before the
- * match's end, and goes on after the match. If the four bytes differ (a miss), the walk goes one
- * step ahead. The first two steps after a match have one byte. The next ones have `acceleration`
- * bytes, and one byte more after every 2^skip misses. These growing steps make LZ4 fast on data
- * that does not compress.
+ * The dissertation calls its method LZ4, but its pseudocode (8) and its code (16.1) search in
+ * another way than LZ4: they are the dissertation's LZSS with LZ4's coding. So there are two forms:
  *
- * A match may lie 32 KiB back. The paper's chunk is this program's segment; `-b 1024` makes
- * segments as large as in the paper. With the key `chunk`, the input is cut into smaller
+ * - By default, the search is Collet's. All keys and their values are his or this program's; only
+ *   LZ4's idea and coding are in the dissertation.
+ *
+ * - `skip=no,enter=all,window=4096` is the dissertation's search, and with `-b 1024` and
+ *   `threads=1` also its CuLZ4.
+ *
+ * Collet's search: a hash table holds, for each hash of four bytes, the last position with that
+ * hash that the walk visited. At each position, the walk looks up the entry, and replaces it by the
+ * position. If the four bytes at the entry's position equal those here, they form a match, which is
+ * extended: first backwards, over literals, then forwards. The walk then enters the position two
+ * bytes before the match's end, and goes on after the match. If the four bytes differ (a miss), the
+ * walk goes one step ahead. The first two steps after a match have one byte. The next ones have
+ * `acceleration` bytes, and one byte more after every 2^skip misses. These growing steps make LZ4
+ * fast on data that does not compress. With skip=no, all steps have one byte.
+ *
+ * The dissertation's search (enter=all): all positions are entered, by the MurmurHash3 of their
+ * first three bytes, and a bucket holds several of them. A search compares with the last `chain`
+ * positions in the bucket that are in the window. The longest match wins if it has at least four
+ * bytes, and of equally long ones the nearest. The walk goes on after the match, or if there is
+ * none, by one byte, so `skip` and `acceleration` have no effect. The first 13 bytes of a segment
+ * are literals. The window is 4 KiB in the dissertation, although its offsets have 16 bits.
+ *
+ * By default, a match may lie 32 KiB back. The paper's chunk is this program's segment; `-b 1024`
+ * makes segments as large as in the paper. With the key `chunk`, the input is cut into smaller
  * independent chunks instead. They are called packets here, since "chunk" means something else in
  * this program.
  *
- * Differences from the paper and from LZ4, and their reasons. Together, they change sizes little:
- * 32 MiB of the dictionary and 32 MiB of the kernel source (as bench/papers.sh takes them) become
- * 17.75 and 11.39 MB in LZ4's coding; `lz4 -1 -B7 -BD` (1.9.4) makes 17.83 and 11.08 MB of them.
+ * Differences of the default search from LZ4, and their reasons. Together, they change sizes
+ * little: 32 MiB of the dictionary and 32 MiB of the kernel source (as bench/papers.sh takes them)
+ * become 17.75 and 11.39 MB in LZ4's coding; `lz4 -1 -B7 -BD` (1.9.4) makes 17.83 and 11.08 MB of
+ * them.
  *
  * - LZ4's window is 64 KiB, DEFLATE's is half of that.
  *
@@ -37,7 +53,7 @@
  *
  * - LZ4's decoders need blocks that end with five literals, and in whose last twelve bytes no match
  *   starts. Here, matches may reach up to the end. In the dissertation, the first 13 bytes are
- *   always literals, perhaps as its version of that rule.
+ *   always literals, perhaps as its version of that rule; enter=all has that.
  *
  * - Matches end with this program's chunks of 32 KiB, which a GPU matches side by side. At a
  *   chunk's start, the table is filled with every third position of the 32 KiB before, in the way
@@ -45,97 +61,44 @@
  *
  * - LZ4 enters a chunk's first position without a search; this method also searches there.
  *
- * - The code in the dissertation's appendix hashes three bytes by MurmurHash3, enters every
- *   position, keeps several positions for each hash, and takes the longest match. This code is the
- *   dissertation's LZSS with LZ4's coding, without growing steps. But both chapters describe LZ4,
- *   so this method follows LZ4, whose hash is a multiplication.
- *
  * - The table has the size that LZ4 uses for inputs below 64 KiB, where positions take 16 bits, as
  *   here.
+ *
+ * Differences of enter=all from the dissertation, and their reasons:
+ *
+ * - In the code, a bucket has a fixed number of places, not given. As printed, the first position
+ *   fills all free places of its bucket, for want of a break, so each bucket has only one position.
+ *   With the break, a bucket drops new positions while it is full. Then whether a position is in
+ *   the table depends on all positions before it, and chunks could not be matched side by side. So
+ *   here, a bucket has all positions of the window, and a search looks at the last `chain` of them.
+ *
+ * - The code enters the literals of an entry only when it writes the entry, so a search does not
+ *   see them. Here, a search sees all positions before its own.
+ *
+ * - The number of buckets (the key `table`), the number of places (`chain`), and the search in a
+ *   bucket (getMaxMatchLength) are not printed.
+ *
+ * - A search compares up to 258 bytes, DEFLATE's greatest length; matches at one distance, side by
+ *   side, are joined. In the dissertation, lengths have no limit. Without this one, a GPU, which
+ *   searches at all positions, would compare most bytes of long matches thousands of times.
  */
 #include "config.h"
 
-#include <string.h>
-
-#include "base/bytes.h"
 #include "papers/lz4.h"
 #include "papers/method.h"
 
-struct lz4_state {
+/* The finder's memory: the table of enter=visited, or the state of enter=all. */
+union lz4_state {
     uint16_t table[LZ4_TABLE_MAX];
+    struct lzss_state all;
 };
 
-/* The constant state of a walk. Positions are counted from `base`. */
-struct lz4_walk {
-    const uint8_t *base;
-    uint16_t *table;
-    uint32_t bits;         /* the table has 2^bits entries */
-    uint32_t acceleration; /* the value of the key `acceleration` */
-    uint32_t skip;
-    /* The first position that a match may repeat. Entries that were never written have this
-     * value. */
-    uint32_t first;
-};
-
-static inline uint16_t *entry_at(const struct lz4_walk *w, uint32_t pos)
-{
-    return &w->table[lz4_hash(load32(w->base + pos), w->bits)];
-}
-
-/* Clears the table, then enters the positions before the packet, which starts at `begin`. */
-static void fill_table(const struct lz4_walk *w, uint32_t begin)
-{
-    for (size_t i = 0; i < (size_t)1 << w->bits; i++)
-        w->table[i] = (uint16_t)w->first;
-    for (uint32_t pos = w->first; pos + LZ4_MIN_MATCH <= begin; pos += LZ4_STRIDE)
-        *entry_at(w, pos) = (uint16_t)pos;
-}
-
-/*
- * Walks along the packet [begin, end) and writes its sequences. chunk: where the chunk starts. p:
- * the chunk's last match so far.
- *
- * An entry that was never written holds the first position. Such an entry never gives a match. The
- * first position is entered before all others. So if the bytes there were equal to those at the
- * walk's position, their entry would have been written.
- */
-static struct lz_sequence *walk_along(const struct lz4_walk *w, uint32_t begin, uint32_t end,
-                                      uint32_t chunk, struct lz_pending *p, struct lz_sequence *out)
-{
-    uint32_t behind = begin; /* end of the last match */
-    uint32_t misses = 0;
-
-    for (uint32_t pos = begin; pos + LZ4_MIN_MATCH <= end;) {
-        uint16_t *const entry = entry_at(w, pos);
-        uint32_t there = *entry, length;
-
-        *entry = (uint16_t)pos;
-        if (!lz4_reaches(pos, there) || load32(w->base + there) != load32(w->base + pos)) {
-            pos += lz4_step(misses++, w->acceleration, w->skip);
-            continue;
-        }
-        length = (uint32_t)match_length(w->base + pos, w->base + there, LZ4_MIN_MATCH, end - pos);
-        for (; pos > behind && there > w->first && w->base[pos - 1] == w->base[there - 1];
-             pos--, there--)
-            length++;
-        out = lz_emit_next(out, p, (int32_t)(pos - chunk), length, pos - there);
-        pos += length;
-        behind = pos;
-        misses = 0;
-        if (pos + LZ4_MIN_MATCH <= end)
-            *entry_at(w, pos - 2) = (uint16_t)(pos - 2);
-    }
-    return out;
-}
-
-static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+/* Finds the matches of enter=visited. */
+static void find_visited(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                          size_t len)
 {
     const uint32_t packet = lz4_packet(level->param[LZ4_CHUNK]);
-    struct lz4_walk w = {.table = ((struct lz4_state *)m->state)->table,
-                         .bits = both_log2(level->param[LZ4_TABLE]),
-                         .acceleration = level->param[LZ4_ACCELERATION],
-                         .skip = level->param[LZ4_SKIP]};
+    struct lz4_steps w = lz4_steps_of(level, ((union lz4_state *)m->state)->table);
     struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
 
     for (size_t start = m->begin; start < m->end; start += LZ_CHUNK_SIZE) {
@@ -144,59 +107,101 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
         const uint32_t chunk = has_history ? LZ_CHUNK_SIZE : 0;
         const uint32_t end = chunk + (uint32_t)(LZ_CHUNK_END(start, len) - start);
         struct lz_pending p = {0, 0, 0, 0};
+        struct lz4_match match;
 
         result->sequences = out;
         w.base = in + start - chunk;
         for (uint32_t begin = chunk; begin < end; begin += packet) {
             w.first = has_history ? 0 : begin;
-            fill_table(&w, begin);
-            out =
-                walk_along(&w, begin, end - begin < packet ? end : begin + packet, chunk, &p, out);
+            lz4_begin(&w, begin, end - begin < packet ? end : begin + packet);
+            while (lz4_next(&w, &match))
+                out = lz_emit_next(out, &p, (int32_t)(match.at - chunk), match.length,
+                                   match.distance);
         }
         out = lz_emit_next(out, &p, 0, 0, 0);
         result->count = (uint32_t)(out - result->sequences);
     }
 }
 
+static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
+                         size_t len)
+{
+    const struct lzss_numbers numbers = lz4_numbers_of(level);
+
+    if (level->param[LZ4_ENTER] == LZ4_ALL)
+        lzss_find(m, &numbers, in, len);
+    else
+        find_visited(m, level, in, len);
+}
+
 static const struct lz_finder finder = {
     .name = "lz4",
     .gpu = &gpu_finder_lz4,
     .in_parts = true,
-    .plain_state = sizeof(struct lz4_state),
+    .plain_state = sizeof(union lz4_state),
     .find = find_matches,
 };
 
 static const char *const chunks[] = {"segment", "32k", "16k", "8k", "4k", NULL};
+static const char *const entered[] = {"visited", "all", NULL};
+static const char *const threads[] = {"auto", "1", NULL};
 
 static const struct paper_key keys[] = {
     {.name = "table",
      .help = "entries of the hash table",
      .usual = 8192,
+     .origin = "Collet's",
      .least = LZ4_TABLE_MIN,
      .most = LZ4_TABLE_MAX,
      .is_power = true},
     {.name = "acceleration",
      .help = "bytes of a step after two that found nothing",
      .usual = 1,
+     .origin = "Collet's",
      .least = 1,
      .most = LZ4_ACCELERATION_MAX},
     {.name = "skip",
      .help = "steps grow every 2^skip tries",
      .usual = 6,
+     .origin = "Collet's, the paper's: no",
      .least = 0,
-     .most = LZ4_SKIP_MAX},
+     .most = LZ4_SKIP_MAX,
+     .word = "no"},
     {.name = "chunk",
      .help = "what matches and their sources stay in",
      .usual = 0,
+     .origin = "key ours",
      .words = chunks},
+    {.name = "enter",
+     .help = "positions that are entered in the table",
+     .usual = LZ4_VISITED,
+     .origin = "Collet's, the paper's: all",
+     .words = entered},
+    {.name = "window",
+     .help = "bytes before a position that are searched",
+     .usual = LZ_WINDOW_SIZE,
+     .origin = "value ours, the paper's: 4096",
+     .least = LZ4_MIN_MATCH,
+     .most = LZ_WINDOW_SIZE},
+    {.name = "chain",
+     .help = "positions of a bucket that a search looks at with enter=all",
+     .usual = 16,
+     .origin = "value ours, the paper gives none",
+     .least = 1,
+     .most = LZ_WINDOW_SIZE},
+    {.name = "threads",
+     .help = "threads of a GPU that work on a segment",
+     .usual = PAPER_AUTO,
+     .origin = "value ours, the paper's: 1",
+     .words = threads},
     {.name = NULL},
 };
 
 const struct paper_method paper_lz4 = {
     .name = "lz4",
-    .summary = "what the last position of the same hash offers, with skipping",
-    .source =
-        "Y. Collet: LZ4; M. Mathur: Analysis of Parallel Lempel-Ziv Compression Using CUDA, 2013",
+    .summary = "what the last position of the same hash offers, with growing steps",
+    .source = "the search of Y. Collet's LZ4, or with skip=no,enter=all,window=4096 that of M. "
+              "Mathur: Analysis of Parallel Lempel-Ziv Compression Using CUDA, DTU Delhi, 2013",
     .finder = &finder,
     .core_guess = 185e6,
     .keys = keys,

@@ -18,11 +18,17 @@
  * After a match, the position two bytes before its end must be entered. Lane 0 of the next 32
  * positions does that, and looks up nothing. So entering this position takes no extra wait for
  * memory.
+ *
+ * With threads=1, another kernel has one thread for each segment, as the paper (16.1). Each thread
+ * does what the CPU does (lz4.h), with its table in global memory. With enter=all, the kernels
+ * are those of the lzss method (lzss.cu).
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"
 #include "papers/lz4.h"
+#include "papers/lzss.cuh"
 #include "papers/papers.h"
+#include "papers/starts.cuh"
 
 static_assert(sizeof(uint16_t) * LZ4_TABLE_MAX <= 48 << 10, "more has to be asked for");
 static_assert(LZ4_MIN_MATCH + 4 * WARP + 2 * sizeof(uint32_t) <= GPU_INPUT_PAD,
@@ -32,7 +38,7 @@ static_assert(LZ4_MIN_MATCH + 4 * WARP + 2 * sizeof(uint32_t) <= GPU_INPUT_PAD,
  * kernels into C++ templates, and if two templates had arguments with the same type names, they
  * would be taken for one template. */
 struct lz4_numbers {
-    uint32_t bits, acceleration, skip, packet;
+    uint32_t bits, acceleration, skip, packet, window;
     bool has_history;
 };
 
@@ -140,8 +146,8 @@ static __device__ __forceinline__ void walk_along(const lz4_walk &k, const lz4_n
         const uint32_t below = same & lanes_below();
         const uint32_t last = __shfl_sync(ALL_LANES, pos, below != 0 ? 31 - __clz((int)below) : 0);
         const uint32_t there = !is_entered ? pos : below != 0 ? last : k.table[entry];
-        const bool is_match =
-            is_entered && mine >= 0 && lz4_reaches(pos, there) && load32(k.data, there) == bytes;
+        const bool is_match = is_entered && mine >= 0 && lz4_reaches(pos, there, by.window) &&
+                              load32(k.data, there) == bytes;
         const uint32_t matches = __ballot_sync(ALL_LANES, is_match);
         const uint32_t winner = matches != 0 ? (uint32_t)__ffs((int)matches) - 1 : WARP - 1;
 
@@ -191,25 +197,106 @@ static __global__ void __launch_bounds__(WARP) compress(gpu_view v, lz4_numbers 
     walk_along(k, by, v.tags + (size_t)chunk * LZ_CHUNK_SIZE - history);
 }
 
-static size_t scratch_size(const struct lz_level *level)
+/* Threads of a block with threads=1. The paper does not give this number. */
+#define THREADS 32
+
+/* Matches chunk c by one thread. The chunk's tags must be 0 before the call. */
+static __device__ void match_chunk(const gpu_view &v, uint32_t c, const lz4_numbers &by,
+                                   lz4_steps *w)
 {
-    (void)level;
-    return 0;
+    const gpu_span span = gpu_chunk_span(v, c);
+    const uint32_t history = by.has_history ? span.history : 0;
+    const uint32_t end = history + span.end - span.start;
+    uint16_t *const tags = v.tags + (size_t)c * LZ_CHUNK_SIZE - history;
+    lz4_match match;
+
+    w->base = v.input + span.start - history;
+    for (uint32_t begin = history; begin < end; begin += by.packet) {
+        w->first = history > 0 ? 0 : begin;
+        lz4_begin(w, begin, min(begin + by.packet, end));
+        while (lz4_next(w, &match))
+            for (uint32_t i = 0; i < match.length; i++)
+                tags[match.at + i] = (uint16_t)match.distance;
+    }
 }
 
-static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+/* Matches a segment by each thread. */
+static __global__ void __launch_bounds__(THREADS) match_alone(gpu_view v, lz4_numbers by)
 {
-    const lz4_numbers by = {both_log2(level->param[LZ4_TABLE]), level->param[LZ4_ACCELERATION],
-                            level->param[LZ4_SKIP], lz4_packet(level->param[LZ4_CHUNK]),
+    const uint32_t index = blockIdx.x * THREADS + threadIdx.x;
+    uint32_t c = index < v.chunks ? paper_starts(v)[index] : PAPER_NO_START;
+    lz4_steps w = {};
+
+    if (c == PAPER_NO_START)
+        return;
+    w.table = (uint16_t *)paper_after_starts(v) + ((size_t)index << by.bits);
+    w.bits = by.bits;
+    w.acceleration = by.acceleration;
+    w.skip = by.skip;
+    w.window = by.window;
+    do
+        match_chunk(v, c++, by, &w);
+    while (c < v.chunks && gpu_chunk_span(v, c).history > 0);
+}
+
+static bool is_alone(const struct lz_level *level)
+{
+    return level->param[LZ4_THREADS] == PAPER_AS_PAPER;
+}
+
+static bool enters_all(const struct lz_level *level)
+{
+    return level->param[LZ4_ENTER] == LZ4_ALL;
+}
+
+static size_t scratch_size(const struct lz_level *level)
+{
+    if (enters_all(level))
+        return is_alone(level) ? lzss_alone_scratch() : lzss_scratch_size();
+    return is_alone(level) ? PAPER_STARTS_SIZE + level->param[LZ4_TABLE] * sizeof(uint16_t) : 0;
+}
+
+/* Queues the search and the walk of enter=all. */
+static cudaError_t queue_all(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+{
+    const lzss_numbers k = lz4_numbers_of(level);
+    cudaError_t status;
+
+    if (is_alone(level))
+        return lzss_queue_alone(v, k, stream);
+    status = lzss_queue_search(v, k, stream);
+    return status == cudaSuccess ? lzss_queue_walk(v, stream) : status;
+}
+
+/* Queues the walk of enter=visited. */
+static cudaError_t queue_visited(const gpu_view &v, const struct lz_level *level,
+                                 cudaStream_t stream)
+{
+    const lz4_numbers by = {both_log2(level->param[LZ4_TABLE]),
+                            lz4_acceleration(level),
+                            level->param[LZ4_SKIP],
+                            lz4_packet(level->param[LZ4_CHUNK]),
+                            level->param[LZ4_WINDOW],
                             level->param[LZ4_CHUNK] == 0};
+    const uint32_t blocks = v.chunks * (LZ_CHUNK_SIZE / by.packet);
     const cudaError_t status =
         cudaMemsetAsync(v.tags, 0, v.chunks * sizeof(uint16_t) * LZ_CHUNK_SIZE, stream);
 
     if (status != cudaSuccess)
         return status;
-    compress<<<v.chunks *(LZ_CHUNK_SIZE / by.packet), WARP, sizeof(uint16_t) << by.bits, stream>>>(
-        v, by);
+    if (is_alone(level)) {
+        paper_list_starts<<<1, WARP, 0, stream>>>(v, PAPER_SEGMENTS);
+        match_alone<<<(v.chunks + THREADS - 1) / THREADS, THREADS, 0, stream>>>(v, by);
+    } else {
+        compress<<<blocks, WARP, sizeof(uint16_t) << by.bits, stream>>>(v, by);
+    }
     return cudaGetLastError();
+}
+
+/* Everything is queued here, and not in `find`: walks that take long are faster so (device.cu). */
+static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+{
+    return enters_all(level) ? queue_all(v, level, stream) : queue_visited(v, level, stream);
 }
 
 const struct gpu_finder gpu_finder_lz4 = {scratch_size, NULL, parse, GPU_BYTES_A_SEQUENCE};

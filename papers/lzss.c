@@ -24,8 +24,14 @@
  *   (lzss/common.h).
  *
  * - The parallel version (section 10) cuts the input into chunks, of 1 MiB in its code (16.1), and
- *   starts each with an empty window. These are this program's segments. In addition, no match here
- *   crosses the end of a chunk of 32 KiB, since these chunks are matched side by side.
+ *   starts each with an empty window. These are this program's segments: `-b 1024` makes them as
+ *   large. In addition, no match here crosses the end of a chunk of 32 KiB, since these chunks are
+ *   matched side by side.
+ *
+ * - In the paper, one thread of a GPU does all work for its chunk of 1 MiB (16.1). With threads=1,
+ *   one thread does all work for a segment. It takes the segment's chunks of 32 KiB one after
+ *   another, and enters the window before each chunk again. By default, many threads work on each
+ *   chunk of 32 KiB. Both find the same matches.
  *
  * - A search at a position ahead of the walk sees the whole window before its own position. In the
  *   pseudocode, it sees only positions before the walk's. Then the result of a search would depend
@@ -43,7 +49,7 @@
  *   as the window has bytes, as in M. Dipperstein's LZSS, to which the paper refers [4].
  *
  * - By default, chains have no limit, as in section 6. In the code for LZ4 (16.1), a bucket has a
- *   fixed number of places, not given, and drops positions when it is full. Instead of that, the
+ *   fixed number of places, not given, and drops positions while it is full. Instead of that, the
  *   key `chain` limits how many positions of a chain a search looks at, beginning with the nearest.
  *
  * - The code of DJB2 (16.2) hashes four bytes; its comment and the text say three. Here, it hashes
@@ -61,175 +67,53 @@
  */
 #include "config.h"
 
-#include <string.h>
-
-#include "base/bytes.h"
 #include "papers/lzss.h"
 #include "papers/method.h"
 
-/* How many matches are remembered. The match at a position is at index (position % REMEMBERED). A
- * power of two above LZSS_AHEAD_MAX. */
-#define REMEMBERED 32
-
-_Static_assert(REMEMBERED > LZSS_AHEAD_MAX, "all that is ahead");
-
-/* The finder's memory. Positions are counted from the start of the history, so that they fit in 16
- * bits. */
-struct lzss_state {
-    uint16_t table[LZSS_BUCKETS_MAX]; /* the last position in each bucket */
-    /* The distance from each position to the position before it in the same bucket; 0: none. */
-    uint16_t links[LZ_WINDOW_SIZE + LZ_CHUNK_SIZE];
-    struct paper_match found[REMEMBERED];
-};
-
-/* The entry of an empty bucket. It would be the last possible position, which no other position can
- * follow, so no link leads to it. */
-#define NOWHERE 0xffff
-
-/* The state of a chunk's searches. */
-struct lzss_search {
-    struct lzss_state *state;
-    const uint32_t *param;
-    const uint8_t *base; /* position 0 */
-    uint32_t end;
-    /* Matches are remembered for all positions from the walk's own to known - 1. */
-    uint32_t known;
-    uint64_t probes, collisions;
-};
-
-/* Enters all positions before s->end. */
-static void make_links(const struct lzss_search *s)
-{
-    const uint32_t window = s->param[LZSS_WINDOW], hash = s->param[LZSS_HASH];
-    const uint32_t buckets = s->param[LZSS_BUCKETS];
-
-    memset(s->state->table, 0xff, buckets * sizeof(s->state->table[0]));
-    for (uint32_t pos = 0; pos < s->end; pos++) {
-        uint16_t *const entry = &s->state->table[lzss_hash(load32(s->base + pos), hash, buckets)];
-        const uint32_t distance = pos - *entry;
-
-        s->state->links[pos] = (uint16_t)(distance - 1 < window ? distance : 0);
-        *entry = (uint16_t)pos;
-    }
-}
-
-/* Finds the longest match at a position. */
-static struct paper_match search_at(struct lzss_search *s, uint32_t pos)
-{
-    const uint32_t length = s->param[LZSS_LENGTH], window = s->param[LZSS_WINDOW];
-    const uint32_t most = s->end - pos < length ? s->end - pos : length;
-    const uint8_t *const here = s->base + pos;
-    const uint32_t want = load32(here) << 8;
-    struct paper_match best = {0, 0};
-    uint32_t left = s->param[LZSS_CHAIN], there = pos;
-
-    if (most < LZ_MIN_MATCH)
-        return best;
-    for (; left > 0 && best.length < most; left--) {
-        const uint32_t link = s->state->links[there];
-        uint32_t n;
-
-        there -= link;
-        if (link == 0 || pos - there > window)
-            break;
-        s->probes++;
-        if (load32(s->base + there) << 8 != want) {
-            s->collisions++;
-            continue;
-        }
-        /* Skip a candidate that cannot give a longer match. */
-        if (here[best.length] != s->base[there + best.length])
-            continue;
-        n = (uint32_t)match_length(here, s->base + there, LZ_MIN_MATCH, most);
-        if (n > best.length)
-            best = (struct paper_match){n, pos - there};
-    }
-    return best;
-}
-
-/* Returns the match at a position. If no match is remembered for the position, searches for it.
- * Call this function for positions in order, without leaving one out. */
-static struct paper_match match_at(struct lzss_search *s, uint32_t pos)
-{
-    struct paper_match *const found = &s->state->found[pos % REMEMBERED];
-
-    if (pos >= s->known) {
-        *found = search_at(s, pos);
-        s->known = pos + 1;
-    }
-    return *found;
-}
-
-/* If there is a match at `pos`, returns the best match at `pos` or a few positions ahead, and sets
- * *skipped to the number of bytes between `pos` and that match. */
-static struct paper_match choose(struct lzss_search *s, uint32_t pos, uint32_t *skipped)
-{
-    const uint32_t choice = s->param[LZSS_CHOICE];
-    struct paper_match best = match_at(s, pos);
-    uint32_t score;
-
-    *skipped = 0;
-    if (best.length == 0)
-        return best;
-    score = lzss_score(best.length, 0, choice);
-    /* Stop where even a match of the greatest length would not be better than the best so far. */
-    for (uint32_t k = 1; k <= s->param[LZSS_AHEAD] && pos + k < s->end &&
-                         lzss_score(s->param[LZSS_LENGTH], k, choice) > score;
-         k++) {
-        const struct paper_match next = match_at(s, pos + k);
-
-        if (next.length > 0 && lzss_score(next.length, k, choice) > score) {
-            score = lzss_score(next.length, k, choice);
-            best = next;
-            *skipped = k;
-        }
-    }
-    return best;
-}
-
-/* Matches the chunk from position `begin` on. Returns the end of its sequences. */
-static struct lz_sequence *walk(struct lzss_search *s, uint32_t begin, struct lz_sequence *out)
+/* Matches the chunk that w is at the start of. Returns the end of its sequences. */
+static struct lz_sequence *match_chunk(struct lzss_walk *w, struct lz_sequence *out)
 {
     struct lz_pending p = {0, 0, 0, 0};
 
-    s->known = begin;
-    for (uint32_t pos = begin; pos < s->end;) {
-        uint32_t skipped;
-        const struct paper_match match = choose(s, pos, &skipped);
-        int32_t at;
+    for (;;) {
+        uint32_t at = 0;
+        const struct lzss_match match = lzss_next(w, &at);
+        const int32_t start = (int32_t)(at - w->history);
 
-        if (match.length == 0) {
-            pos++;
-            continue;
-        }
-        at = (int32_t)(pos + skipped - begin);
-        if (!lz_join(&p, at, match.length, match.distance))
-            out = lz_emit_next(out, &p, at, match.length, match.distance);
-        pos += skipped + match.length;
+        if (match.length == 0)
+            return lz_emit_next(out, &p, 0, 0, 0);
+        if (!lz_join(&p, start, match.length, match.distance))
+            out = lz_emit_next(out, &p, start, match.length, match.distance);
     }
-    return lz_emit_next(out, &p, 0, 0, 0);
+}
+
+void lzss_find(struct lz_matcher *m, const struct lzss_numbers *numbers, const uint8_t *in,
+               size_t len)
+{
+    struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
+    const size_t window = numbers->packet > 0 ? 0 : numbers->window;
+    struct lzss_walk w = {.state = m->state, .numbers = numbers};
+
+    for (size_t start = m->begin; start < m->end; start += LZ_CHUNK_SIZE) {
+        struct lz_chunk *result = &m->to_chunks[start / LZ_CHUNK_SIZE];
+        const size_t history = start < window ? start : window;
+
+        lzss_begin(&w, in + start - history, (uint32_t)history,
+                   (uint32_t)(LZ_CHUNK_END(start, len) - start + history));
+        result->sequences = out;
+        out = match_chunk(&w, out);
+        result->count = (uint32_t)(out - result->sequences);
+    }
+    m->counters[0] += w.probes;
+    m->counters[1] += w.collisions;
 }
 
 static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                          size_t len)
 {
-    struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
-    struct lzss_search s = {.state = m->state, .param = level->param};
+    const struct lzss_numbers numbers = lzss_numbers_of(level);
 
-    for (size_t start = m->begin; start < m->end; start += LZ_CHUNK_SIZE) {
-        struct lz_chunk *result = &m->to_chunks[start / LZ_CHUNK_SIZE];
-        const size_t window = level->param[LZSS_WINDOW];
-        const size_t history = start < window ? start : window;
-
-        s.base = in + start - history;
-        s.end = (uint32_t)(LZ_CHUNK_END(start, len) - start + history);
-        make_links(&s);
-        result->sequences = out;
-        out = walk(&s, (uint32_t)history, out);
-        result->count = (uint32_t)(out - result->sequences);
-    }
-    m->counters[0] += s.probes;
-    m->counters[1] += s.collisions;
+    lzss_find(m, &numbers, in, len);
 }
 
 static const char *const counter_names[LZ_COUNTERS] = {"probes", "collisions"};
@@ -245,6 +129,7 @@ static const struct lz_finder finder = {
 
 static const char *const hashes[] = {"djb2", "murmur3", NULL};
 static const char *const choices[] = {"longest", "saving", NULL};
+static const char *const threads[] = {"auto", "1", NULL};
 
 static const struct paper_key keys[] = {
     {.name = "window",
@@ -261,12 +146,14 @@ static const struct paper_key keys[] = {
     {.name = "buckets",
      .help = "buckets of the hash table",
      .usual = 1024,
+     .origin = "value ours, the paper gives none",
      .least = LZSS_BUCKETS_MIN,
      .most = LZSS_BUCKETS_MAX,
      .is_power = true},
     {.name = "chain",
      .help = "positions of a bucket that a search looks at",
      .usual = LZ_WINDOW_SIZE,
+     .origin = "key ours",
      .least = 1,
      .most = LZ_WINDOW_SIZE},
     {.name = "ahead",
@@ -277,7 +164,13 @@ static const struct paper_key keys[] = {
     {.name = "choice",
      .help = "which match is the best, of these",
      .usual = LZSS_LONGEST,
+     .origin = "key ours",
      .words = choices},
+    {.name = "threads",
+     .help = "threads of a GPU that work on a segment",
+     .usual = PAPER_AUTO,
+     .origin = "value ours, the paper's: 1",
+     .words = threads},
     {.name = NULL},
 };
 

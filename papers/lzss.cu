@@ -16,13 +16,18 @@
  *   match among this match and the matches at the next few positions.
  *
  * - walk: goes from choice to choice and writes the tags, with one warp for each chunk.
+ *
+ * With threads=1, another kernel has one thread for each segment, as the paper (16.1). Each thread
+ * does what the CPU does (lzss.h). Its tables are in the scratch memory, as the paper's are in
+ * global memory.
  */
 #include "gpu/internal.cuh"
 #include "gpu/links.cuh"
 #include "gpu/warp.cuh"
 #include "papers/greedy.cuh"
-#include "papers/lzss.h"
+#include "papers/lzss.cuh"
 #include "papers/papers.h"
+#include "papers/starts.cuh"
 
 /* SEARCH_THREADS: threads of a search block. TILE: positions of a tile. With a larger tile, the
  * window is copied less often, but a block needs more shared memory: three bytes for each
@@ -65,12 +70,6 @@ struct alignas(16) lzss_scratch {
      * The kernel `choose` replaces this distance by the position's choice (SKIPPED_SHIFT); 0: none.
      * The distance of the chosen match is in the tags. */
     uint16_t links[LZ_CHUNK_SIZE];
-};
-
-/* The method's parameters. The type's name must differ from those in all other files (see
- * lz4.cu). */
-struct lzss_numbers {
-    uint32_t window, length, hash, buckets, chain, ahead, choice;
 };
 
 static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v, lzss_numbers k)
@@ -135,10 +134,11 @@ static __device__ __forceinline__ uint32_t agreement(Data data, uint32_t a, uint
     return most;
 }
 
-/* Follows up to FOLLOWED links. Returns whether the search goes on. */
+/* Follows up to FOLLOWED links. A match has at least `least` bytes. Returns whether the search goes
+ * on. */
 template <typename Data, typename Links>
 static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const Links &links,
-                                              const gpu_chunk &c)
+                                              const gpu_chunk &c, uint32_t least)
 {
     bool may_be_longer = false;
     uint32_t n;
@@ -159,7 +159,7 @@ static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const L
     if (!may_be_longer)
         return s.left > 0;
     n = agreement(data, s.pos, s.there, s.most);
-    if (n > s.length && n >= LZ_MIN_MATCH) {
+    if (n > s.length && n >= least) {
         s.length = n;
         s.distance = s.pos - s.there;
         /* A longer match has four equal bytes here: the last three bytes of this match, and the
@@ -171,13 +171,13 @@ static __device__ __forceinline__ bool follow(lzss_search &s, Data data, const L
     return s.left > 0 && s.length < s.most;
 }
 
-/* Searches at the positions from *next to `until`, counted from the start of data and links. All
- * threads of the block call this function. `end` is the chunk's end. The match at `pos` is stored
- * in found[pos]. */
+/* Searches at the positions from *next to `until`, counted from the start of data and links, which
+ * is at position `origin` of the chunk. All threads of the block call this function. The match at
+ * `pos` is stored in found[pos]. */
 template <typename Data, typename Links>
 static __device__ __forceinline__ void
 search_tile(Data data, const Links &links, const gpu_chunk &c, uint32_t *next, uint32_t until,
-            uint32_t end, uint32_t *found, const lzss_numbers &k)
+            uint32_t origin, uint32_t *found, const lzss_numbers &k)
 {
     const uint32_t below = (1u << threadIdx.x % WARP) - 1;
     /* The warp has taken positions [from, to), and has not given them to lanes yet. */
@@ -204,21 +204,21 @@ search_tile(Data data, const Links &links, const gpu_chunk &c, uint32_t *next, u
                 has_result = pos < to;
                 if (has_result) {
                     s.pos = s.there = pos;
-                    s.lowest = pos < k.window ? 0 : pos - k.window;
-                    s.most = min(end - pos, k.length);
+                    s.lowest = lzss_lowest(pos + origin, &k) - origin;
+                    s.most = lzss_most(pos + origin, c.history, c.end, &k);
                     s.left = k.chain;
                     s.offset = 0;
                     s.tail = load32(data, pos);
-                    s.mask = 0xffffff;
+                    s.mask = k.least > LZ_MIN_MATCH ? ~0u : 0xffffff;
                     s.length = s.distance = 0;
-                    busy = s.most >= LZ_MIN_MATCH;
+                    busy = s.most >= k.least;
                 }
             }
             from = min(from + (uint32_t)__popc((int)idle), to);
         } else if (idle == ALL_LANES) {
             break;
         } else if (busy) {
-            busy = follow(s, data, links, c);
+            busy = follow(s, data, links, c, k.least);
         }
     }
     if (has_result)
@@ -279,12 +279,12 @@ static __global__ void __launch_bounds__(SEARCH_THREADS) search_tiles(gpu_view v
             next = reach;
         __syncthreads();
         search_tile(shared_words{(const uint32_t *)shared}, shared_links{links}, c, &next,
-                    until - origin, c.end - origin, found + (int32_t)(origin - c.history), k);
+                    until - origin, origin, found + (int32_t)(origin - c.history), k);
     } else {
         if (threadIdx.x == 0)
             next = begin;
         __syncthreads();
-        search_tile(c.data, gpu_links{s->links, before->links}, c, &next, until, c.end,
+        search_tile(c.data, gpu_links{s->links, before->links}, c, &next, until, 0,
                     found - c.history, k);
     }
 }
@@ -331,23 +331,68 @@ static __global__ void __launch_bounds__(WARP) walk(gpu_view v)
                                        span.end - span.start);
 }
 
-static lzss_numbers numbers_of(const struct lz_level *level)
-{
-    const uint32_t *p = level->param;
+/* Threads of a block with threads=1. The paper does not give this number. */
+#define THREADS 32
 
-    return {p[LZSS_WINDOW], p[LZSS_LENGTH], p[LZSS_HASH],  p[LZSS_BUCKETS],
-            p[LZSS_CHAIN],  p[LZSS_AHEAD],  p[LZSS_CHOICE]};
+/* Matches a segment's chunk number c by one thread. */
+static __device__ void match_chunk(const gpu_view &v, uint32_t c, lzss_walk *w)
+{
+    const gpu_span span = gpu_chunk_span(v, c);
+    const uint32_t window = w->numbers->packet > 0 ? 0 : w->numbers->window;
+    const uint32_t history = min(span.history, window);
+    uint16_t *const tags = v.tags + (size_t)c * LZ_CHUNK_SIZE - history;
+    uint32_t done = history;
+
+    lzss_begin(w, v.input + span.start - history, history, span.end - span.start + history);
+    while (done < w->end) {
+        uint32_t at = w->end;
+        const lzss_match match = lzss_next(w, &at);
+
+        while (done < at)
+            tags[done++] = 0;
+        while (done < w->pos)
+            tags[done++] = (uint16_t)match.distance;
+    }
 }
 
-static size_t scratch_size(const struct lz_level *level)
+/* Matches a segment by each thread. */
+static __global__ void __launch_bounds__(THREADS) match_alone(gpu_view v, lzss_numbers k)
 {
-    (void)level;
+    const uint32_t index = blockIdx.x * THREADS + threadIdx.x;
+    uint32_t c = index < v.chunks ? paper_starts(v)[index] : PAPER_NO_START;
+    lzss_walk w = {};
+
+    if (c == PAPER_NO_START)
+        return;
+    w.state = (lzss_state *)paper_after_starts(v) + index;
+    w.numbers = &k;
+    do
+        match_chunk(v, c++, &w);
+    while (c < v.chunks && gpu_chunk_span(v, c).history > 0);
+}
+
+size_t lzss_alone_scratch(void)
+{
+    return PAPER_STARTS_SIZE + sizeof(lzss_state);
+}
+
+cudaError_t lzss_queue_alone(const gpu_view &v, const lzss_numbers &k, cudaStream_t stream)
+{
+    const uint32_t blocks = (v.chunks + THREADS - 1) / THREADS;
+
+    paper_list_starts<<<1, WARP, 0, stream>>>(v, PAPER_SEGMENTS);
+    match_alone<<<blocks, THREADS, 0, stream>>>(v, k);
+    return cudaGetLastError();
+}
+
+size_t lzss_scratch_size(void)
+{
     return sizeof(struct lzss_scratch);
 }
 
 /* Queues the search kernel. If the device has enough shared memory, queues the variant that has
  * bytes and links in shared memory. */
-static cudaError_t queue_search(const gpu_view &v, const lzss_numbers &k, cudaStream_t stream)
+static cudaError_t queue_tiles(const gpu_view &v, const lzss_numbers &k, cudaStream_t stream)
 {
     void (*kernel)(gpu_view, lzss_numbers) = search_tiles<true>;
     size_t size = (tile_reach(k) + TILE) * (sizeof(uint8_t) + sizeof(uint16_t)) + tile_behind(k);
@@ -364,10 +409,8 @@ static cudaError_t queue_search(const gpu_view &v, const lzss_numbers &k, cudaSt
     return cudaGetLastError();
 }
 
-static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
-                                cudaStream_t stream)
+cudaError_t lzss_queue_search(const gpu_view &v, const lzss_numbers &k, cudaStream_t stream)
 {
-    const lzss_numbers k = numbers_of(level);
     const size_t table = k.buckets * sizeof(uint16_t);
     /* Do not use gpu_allow_shared, which would allow all of the shared memory as dynamic memory,
      * since `replace` needs some static shared memory for its marks. */
@@ -379,18 +422,39 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
     link_chunks<<<v.chunks, TABLE_THREADS, table, stream>>>(v, k);
     status = cudaGetLastError();
     if (status == cudaSuccess)
-        status = queue_search(v, k, stream);
+        status = queue_tiles(v, k, stream);
     if (status != cudaSuccess)
         return status;
     choose<<<v.chunks *(LZ_CHUNK_SIZE / CHOOSE_THREADS), CHOOSE_THREADS, 0, stream>>>(v, k);
     return cudaGetLastError();
 }
 
-static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+cudaError_t lzss_queue_walk(const gpu_view &v, cudaStream_t stream)
 {
-    (void)level;
     walk<<<v.chunks, WARP, 0, stream>>>(v);
     return cudaGetLastError();
+}
+
+static size_t scratch_size(const struct lz_level *level)
+{
+    return level->param[LZSS_THREADS] == PAPER_AUTO ? lzss_scratch_size() : lzss_alone_scratch();
+}
+
+static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
+                                cudaStream_t stream)
+{
+    const lzss_numbers k = lzss_numbers_of(level);
+
+    if (level->param[LZSS_THREADS] == PAPER_AS_PAPER)
+        return lzss_queue_alone(v, k, stream);
+    return lzss_queue_search(v, k, stream);
+}
+
+static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+{
+    if (level->param[LZSS_THREADS] == PAPER_AS_PAPER)
+        return cudaSuccess; /* match_alone has written the tags */
+    return lzss_queue_walk(v, stream);
 }
 
 const struct gpu_finder gpu_finder_lzss = {scratch_size, find_matches, parse, LZ_MIN_MATCH};

@@ -68,11 +68,15 @@ static bool parse_value(const struct paper_key *key, const char *text, size_t le
     int used;
 
     if (key->words == NULL) {
+        *value = key->most + 1;
+        if (key->word != NULL && is_word(text, len, key->word))
+            return true;
         if (parse_number(text, len, value) && *value >= key->least && *value <= key->most &&
             (!key->is_power || (*value & (*value - 1)) == 0))
             return true;
-        snprintf(error, PAPER_ERROR_SIZE, "give %.32s %s%u to %u", key->name,
-                 key->is_power ? "a power of two, " : "", key->least, key->most);
+        snprintf(error, PAPER_ERROR_SIZE, "give %.32s %s%u to %u%s%.32s", key->name,
+                 key->is_power ? "a power of two, " : "", key->least, key->most,
+                 key->word != NULL ? " or " : "", key->word != NULL ? key->word : "");
         return false;
     }
     for (*value = 0; key->words[*value] != NULL; ++*value)

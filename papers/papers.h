@@ -35,14 +35,25 @@ extern "C" {
 struct paper_key {
     const char *name; /* NULL ends the list of keys */
     const char *help; /* the meaning of the value, in a few words */
-    uint32_t usual;   /* the value if the user gives none; where possible, the paper's */
+    uint32_t usual;   /* the value if the user gives none */
     /* If the value is a number, it is in [least, most].  With is_power, it is a power of two. */
     uint32_t least, most;
     bool is_power;
     /* If the value is a word: the possible words, ended by NULL; the value is the word's index.
      * NULL: the value is a number. */
     const char *const *words;
+    /* If the value is a number: a word that may be given instead, whose value is most + 1. NULL:
+     * there is none. */
+    const char *word;
+    /* If the paper does not have the key, or another usual value: whose they are, for
+     * --matcher=help. NULL: they are the paper's. */
+    const char *origin;
 };
+
+/* Values of the key `threads`, which some methods have: how many threads of a GPU work on a chunk.
+ * PAPER_AUTO: as many as this program finds fastest. PAPER_AS_PAPER: as many as in the paper. Both
+ * find the same matches, and the CPU engine ignores the key. */
+enum { PAPER_AUTO, PAPER_AS_PAPER };
 
 struct paper_method {
     const char *name;

@@ -15,7 +15,8 @@
  *
  * The paper's blocks are called packets here, since "block" means something else in this program.
  * The paper says that three or four bytes may be hashed instead of two, and gives neither a list's
- * length nor a block's size. These three numbers, and the eight bytes, are keys.
+ * length nor a block's size. These three numbers, and the eight bytes, are keys; the values of
+ * `list` and `block` are this program's.
  *
  * Differences from the paper, and their reasons (percentages: for 32 MiB of the dictionary and 32
  * MiB of the kernel source, as bench/papers.sh takes them):
@@ -159,6 +160,7 @@ static const struct paper_key keys[] = {
     {.name = "list",
      .help = "positions with the same bytes that are compared",
      .usual = 16,
+     .origin = "value ours, the paper gives none",
      .least = 1,
      .most = 4096},
     {.name = "threshold",
@@ -169,6 +171,7 @@ static const struct paper_key keys[] = {
     {.name = "block",
      .help = "bytes of the blocks, which no match leaves",
      .usual = LZ_CHUNK_SIZE,
+     .origin = "value ours, the paper gives none",
      .least = POSITION_LISTS_PACKET_MIN,
      .most = LZ_CHUNK_SIZE,
      .is_power = true},

@@ -133,6 +133,8 @@ static void print_values(const struct paper_key *key)
 {
     if (key->words == NULL) {
         printf("%s%u to %u", key->is_power ? "powers of two from " : "", key->least, key->most);
+        if (key->word != NULL)
+            printf(" or %s", key->word);
         return;
     }
     for (size_t i = 0; key->words[i] != NULL; i++)
@@ -146,7 +148,9 @@ void options_matchers(void)
         return;
     }
     printf("--matcher=NAME[,KEY=VALUE]... finds matches as a paper does, in place of the level's\n"
-           "way.  Keys are shown with the values that they have by default, the papers'.\n");
+           "way.  Keys are shown with the values that they have by default, and in brackets whose\n"
+           "the key or the value is, if not the paper's (ours means gzlzss's).  The limits of\n"
+           "values are gzlzss's, too.\n");
     for (size_t i = 0; paper_methods[i] != NULL; i++) {
         const struct paper_method *p = paper_methods[i];
 
@@ -158,7 +162,10 @@ void options_matchers(void)
                 snprintf(usual, sizeof(usual), "%s=%u", key->name, key->usual);
             else
                 snprintf(usual, sizeof(usual), "%s=%s", key->name, key->words[key->usual]);
-            printf("    %-18s %s; ", usual, key->help);
+            printf("    %-18s %s", usual, key->help);
+            if (key->origin != NULL)
+                printf(" [%s]", key->origin);
+            printf("; ");
             print_values(key);
             putchar('\n');
         }

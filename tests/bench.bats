@@ -377,3 +377,31 @@ END
     ends_with 0 "$srcdir/bench/plot.sh" out
     [ "$(hex out/papers.png 0 4)" = 89504e47 ] || fail "papers.png is none"
 }
+
+# codec STATUS ARG...: runs bench/paper_codec.
+codec() {
+    local status=$1
+    shift
+    ends_with "$status" "${GZLZSS%/*}/bench/paper_codec" "$@"
+}
+
+@test "formats of papers: speeds and ratio of each method, and of both forms of GLZSS" {
+    local name size=0 before
+    "$GZLZSS" --matcher=help >help 2>/dev/null || skip "this build has no methods of papers"
+    for name in $(sed -n 's/^\([a-z][a-z0-9-]*\): .*/\1/p' help) glzss-basic,form=17,table=1024; do
+        codec 0 words "$name" 1
+        grep -Eq '^core: [0-9.]+ MB/s matching, [0-9.]+ coding, [0-9.]+ decoding; 100000 bytes become [0-9]+, ratio [0-9.]+$' stdout ||
+            fail "$name:" "$(cat stdout)"
+    done
+    codec 0 words glzss-basic,form=25 1
+    before=$(sed 's/.*become \([0-9]*\),.*/\1/' stdout)
+    codec 0 words glzss-basic,form=17 1
+    size=$(sed 's/.*become \([0-9]*\),.*/\1/' stdout)
+    [ "$size" -ne "$before" ]
+    codec 1 words culzss,form=17
+    stderr_is "paper_codec: the method has no such format"
+    codec 1 words lzss,length=19
+    stderr_is "paper_codec: lzss's format has no room for length=19; give at most 18"
+    codec 1 words
+    stderr_is "paper_codec: usage: paper_codec FILE METHOD[,KEY=VALUE]... [MIB [cpu|gpu|both [RUNS]]]"
+}

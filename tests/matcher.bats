@@ -24,8 +24,8 @@ refused() {
     grep -qxF "gzlzss: invalid matcher '$1': $2" stderr || fail "$1: $(cat stderr)"
 }
 
-# keys NAME: prints a line for each key of a method: the key, its default, and its least and
-# greatest value, or its possible words.
+# keys NAME: prints a line for each key of a method: the key, its default, and its possible words,
+# or its least and greatest value and perhaps a word.
 keys() {
     "$GZLZSS" --matcher=help | awk -v name="$1" '
         /^[a-z0-9-]*: / { found = $1 == name ":" }
@@ -46,7 +46,10 @@ keys() {
             fail "$name has no source"
     done
     keys culzss >found
-    printf '%s\n' 'window 128 3 4096' 'chunk 4096 512 32768' 'length 128 3 258' | cmp - found
+    printf '%s\n' 'window 128 3 4096' 'chunk 4096 512 32768' 'length 127 3 258' \
+        'search all all far one-pass both' | cmp - found
+    keys lz4 >found
+    grep -qxF 'skip 6 0 15 no' found
     cmp help <("$GZLZSS" --matcher help)
     cmp help <(env GZLZSS=--matcher=help "$GZLZSS")
 }
@@ -82,7 +85,7 @@ keys() {
         refused "$name," "$name has no key ''"
         refused "$name,nothing=3" "$name has no key 'nothing'"
         keys "$name" >found
-        while read -r key usual least most; do
+        while read -r key usual least most _; do
             for value in '' x -1 1.5 99999999999999999999; do
                 ends_with 1 "$GZLZSS" "--matcher=$name,$key=$value" -c /dev/null
                 grep -qF "invalid matcher '$name,$key=$value': give $key " stderr ||
@@ -102,6 +105,8 @@ keys() {
     refused culzss,window=2 'give window 3 to 4096'
     refused culzss,chunk=4095 'give chunk a power of two, 512 to 32768'
     refused culzss,window 'give window 3 to 4096'
+    refused lz4,skip=none 'give skip 0 to 15 or no'
+    refused lz4,skip=16 'give skip 0 to 15 or no'
 }
 
 @test "values by default are the same as none, and others are taken" {
@@ -111,10 +116,10 @@ keys() {
         "$GZLZSS" -nc --matcher="$name" plain >usual.gz
         keys "$name" >found
         all=
-        while read -r key usual least most; do
+        while read -r key usual least most words; do
             "$GZLZSS" -nc --matcher="$name,$key=$usual" plain | cmp - usual.gz
             all=$all,$key=$usual
-            for value in $least $most; do
+            for value in $least $most $words; do
                 "$GZLZSS" -nc --matcher="$name,$key=$value" plain | gzip -dc | cmp - plain ||
                     fail "$name,$key=$value"
             done
@@ -125,6 +130,23 @@ keys() {
     "$GZLZSS" -nc --matcher=culzss plain >128.gz
     "$GZLZSS" -nc --matcher=culzss,window=1024 plain >1024.gz
     [ "$(wc -c <1024.gz)" -lt "$(wc -c <128.gz)" ]
+    "$GZLZSS" -nc --matcher=culzss,search=both plain >both.gz
+    ! cmp -s 128.gz both.gz
+    "$GZLZSS" -nc --matcher=lz4 plain >visited.gz
+    "$GZLZSS" -nc --matcher=lz4,skip=no,enter=all plain >all.gz
+    [ "$(wc -c <all.gz)" -lt "$(wc -c <visited.gz)" ]
+}
+
+@test "threads of a GPU change nothing" {
+    with_papers
+    "$GEN" source 100000 >plain
+    for name in $names; do
+        keys "$name" | sed -n 's/^threads auto auto //p' >found
+        while read -r count; do
+            "$GZLZSS" -nc --matcher="$name" plain |
+                cmp - <("$GZLZSS" -nc --matcher="$name,threads=$count" plain)
+        done <found
+    done
 }
 
 @test "every method: what gunzip makes of it is the input" {

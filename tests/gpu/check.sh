@@ -631,7 +631,12 @@ papers_under() {
     set -- "--matcher=gpulz,symbol=1 -b 33" --matcher=gpulz,symbol=2 --matcher=gpulz,symbol=4 \
         --matcher=lz4,chunk=4k "--matcher=glzss-tagging,chunk=4096 -b 33" \
             "--matcher=dklzss,chunk=512 -b 33" "--matcher=lzss,window=32768,chain=8 -b 33" \
-            "--matcher=position-lists,hash=3,threshold=3 -b 33"
+            "--matcher=position-lists,hash=3,threshold=3 -b 33" \
+            --matcher=gpulz,symbol=3 --matcher=culzss,search=far --matcher=culzss,search=both \
+            --matcher=glzss-basic,threads=32 "--matcher=glzss-tagging,threads=4 -b 33" \
+            --matcher=glzss-tagging,threads=4,table=65536 "--matcher=dklzss,threads=1 -b 33" \
+            "--matcher=lzss,threads=1 -b 33" "--matcher=lz4,threads=1 -b 33" \
+            "--matcher=lz4,enter=all -b 33" "--matcher=lz4,enter=all,threads=1,chunk=8k -b 33"
     while read -r matcher; do
         set -- "$@" "--matcher=$matcher"
     done <names

@@ -5,6 +5,8 @@
 #ifndef GZLZSS_METHODS_H
 #define GZLZSS_METHODS_H
 
+#include <string.h>
+
 #include "papers/papers.h"
 #include "tests/unit/inputs.h"
 
@@ -14,25 +16,54 @@ static inline bool has_few_values(const struct paper_key *key)
     return key->words == NULL && !key->is_power && key->most - key->least < 4;
 }
 
-/* Returns how many values of a key the tests try. */
-static inline unsigned values_of(const struct paper_key *key)
+/* Returns how many words a key has. */
+static inline unsigned words_of(const struct paper_key *key)
 {
     unsigned count = 0;
 
-    if (has_few_values(key))
-        return key->most - key->least + 1;
-    if (key->words == NULL)
-        return 2;
     while (key->words[count] != NULL)
         count++;
     return count;
 }
 
+/* Returns how many values of a key the tests try.  A usual word is left out, since variant 0 has
+ * it. */
+static inline unsigned values_of(const struct paper_key *key)
+{
+    if (key->words != NULL)
+        return words_of(key) - 1;
+    return (has_few_values(key) ? key->most - key->least + 1 : 2) + (key->word != NULL);
+}
+
+/* Returns value number n of those that the tests try. */
+static inline uint32_t value_of(const struct paper_key *key, unsigned n)
+{
+    if (key->words != NULL)
+        return n < key->usual ? n : n + 1;
+    if (has_few_values(key))
+        return key->least + n;
+    return n == 0 ? key->least : key->most + n - 1;
+}
+
 /* Variants with more than one unusual value. */
 static const char *const more_variants[] = {
+    "culzss,search=far,window=200,length=9",
+    "culzss,search=one-pass,window=1000,length=258",
+    "culzss,search=both,length=5",
+    "gpulz,symbol=3,window=255,chunk=512",
+    "glzss-basic,threads=32,table=65536,chunk=4096",
+    "glzss-tagging,threads=4,table=65536,chunk=4096",
+    "glzss-tagging,threads=4,chunk=32768",
+    "dklzss,threads=1,chunk=512",
+    "lz4,skip=no,enter=all,window=4096,table=1024",
+    "lz4,skip=no,enter=all,window=4096,table=1024,threads=1",
+    "lz4,enter=all,chunk=4k,chain=2,table=256",
+    "lz4,enter=all,chain=32768",
+    "lz4,skip=no,acceleration=7,threads=1,chunk=8k",
     "lzss,hash=djb2,chain=3",
     "lzss,hash=murmur3,chain=3,buckets=64",
     "lzss,choice=saving,ahead=16,length=258,window=32768",
+    "lzss,threads=1,ahead=0,chain=5",
     NULL,
 };
 
@@ -53,8 +84,8 @@ static inline bool make_more(const struct paper_method *method, unsigned n, stru
 
 /* Sets *level to level 6 with the method's variant number n.  Variant 0 has the usual values.  Each
  * of the following variants changes one parameter: to its least or greatest value, to each of its
- * values if they are few, or to each word.  The variants of more_variants come last.  Returns false
- * if there is no such variant. */
+ * values if they are few, or to each unusual word.  The variants of more_variants come last.
+ * Returns false if there is no such variant. */
 static inline bool make_variant(const struct paper_method *method, unsigned n,
                                 struct lz_level *level)
 {
@@ -66,15 +97,21 @@ static inline bool make_variant(const struct paper_method *method, unsigned n,
         const struct paper_key *key = &method->keys[i];
 
         if (n < values_of(key)) {
-            level->param[i] = key->words != NULL    ? n
-                              : has_few_values(key) ? key->least + n
-                              : n == 0              ? key->least
-                                                    : key->most;
+            level->param[i] = value_of(key, n);
             return true;
         }
         n -= values_of(key);
     }
     return make_more(method, n, level);
+}
+
+/* True if the level has an unusual value of the key `threads`, which only the GPU engine obeys. */
+static inline bool is_for_gpu(const struct paper_method *method, const struct lz_level *level)
+{
+    for (size_t i = 0; method->keys[i].name != NULL; i++)
+        if (strcmp(method->keys[i].name, "threads") == 0)
+            return level->param[i] != PAPER_AUTO;
+    return false;
 }
 
 /* True if a key's value in variant n, which make_variant has set, was in no earlier variant, or is
@@ -96,7 +133,7 @@ static inline void print_variant(const struct paper_method *method, const struct
 
 /* Returns a random number, at most `most`, at which the method may change its behaviour: a length
  * or a distance that is a key's value or one of DEFLATE's limits, or is one less or one more.  The
- * number counts bytes, or symbols of two or four bytes. */
+ * number counts bytes, or symbols of two to four bytes. */
 static inline size_t edge_of(const struct paper_method *method, const struct lz_level *level,
                              size_t most, uint64_t *state)
 {
@@ -109,7 +146,7 @@ static inline size_t edge_of(const struct paper_method *method, const struct lz_
     edge = (n < keys ? level->param[n] : limits[n - keys]) + unit_below(state, 3);
     edge = edge > 1 ? edge - 1 : 1;
     if (unit_below(state, 4) == 0)
-        edge <<= 1 + unit_below(state, 2);
+        edge *= 2 + unit_below(state, 3);
     return edge > most ? most : edge;
 }
 

@@ -41,7 +41,7 @@ static size_t find_match(const uint8_t *in, size_t start, size_t size, size_t sy
 static size_t compress(const uint8_t *in, size_t len, size_t symbol, const uint32_t *param,
                        uint16_t *tags)
 {
-    const size_t least = symbol == 1 ? 3 : symbol == 2 ? 2 : 1;
+    const size_t least = symbol == 1 ? 3 : symbol == 2 ? 2 : 1; /* symbols */
     size_t bits = 0;
 
     memset(tags, 0, len * sizeof(*tags));
@@ -71,7 +71,7 @@ void oracle_gpulz(const uint8_t *in, size_t len, const uint32_t *param, uint16_t
     for (size_t start = 0; start < len; start += 32768) {
         const size_t left = len - start < 32768 ? len - start : 32768;
         const size_t sample = left < 2048 ? left : 2048;
-        size_t symbol = (size_t)1 << param[0] >> 1;
+        size_t symbol = param[0];
 
         if (param[0] == 0) {
             size_t fewest = SIZE_MAX;

@@ -18,7 +18,7 @@ static uint32_t djb2(const uint8_t *bytes, uint32_t size)
     return key;
 }
 
-static uint32_t murmur3(const uint8_t *bytes, uint32_t size)
+uint32_t oracle_murmur3(const uint8_t *bytes, uint32_t size)
 {
     uint32_t k = (uint32_t)bytes[0] * 65536 + bytes[1] * 256U + bytes[2], hash = 0;
 
@@ -58,7 +58,7 @@ void oracle_lzss(const uint8_t *in, size_t len, const uint32_t *param, uint16_t 
     for (uint32_t i = 0; i < param[3]; i++)
         last[i] = 0;
     for (size_t pos = 0; pos + 3 <= len; pos++) {
-        const uint32_t key = (param[2] == 0 ? djb2 : murmur3)(in + pos, param[3]);
+        const uint32_t key = (param[2] == 0 ? djb2 : oracle_murmur3)(in + pos, param[3]);
         const size_t left = LZ_CHUNK_SIZE - pos % LZ_CHUNK_SIZE;
         size_t end = len - pos < left ? len : pos + left, looked_at = 0;
 

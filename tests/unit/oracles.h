@@ -14,6 +14,10 @@
 
 typedef void oracle(const uint8_t *in, size_t len, const uint32_t *param, uint16_t *tags);
 
+/* Returns the thesis's Murmur3 hash of three bytes, for a table of `size` buckets
+ * (oracle_lzss.c). */
+uint32_t oracle_murmur3(const uint8_t *bytes, uint32_t size);
+
 #define ORACLE_DECLARE(name) oracle oracle_##name;
 PAPER_METHODS(ORACLE_DECLARE)
 #undef ORACLE_DECLARE

@@ -210,6 +210,29 @@ static void test_less_shared_memory(void)
     for_each_method(compare_with_less);
 }
 
+/* Compares forms of methods that have kernels of their own: on segments of several chunks, on
+ * batches of many segments, and with less shared memory. */
+static void test_forms(void)
+{
+    static const char *const forms[] = {
+        "glzss-basic,threads=32",  "glzss-tagging,threads=4", "dklzss,threads=1",
+        "lzss,threads=1",          "lz4,threads=1",           "lz4,enter=all",
+        "lz4,enter=all,threads=1",
+    };
+    struct lz_level level;
+    char error[PAPER_ERROR_SIZE];
+
+    for (size_t i = 0; paper_methods[0] != NULL && i < sizeof(forms) / sizeof(forms[0]); i++) {
+        level = *lz_level(6);
+        if (!CHECK(paper_parse(forms[i], &level, error)))
+            continue;
+        compare_long_segment(&level);
+        compare_full_batch(&level);
+        compare_in_one_batch(&level);
+        compare_with_less(&level);
+    }
+}
+
 int main(void)
 {
     RUN(test_kinds);
@@ -223,5 +246,6 @@ int main(void)
     RUN(test_prefixes);
     RUN(test_periods);
     RUN(test_less_shared_memory);
+    RUN(test_forms);
     return unit_done();
 }
