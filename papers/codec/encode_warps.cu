@@ -41,7 +41,7 @@ struct tagged_chunk {
 /* What is coded so far. All lanes have the same. */
 struct coded_sum {
     uint32_t tokens, data; /* tokens, and the bytes of literals and matches */
-    uint32_t tag;          /* of the last position */
+    uint32_t tag;          /* of the last position; NO_TAG: there is none */
     uint32_t run;          /* where the run of that tag began */
 };
 
@@ -85,7 +85,7 @@ static __device__ __forceinline__ position look(const tagged_chunk &c, uint32_t 
     const uint32_t next = tag_at(c, p.at + 1), other = __shfl_up_sync(ALL_LANES, p.tag, 1);
     const bool is_inside = p.at < c.count;
     const uint32_t before = lane > 0 ? other : s->tag;
-    const uint32_t starts = __ballot_sync(ALL_LANES, p.at == 0 || p.tag != before) & not_after;
+    const uint32_t starts = __ballot_sync(ALL_LANES, p.tag != before) & not_after;
     const uint32_t run = starts == 0 ? s->run : first + 31 - (uint32_t)__clz((int)starts);
     const uint32_t piece = max(min(p.tag, c.most), 1u);
 

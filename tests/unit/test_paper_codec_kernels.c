@@ -70,7 +70,7 @@ static bool is_done(bool result, const char *error)
     return result;
 }
 
-/* Whether the device's tags are the CPU's. The plain bytes are on the device. */
+/* Lets the device match the plain bytes, which it has. Whether its tags are the CPU's. */
 static bool matches_alike(struct paper_gpu *g, const struct coded *c)
 {
     uint16_t *tags = unit_need(calloc(c->len + 1, sizeof(*tags)));
@@ -83,36 +83,38 @@ static bool matches_alike(struct paper_gpu *g, const struct coded *c)
     return is_alike;
 }
 
-/* Whether the device codes the input to the same bytes in a form. The plain bytes are on the
- * device, and, except for PAPER_GPU_FUSED, their tags. */
+/* Whether the device codes the input to the same bytes in this form. */
 static bool codes_so(struct paper_gpu *g, const struct coded *c, enum paper_gpu_form form)
 {
     uint8_t *file = unit_need(malloc(c->size + 1));
     char error[GPU_ERROR_SIZE] = "";
     size_t size = 0;
-    bool is_alike = true;
+    bool is_alike = is_done(paper_gpu_put_plain(g, c->in, c->len, error), error) &&
+                    (form == PAPER_GPU_FUSED || matches_alike(g, c));
 
-    if (paper_gpu_can_code(g, form)) {
-        memset(file, 1, c->size);
-        is_alike = is_done(paper_gpu_code(g, form, &size, error), error) &&
-                   CHECK_EQ(size, c->size) &&
-                   is_done(paper_gpu_take_coded(g, file, error), error) &&
-                   CHECK(memcmp(file, c->file, size) == 0);
-        if (!is_alike)
-            print_place(c, "coded by", form);
-    }
+    memset(file, 1, c->size);
+    is_alike = is_alike && is_done(paper_gpu_code(g, form, &size, error), error) &&
+               CHECK_EQ(size, c->size) && is_done(paper_gpu_take_coded(g, file, error), error) &&
+               CHECK(memcmp(file, c->file, size) == 0);
+    if (!is_alike)
+        print_place(c, "coded by", form);
     free(file);
     return is_alike;
 }
 
-/* Whether the device codes the input to the same bytes, in all forms. */
-static bool codes_alike(struct paper_gpu *g, const struct coded *c)
+/* The same for all forms. Each form gets new memory, so that bytes that another form has left there
+ * cannot help. */
+static bool codes_alike(const struct coded *c)
 {
-    char error[GPU_ERROR_SIZE] = "";
+    bool is_alike = true;
 
-    return is_done(paper_gpu_put_plain(g, c->in, c->len, error), error) &&
-           codes_so(g, c, PAPER_GPU_FUSED) && matches_alike(g, c) &&
-           codes_so(g, c, PAPER_GPU_THREADS) && codes_so(g, c, PAPER_GPU_WARPS);
+    for (enum paper_gpu_form form = 0; is_alike && form < PAPER_GPU_FORMS; form++) {
+        struct paper_gpu *g = open_gpu(c->format, c->level, c->len > 0 ? c->len : 1);
+
+        is_alike = !paper_gpu_can_code(g, form) || codes_so(g, c, form);
+        paper_gpu_close(g);
+    }
+    return is_alike;
 }
 
 /* Whether the device decodes the file to the input, in all forms. */
@@ -142,12 +144,14 @@ static bool decodes_alike(struct paper_gpu *g, const struct coded *c)
 }
 
 /* Codes and decodes in[0..len) on both sides. LZ_INPUT_PAD bytes after it are readable. */
-static bool compare_bytes(struct paper_gpu *g, const struct paper_format *format,
-                          const struct lz_level *level, const uint8_t *in, size_t len)
+static bool compare_bytes(const struct paper_format *format, const struct lz_level *level,
+                          const uint8_t *in, size_t len)
 {
     struct coded c = code_on_cpu(format, level, in, len);
-    const bool is_alike = codes_alike(g, &c) && decodes_alike(g, &c);
+    struct paper_gpu *g = open_gpu(format, level, len > 0 ? len : 1);
+    const bool is_alike = codes_alike(&c) && decodes_alike(g, &c);
 
+    paper_gpu_close(g);
     free_coded(&c);
     return is_alike;
 }
@@ -156,14 +160,12 @@ static bool compare_input(const struct paper_format *format, const struct lz_lev
                           const struct input_kind *k, size_t len)
 {
     uint8_t *in = unit_need(calloc(1, len + LZ_INPUT_PAD));
-    struct paper_gpu *g = open_gpu(format, level, len > 0 ? len : 1);
     bool is_alike;
 
     fill_kind(in, len, k, LONGEST_TOKEN, 1);
-    is_alike = compare_bytes(g, format, level, in, len);
+    is_alike = compare_bytes(format, level, in, len);
     if (!is_alike)
         printf("# %s\n", k->name);
-    paper_gpu_close(g);
     free(in);
     return is_alike;
 }
@@ -244,18 +246,32 @@ static void test_variants(void)
         const struct paper_method *method = method_of(paper_formats[i]);
 
         for (unsigned n = 0; make_variant(method, n, &level); n += UNIT_SANITIZED ? 3 : 1) {
-            struct paper_gpu *g;
-
             if (!paper_fits(paper_formats[i], &level, (char[PAPER_ERROR_SIZE]){""}))
                 continue;
-            g = open_gpu(paper_formats[i], &level, len);
             fill_edges(in, len, method, &level, n);
-            if (!compare_bytes(g, paper_formats[i], &level, in, len))
+            if (!compare_bytes(paper_formats[i], &level, in, len))
                 print_variant(method, &level);
-            paper_gpu_close(g);
         }
     }
     free(in);
+}
+
+/* CULZSS stores a chunk that would not get smaller: 12 literals, a match and two bytes of flags are
+ * 16 bytes. */
+static void test_stored(void)
+{
+    static const char text[] = "abcdefghijklabcde";
+    uint8_t in[sizeof(text) + LZ_INPUT_PAD] = {0};
+    const struct paper_format *format = paper_format_of("culzss", NULL);
+    struct lz_level level = *lz_level(LZ_LEVEL_DEFAULT);
+    char error[PAPER_ERROR_SIZE];
+
+    CHECK(paper_parse("culzss", &level, error));
+    for (size_t len = 15; len < sizeof(text); len++) {
+        memset(in, 0, sizeof(in));
+        memcpy(in, text, len);
+        compare_bytes(format, &level, in, len);
+    }
 }
 
 /* The bytes that one struct paper_gpu has coded do not change those that it codes later. */
@@ -266,13 +282,19 @@ static void compare_in_turn(const struct paper_format *format, const struct lz_l
     uint8_t *in = unit_need(calloc(1, most + LZ_INPUT_PAD));
     struct paper_gpu *g = open_gpu(format, level, most);
 
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        const size_t len = most - 7000 * i;
+    for (size_t i = 0; i <= sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const bool is_last = i == sizeof(kinds) / sizeof(kinds[0]);
+        const size_t len = is_last ? 0 : most - 7000 * i;
+        struct coded c;
 
-        fill_kind(in, len, kinds[i], LONGEST_TOKEN, i);
-        compare_bytes(g, format, level, in, len);
+        fill_kind(in, len, is_last ? &zeros : kinds[i], LONGEST_TOKEN, i);
+        c = code_on_cpu(format, level, in, len);
+        for (enum paper_gpu_form form = 0; form < PAPER_GPU_FORMS; form++)
+            if (paper_gpu_can_code(g, form))
+                codes_so(g, &c, form);
+        decodes_alike(g, &c);
+        free_coded(&c);
     }
-    compare_bytes(g, format, level, in, 0);
     paper_gpu_close(g);
     free(in);
 }
@@ -452,6 +474,7 @@ int main(void)
     RUN(test_lengths);
     RUN(test_long);
     RUN(test_variants);
+    RUN(test_stored);
     RUN(test_in_turn);
     RUN(test_damaged);
     RUN(test_resized);
