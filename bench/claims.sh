@@ -1,7 +1,7 @@
 #!/bin/bash
 # claims.sh - measures what the papers claim (bench/papers.md), method by method
 #
-#   bench/claims.sh [-m MIB] [-l LARGE_MIB] [-r RUNS] [-o DIR] [GROUP]...
+#   bench/claims.sh [-m MIB] [-l LARGE_MIB] [-r RUNS] [-d KINDS] [-o DIR] [GROUP]...
 #
 # A GROUP is a set of measurements for one or more claims:
 #
@@ -18,7 +18,8 @@
 #     others      gzip -6, and xz -6 with one and with all cores
 #
 # By default, all of them. The data are those of bench/papers.sh, and further kinds of arrays
-# (bench/arrays.c): the first MIB mebibytes (default 32) of each.
+# (bench/arrays.c): the first MIB mebibytes (default 32) of each. With -d, only these kinds, whose
+# names have commas between them.
 #
 # Writes DIR/claims.csv (default: the current directory). A line of it has the group, the kind of
 # data, its size, the method, the number of bytes in the paper's format, and one measured number
@@ -32,12 +33,13 @@ here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"
 
-mib=32 large=512 dir=. runs=3
-while getopts m:l:r:o: option; do
+mib=32 large=512 dir=. runs=3 only=
+while getopts m:l:r:d:o: option; do
     case $option in
     m) mib=$OPTARG ;;
     l) large=$OPTARG ;;
     r) runs=$OPTARG ;;
+    d) only=,$OPTARG, ;;
     o) dir=$OPTARG ;;
     *) usage ;;
     esac
@@ -108,11 +110,11 @@ mkdir "$work/data"
 
 # --- What is measured -----------------------------------------------------------------------------
 
-# The papers' systems: each method in its paper's form, and then in this program's. Most forms with
-# threads=1 give each thread a mebibyte, so only the group `large` has them.
+# The papers' systems: each method in its paper's form, and then in this program's. The forms with
+# threads=1 have few threads, so only the group `large` has them.
 read -ra systems <<<"culzss,search=both culzss glzss-basic,threads=32 glzss-basic \
 glzss-tagging,threads=4 glzss-tagging lzss lzss,ahead=0 lz4,skip=no,enter=all,window=4096 lz4 \
-position-lists gpulz,symbol=2 gpulz,symbol=4,window=32 dklzss,threads=1 dklzss"
+position-lists gpulz,symbol=2 gpulz,symbol=4,window=32 dklzss"
 
 # rows GROUP prints a line for each measurement: the program, the kind of data, the mebibytes, the
 # method, and where it is measured: on the cpu, on the gpu, on both, or on one of them (on the GPU
@@ -289,7 +291,11 @@ now_usec() {
 
 all=$work/rows
 for group in "${groups[@]}"; do
-    rows "$group" | sed "s/^/$group /"
+    rows "$group" | while read -r tool kind rest; do
+        if [ -z "$only" ] || [[ $only = *,$kind,* ]]; then
+            echo "$group $tool $kind $rest"
+        fi
+    done
 done >"$all"
 while read -r _ _ kind size _; do
     echo "$kind $size"
