@@ -280,6 +280,7 @@ measure() {
     gzip.* | xz.*)
         usec=$(now_usec)
         IFS=, read -ra words <<<"$method"
+        method="$tool ${words[*]}"
         coded=$("$tool" "${words[@]}" -c "$file" | wc -c)
         measured "$tool seconds" "$(awk -v t="$(($(now_usec) - usec))" 'BEGIN { print t / 1e6 }')"
         ;;
