@@ -18,17 +18,18 @@
 #     others      gzip -6, and xz -6 with one and with all cores
 #
 # By default, all of them. The data are those of bench/papers.sh, and further kinds of arrays
-# (bench/arrays.c): the first MIB mebibytes (default 32) of each. With -d, only these kinds, whose
-# names have commas between them.
+# (bench/arrays.c): the first MIB mebibytes (default 32) of each, LARGE_MIB in the group `large`, 8
+# in `dklzss`. With -d, only these KINDS, with commas between them.
 #
 # Writes DIR/claims.csv (default: the current directory). A line of it has the group, the kind of
 # data, its size, the method, the number of bytes in the paper's format, and one measured number
 # with its name. Measurements on the CPU run side by side on all cores, so their times are
-# processor times; those on the GPU run alone, after them. bench/claims.awk makes tables from the
-# file.
+# processor times; but those of gzip and xz are wall times. Then measurements on the GPU, and xz on
+# all cores, run alone. On the GPU, bench/paper_codec does RUNS runs (default 3) of each form.
+# bench/claims.awk makes tables from the file.
 #
 # GZLZSS is the command to measure (default: ./gzlzss). Its folder must contain bench/paper_codec,
-# bench/paper_stage, bench/gpu_stage and bench/arrays; build them with make.
+# bench/paper_stage and bench/arrays, and bench/gpu_stage to measure the GPU; build them with make.
 here=${0%/*}
 # shellcheck source=bench/common.sh
 . "$here/common.sh"

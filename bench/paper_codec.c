@@ -9,15 +9,14 @@
  * methods, whose paper does not give the widths of its fields (papers/codec/glzss.h).
  *
  * Prints MB of plain bytes for each second of a core's processor time: of matching, once; of coding
- * from tags to the file, and of decoding, the best of RUNS times each.  Coding includes what the
+ * from tags to the file, and of decoding, the best of three runs each.  Coding includes what the
  * whole file has in common: for gpulz with symbol=auto the choice of widths, for position lists the
  * frequencies.  Then prints the plain size, the size of the file, and their ratio.  The decoded
  * bytes must equal the input.
  *
- * With `gpu`, measures the same on the GPU, RUNS times (default 5) in each form of coding and
- * decoding (bench/paper_codec_gpu.h). With `both`, measures the CPU and the GPU, whose bytes must
- * be equal. With `gpu`, only the coding is compared with the CPU's, since matching may take long
- * there.
+ * With `gpu`, measures the GPU instead, RUNS times (default 5) in each form of coding and decoding
+ * (bench/paper_codec_gpu.h).  With `both`, measures both.  The GPU's file must equal the CPU's.
+ * With `gpu`, the CPU makes its file from the GPU's matches, since its own take long to find.
  */
 #include "config.h"
 

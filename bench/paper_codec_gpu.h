@@ -12,10 +12,11 @@
  * NULL, the bytes that the CPU codes from the device's matches. Ends the program with a message if
  * a run does not, or if the device fails.
  *
- * Prints a line for each form, with the times of the fastest run: of each kernel, of all kernels
- * together, and the wall time from and to pinned memory of the host. In the form "cpu", the device
- * only finds the matches, and one core of the host codes them, as in CULZSS's and GLZSS-tagging's
- * papers.
+ * Prints a line for each form: the least wall time of a run, from and to pinned host memory, and
+ * the least time of all kernels together, with the times of that run's kernels and copies. These
+ * two may be different runs. A first run in each form is not measured. In the form "cpu", the
+ * device only finds the matches, and one core of the host codes them, as in CULZSS's and
+ * GLZSS-tagging's papers.
  */
 void paper_codec_gpu(int device, unsigned runs, const struct paper_format *format,
                      const struct lz_level *level, const uint8_t *in, size_t len,

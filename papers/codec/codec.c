@@ -116,8 +116,8 @@ static struct codec_shape gpulz_shape(const struct lz_level *level)
     return (struct codec_shape){.chunk = chunk, .bound = chunk, .is_apart = true};
 }
 
-/* Sets the width of each chunk's symbols, which the match finder has chosen for LZ_CHUNK_SIZE
- * bytes. */
+/* Sets the width of each chunk's symbols.  As in the match finder, all chunks in the same
+ * LZ_CHUNK_SIZE bytes have the same width. */
 static void gpulz_prepare(struct codec_file *file, const struct lz_level *level, const uint8_t *in,
                           const uint16_t *tags)
 {

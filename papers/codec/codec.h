@@ -10,7 +10,8 @@
  * Since no paper stores its format's name or the keys, a file has neither: the caller must give
  * them to decode it.  No file has a checksum, for the same reason.  Numbers are little-endian.
  *
- * Files, in bytes (n chunks):
+ * The files.  A field is its size in bytes, then its meaning: "4 n" is a number of 4 bytes, n.
+ * n: number of chunks; "size of a chunk": of its coded form; "place": offset in all flags or data.
  *
  *   culzss          4 plain size, 4 n, n times 2 size of a chunk; the chunks
  *   glzss (both)    4 n; each chunk after 4 plain size and 4 size of the chunk
@@ -18,7 +19,7 @@
  *   dklzss          4 plain size, n times 2 size of a chunk; the chunks
  *   position-lists  4 plain size, 4 block size, 256 times 2 frequency of a byte, n times 4 size of
  *                   a chunk; the chunks
- *   gpulz           4 plain size, 4 n, 4 bytes of all flags, 4 bytes of all data, n + 1 times 4
+ *   gpulz           4 plain size, 4 n, 4 size of all flags, 4 size of all data, n + 1 times 4
  *                   place of a chunk's flags, n + 1 times 4 place of a chunk's data; all flags; all
  *                   data; with symbol=auto, n times 1 width of the chunk's symbols
  *
@@ -83,10 +84,10 @@ struct codec_limit {
 /* What a file has besides the chunks' coded forms, for formats of one part. */
 struct codec_layout {
     bool has_plain;      /* the front has the plain size, 4 bytes */
-    bool has_count;      /* and the number of chunks, 4 bytes */
-    bool has_model;      /* and a block's size, 4 bytes, and the frequencies of the 256 bytes */
-    uint32_t size_bytes; /* and the size of each chunk's coded form, in this many bytes, or 0 */
-    bool has_heads;      /* each coded form follows 4 bytes of plain and 4 of coded size */
+    bool has_count;      /* the front has the number of chunks, 4 bytes */
+    bool has_model;      /* the front has a block's size, 4 bytes, and 256 frequencies, 2 each */
+    uint32_t size_bytes; /* bytes of each chunk's coded size in the front's table; 0: no table */
+    bool has_heads;      /* before each coded form: 4 bytes plain size, 4 bytes coded size */
 };
 
 /* Bytes of a chunk's head, and of a file's model: the block's size and the frequencies. */
@@ -153,9 +154,10 @@ bool paper_fits(const struct paper_format *format, const struct lz_level *level,
 
 /* --- Tags ------------------------------------------------------------------------------------- */
 
-/* Bytes of a segment, which is what a matcher matches at a time.  With this size, no match reaches
- * before its chunk.  lzss, and lz4 without the key `chunk`, lose their window only at a segment's
- * start, so their segments are chunks of the paper.  Other methods have the level's default. */
+/* Bytes of a segment: a matcher matches one at a time, and no match crosses its start.  For lzss,
+ * and for lz4 without the key `chunk`, the matcher heeds no other limit, so their segments are
+ * chunks of the paper.  The other methods keep matches inside their chunks, and have the level's
+ * default. */
 size_t paper_segment(const struct paper_format *format, const struct lz_level *level);
 
 /* Writes the tags of a segment's len bytes. */

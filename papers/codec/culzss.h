@@ -3,8 +3,8 @@
  * each eight of them
  *
  * The GLZSS paper (2.3) and the gpuLZ paper (2.2) describe a flag for each literal or match, and a
- * byte each for offset and length.  They leave open the rest: these are the choices of the authors'
- * code.  A byte of flags stands before each eight tokens; the lowest bit belongs to the first
+ * byte each for offset and length.  They leave the rest open.  Here, it is as in the authors'
+ * code: a byte of flags stands before each eight tokens; the lowest bit belongs to the first
  * token, and 1 means a literal.  A match is a byte with its length, then a byte with its place.
  *
  * Differences from the authors' code, and their reasons:

@@ -242,7 +242,7 @@ static bool open_one_part(struct codec_file *file, const struct lz_level *level,
     const uint64_t plain = l->has_plain ? stated : sum_of_heads(*r, count, &r->is_bad);
     const uint64_t chunks = (plain + file->shape.chunk - 1) / file->shape.chunk;
 
-    /* Each chunk takes at least a byte, so a small file cannot ask for much memory. */
+    /* Each chunk takes at least a byte, so a small file cannot ask for many places. */
     if (r->is_bad || chunks > r->size || (l->has_count && chunks != count) ||
         !set_plain(file, level, plain) || (l->has_model && !take_model(file, r)))
         return false;

@@ -98,7 +98,7 @@ static __device__ __forceinline__ void write_token(chunk_memory &m, const uint8_
 }
 
 /* Codes a chunk of `bytes` bytes to flags[] and data[]. All threads of the block call this
- * function. Returns the sizes to thread 0. */
+ * function. Returns the sizes to each of them. */
 template <typename Symbol>
 static __device__ __forceinline__ gpulz_sizes code_chunk(gpulz_memory *b, chunk_memory &m,
                                                          const uint8_t *in, uint32_t bytes,

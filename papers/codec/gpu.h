@@ -8,7 +8,7 @@
  *
  *     coding        put_plain, match, code, take_coded
  *     decoding      put_coded, decode, take_plain
- *     CULZSS        put_plain, match, take_tags, and then paper_encode on the CPU
+ *     on the CPU    put_plain, match, take_tags, then paper_encode (CULZSS, GLZSS-tagging)
  *     gpuLZ, fused  put_plain, code with PAPER_GPU_FUSED, take_coded
  *
  * Each step waits until the device is done, and appends the times of its kernels and copies, by the
@@ -37,7 +37,7 @@ extern "C" {
 /* How the GPU codes or decodes. All forms give the same bytes. */
 enum paper_gpu_form {
     PAPER_GPU_THREADS, /* a thread for each chunk of the paper; every format has this form */
-    PAPER_GPU_WARPS,   /* a warp for each chunk */
+    PAPER_GPU_WARPS,   /* a warp for each chunk; only some formats have it (paper_gpu_can_code) */
     PAPER_GPU_FUSED,   /* gpuLZ as its paper has it: matching and coding in one kernel: only
                         * coding */
     PAPER_GPU_FORMS
@@ -67,7 +67,7 @@ struct paper_gpu;
  * level's method matches, and which are coded in its format. *level must stay as it is until
  * paper_gpu_close. Returns NULL, with a message in error, if the level does not fit the format, if
  * the device cannot be used, or if its memory is short. This takes about six times `most` bytes of
- * device memory, besides the memory that the match finder needs. */
+ * device memory, or 25 times for position lists, besides the memory that the match finder needs. */
 struct paper_gpu *paper_gpu_open(int device, const struct paper_format *format,
                                  const struct lz_level *level, size_t most,
                                  char error[GPU_ERROR_SIZE]);

@@ -118,11 +118,11 @@ BOTH_INLINE struct gpulz_sizes gpulz_encode(const uint8_t *in, const uint16_t *t
 struct gpulz_reader {
     const uint8_t *flags, *data;
     struct gpulz_sizes sizes;
-    struct gpulz_sizes used; /* flags, counted in bits, and bytes of data that were taken */
+    struct gpulz_sizes used; /* taken so far; used.flags counts bits, used.data bytes */
 };
 
-/* Takes the next token's flag and `size` bytes: sets *flag, and *bytes to the bytes.  A match has
- * two bytes, a literal `width`.  Returns false if there are not so many. */
+/* Takes the next token: sets *flag to its flag, and *bytes to its data, which are two bytes for a
+ * match, `width` for a literal.  Returns false if the flag or the data are not all there. */
 BOTH_INLINE bool gpulz_take(struct gpulz_reader *r, uint32_t width, uint32_t *flag,
                             const uint8_t **bytes)
 {

@@ -19,14 +19,15 @@
 #include "gpu/internal.cuh"
 #include "papers/codec/codec.h"
 
-/* Bytes after arrays of coded and plain bytes that kernels may read besides the arrays' own. */
+/* Bytes after the slots, and after a file, that kernels may read. (After the plain bytes, there are
+ * GPU_INPUT_PAD such bytes.) */
 #define CODEC_PAD 256
 
 /* Slots start at multiples of this number of bytes, as loads of whole words need. */
 #define CODEC_ALIGNMENT 16
 
-/* One input, as kernels see it. All pointers are device addresses. An array with `parts` elements
- * for each chunk has the elements of chunk i at i * parts and following (struct paper_format). */
+/* One input, as kernels see it. All pointers are device addresses. "Chunk" is a chunk of the paper,
+ * unless it is called a chunk of LZ_CHUNK_SIZE bytes. */
 struct codec_view {
     struct codec_shape shape;
     uint32_t parts;
@@ -43,13 +44,13 @@ struct codec_view {
     /* Coding: the slots of all chunks. Part p of chunk i is at i * slot + p * second. */
     uint8_t *slots;
     uint32_t slot, second;
-    /* Sizes of the parts, and the sums of the sizes before them. Part p of chunk i is element
-     * p * (chunks + 1) + i, so that a part's sizes are an array of their own; its last element is
-     * 0, for the sum of all. */
+    /* Sizes of the parts, and for each, the sum of the sizes before it. Part p of chunk i is
+     * element p * (chunks + 1) + i: the sizes of one part follow each other, and end with a 0. So
+     * the part's last sum is the sum of all its sizes. */
     uint64_t *sizes, *sums;
 
     uint8_t *coded;                   /* a file; CODEC_PAD bytes after it are readable */
-    const struct codec_place *places; /* decoding: of the parts in the file */
+    const struct codec_place *places; /* decoding: part p of chunk i is places[i * parts + p] */
     const uint8_t *chunk_widths;      /* decoding gpuLZ: bytes of a symbol, for each chunk */
     /* Position lists: room for each chunk's packed form, its size, how often each byte occurs in
      * all packed forms, and the model. */

@@ -1,5 +1,5 @@
 /*
- * lanes.cuh - building blocks of decoders with a warp for each chunk (warps.cu tells how they work)
+ * lanes.cuh - building blocks of the kernels with a warp for each chunk (warps.cu, encode_warps.cu)
  */
 #ifndef GZLZSS_PAPERS_CODEC_LANES_CUH
 #define GZLZSS_PAPERS_CODEC_LANES_CUH

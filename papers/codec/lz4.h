@@ -3,10 +3,10 @@
  *
  * As in chapter 8 of the thesis (items 1 to 5).  A chunk is a row of entries.  An entry is a token,
  * literals, an offset of two bytes, and perhaps bytes of a length.  The token's high four bits are
- * the number of literals, its low four bits the match's length less 4.  15 in either field means
- * that bytes follow, whose sum is added: 255 until the last one, which is less.  These bytes stand
- * before the literals, and after the offset.  An entry without a match has the offset 0, and 0 in
- * the token's low bits.
+ * the number of literals, its low four bits the match's length less 4.  If a field is 15, further
+ * bytes follow, whose sum is added to it: each is 255, except the last, which is less.  Those of
+ * the number of literals stand before the literals, those of the length after the offset.  An entry
+ * without a match has the offset 0, and 0 in the token's low bits.
  *
  * The first entry of a chunk has its first 13 bytes as literals and no match; the last entry has no
  * match if literals are left (16.1).  LZ4 itself has no such entries: its last literals come
@@ -40,8 +40,9 @@
 /* A field of the token that has this value is continued in bytes of its own. */
 #define LZ4_CODE_FIELD_MAX 15
 
-/* The most bytes of a chunk's coded form: each entry with a match has at least four bytes of it,
- * and takes three bytes besides its literals. */
+/* The most bytes of a chunk's coded form.  An entry with a match covers at least four bytes besides
+ * its literals, and takes three, so only literals make the form longer: a byte for each 255.  16
+ * covers the entries without a match. */
 BOTH_INLINE uint32_t lz4_bound(uint32_t chunk)
 {
     return chunk + chunk / 255 + 16;

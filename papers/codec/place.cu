@@ -29,7 +29,8 @@ static __device__ __forceinline__ void copy_slice(uint8_t *to, const uint8_t *fr
         to[rest + threadIdx.x] = from[rest + threadIdx.x];
 }
 
-/* Block (x, y) copies slice y of chunk x. */
+/* Block (x, y) copies slice y of chunk x. at: where the first part of the first chunk begins in the
+ * file, or the chunk's head if it has one. head: bytes of a chunk's head. */
 static __global__ void __launch_bounds__(THREADS)
     place_part(codec_view v, uint32_t part, uint64_t at, uint32_t head)
 {

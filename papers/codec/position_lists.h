@@ -13,12 +13,12 @@
  * The paper leaves open: the order of index and text, the widths of the index, and what a block
  * begins with.  Here, a packed block is
  *
- *   4 bytes of text; 4 number of rows; for each row 4 place in the text and 4 number of pairs; the
- *   text, in which a pair is 4 position in the block and 4 length
+ *   4 size of the text; 4 number of rows; for each row, 4 place in the text and 4 number of pairs;
+ *   the text, in which a pair is 4 position in the block and 4 length
  *
- * Numbers are little-endian.  Rows are in order, and no two rows touch.  A pair may be longer than
- * the distance to its source; it then repeats bytes of its own.  Since a length has 32 bits,
- * adjacent matches at one distance are one pair.
+ * Each 4 is the size of a number in bytes.  Numbers are little-endian.  Rows are in order, and no
+ * two rows touch.  A pair may be longer than the distance to its source; it then repeats bytes of
+ * its own.  Since a length has 32 bits, adjacent matches at one distance are one pair.
  */
 #ifndef GZLZSS_PAPERS_CODEC_POSITION_LISTS_H
 #define GZLZSS_PAPERS_CODEC_POSITION_LISTS_H
@@ -87,11 +87,11 @@ BOTH_INLINE uint32_t position_lists_pack(const struct codec_shape *s, const uint
     return POSITION_LISTS_HEAD + POSITION_LISTS_ROW * rows + size;
 }
 
-/* A packed block while it is read.  `at` counts the bytes of text. */
+/* A packed block while it is read. */
 struct position_lists_reader {
     const uint8_t *rows, *text;
-    uint32_t row_count, size; /* of the rows, and bytes of the text */
-    uint32_t row, at;         /* the next row, and the next byte of the text */
+    uint32_t row_count, size; /* number of rows; bytes of the text */
+    uint32_t row, at;         /* the next row; the next byte of the text */
 };
 
 /* Decodes the pairs of the next row to out[done..plain).  Returns the new `done`, or 0 if the block

@@ -18,7 +18,9 @@
 
 #include "base/both.h"
 
-/* The sum of all frequencies.  With more bits, rare bytes take fewer bits: 15 at most with 15. */
+/* The sum of all frequencies.  A byte takes at most RANGE_TOTAL_BITS bits, and some for rounding.
+ * With more, frequencies are more exact, but the rarest bytes take more bits.  15 is the most:
+ * struct range_model has RANGE_TOTAL in 16 bits. */
 #define RANGE_TOTAL_BITS 15
 #define RANGE_TOTAL (1u << RANGE_TOTAL_BITS)
 
@@ -50,7 +52,7 @@ struct range_encoder {
     uint8_t *out; /* where the next byte goes */
     uint64_t low; /* below 2^33; a carry is in bit 32 */
     uint32_t range;
-    uint32_t pending; /* bytes not written yet: `byte`, then bytes 255; 0 only at first */
+    uint32_t pending; /* bytes not written yet: first `byte`, the others 255; 0 only at first */
     uint8_t byte;
 };
 
@@ -92,8 +94,8 @@ BOTH_INLINE uint32_t range_encode(const struct range_model *m, const uint8_t *in
     return (uint32_t)(e.out - out);
 }
 
-/* The most bytes that range_encode writes: a bit above RANGE_TOTAL_BITS for each byte covers all
- * rounding. */
+/* The most bytes that range_encode writes.  A byte takes at most RANGE_TOTAL_BITS = 15 bits, and
+ * less than 1 bit for rounding: 2 bytes. */
 BOTH_INLINE size_t range_bound(size_t size)
 {
     return 2 * size + 8;
@@ -124,7 +126,7 @@ BOTH_INLINE struct range_decoder range_begin(const uint8_t *in, uint32_t size)
     return d;
 }
 
-/* Returns the byte whose part of RANGE_TOTAL has `place` < RANGE_TOTAL. */
+/* Returns the byte b with sums[b] <= place < sums[b + 1].  place: below RANGE_TOTAL. */
 BOTH_INLINE uint32_t range_byte_at(const struct range_model *m, uint32_t place)
 {
     uint32_t byte = 0;

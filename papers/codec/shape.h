@@ -116,7 +116,7 @@ BOTH_INLINE void codec_put_flag(struct codec_groups *g, uint32_t flag)
     g->used++;
 }
 
-/* The same for an input in[0..size). */
+/* Reads from in[0..size) what struct codec_groups has written. */
 struct codec_tokens {
     const uint8_t *in;
     uint32_t size;

@@ -51,7 +51,8 @@ static cudaError_t mark(struct paper_gpu *g, const char *name, bool is_copy = fa
     return cudaEventRecord(g->events[g->work_count], g->stream);
 }
 
-/* Adds seconds to the time with the work's name, from number `first` on, or appends a new time. */
+/* Adds seconds to the step's time for work of this name, or appends such a time. first: number of
+ * the step's first time. */
 static void add_time(struct paper_gpu_times *t, unsigned first, const struct work &w,
                      double seconds)
 {
@@ -95,7 +96,8 @@ void paper_gpu_forget_times(struct paper_gpu *g)
 
 #define SPAN_THREADS 256
 
-/* Fills in the table of an input's chunks. segment_chunks: chunks of a segment. */
+/* Fills in the table of an input's chunks of LZ_CHUNK_SIZE bytes. segment_chunks: their number in a
+ * segment. */
 static __global__ void __launch_bounds__(SPAN_THREADS)
     make_spans(gpu_span *spans, uint32_t chunks, uint32_t len, uint32_t segment_chunks)
 {
@@ -111,7 +113,8 @@ static __global__ void __launch_bounds__(SPAN_THREADS)
     spans[c] = span;
 }
 
-/* Returns the view of `chunks` chunks from chunk `first` on. */
+/* Returns the match finder's view of `chunks` chunks of LZ_CHUNK_SIZE bytes, from number `first`
+ * on. */
 static gpu_view view_of(const struct paper_gpu *g, uint32_t first, uint32_t chunks)
 {
     gpu_view v = {};
@@ -140,7 +143,8 @@ static cudaError_t match_batch(struct paper_gpu *g, const gpu_view &v)
     return status == cudaSuccess ? mark(g, "parse") : status;
 }
 
-/* Queues the kernel that fills in the table of the input's chunks, which are not none. */
+/* Queues the kernel that fills in the table of `chunks` chunks of LZ_CHUNK_SIZE bytes. chunks: at
+ * least 1. */
 static cudaError_t queue_spans(struct paper_gpu *g, uint32_t chunks)
 {
     const uint32_t blocks = (chunks + SPAN_THREADS - 1) / SPAN_THREADS;

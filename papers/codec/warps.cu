@@ -17,7 +17,8 @@
  * The chunks of CULZSS, gpuLZ and DKLZSS have at most 32 KiB. They are decoded in shared memory,
  * the others in place.
  *
- * gpuLZ's paper does not describe its decoder (4.4). The other papers have none on the GPU.
+ * gpuLZ's paper measures a decoder, but does not describe it (4.4). The thesis and the papers of
+ * DKLZSS and position lists have none on the GPU.
  *
  * The lanes of the last tokens may read past a chunk's coded bytes, by fewer than CODEC_PAD bytes,
  * before the warp knows that there are no such tokens.
@@ -26,8 +27,8 @@
 #include "papers/codec/warps_bytes.cuh"
 #include "papers/codec/warps_flags.cuh"
 
-/* Warps of a block. With more, a block needs more shared memory, and less of a multiprocessor's
- * memory may be used. */
+/* Warps of a block. With more, a block needs more shared memory. Whole blocks then fill the memory
+ * of a multiprocessor less well, so fewer warps may run on it. */
 #define WARPS 4
 #define THREADS (WARPS * WARP)
 

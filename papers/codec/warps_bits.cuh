@@ -144,7 +144,7 @@ struct dklzss_warp {
         return bits << (1 + field) >> (32 - field);
     }
 
-    /* A position after the match gives a distance that is too large. */
+    /* If the position is after the match, the difference wraps around, and is_good refuses it. */
     __device__ __forceinline__ uint32_t distance(uint32_t bits, uint32_t at) const
     {
         return at - (bits << 1 >> (32 - field));

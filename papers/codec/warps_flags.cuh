@@ -120,7 +120,8 @@ static __device__ __forceinline__ uint32_t gpulz_find(const gpulz_chunk &c, toke
 static __device__ __forceinline__ bool gpulz_is_good(const gpulz_chunk &c, const token &t,
                                                      uint32_t end, uint32_t plain)
 {
-    /* A flag that the chunk does not have counts as one too many at the end. */
+    /* Whether the chunk has the token's flag is not checked here: gpulz_step compares the number of
+     * tokens with the number of flags at the end. */
     if (end > c.sizes.data)
         return false;
     return !t.is_match || (t.length > 0 && t.length <= t.distance && t.distance <= t.at &&
