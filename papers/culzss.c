@@ -59,22 +59,29 @@
 #include "papers/culzss.h"
 #include "papers/method.h"
 
+/* If the match at distance d is longer than *best, makes it the best.  A match has at most `most`
+ * bytes. */
+static inline void try_distance(const uint8_t *here, uint32_t d, uint32_t most,
+                                struct paper_match *best)
+{
+    uint32_t length;
+
+    if (load32(here - d) << 8 != load32(here) << 8 ||
+        here[best->length] != (here - d)[best->length])
+        return;
+    length = (uint32_t)match_length(here, here - d, LZ_MIN_MATCH, culzss_limit(most, d));
+    if (length > best->length)
+        *best = (struct paper_match){length, d};
+}
+
 /* Compares with every place, the nearest first. Returns the longest match, and of equally long ones
  * the nearest. A match has at most `most` bytes. */
 static struct paper_match nearest_at(const uint8_t *here, uint32_t reach, uint32_t most)
 {
-    const uint32_t want = load32(here) << 8;
     struct paper_match best = {0, 0};
 
-    for (uint32_t d = LZ_MIN_MATCH; d <= reach && best.length < most; d++) {
-        uint32_t length;
-
-        if (load32(here - d) << 8 != want || here[best.length] != (here - d)[best.length])
-            continue;
-        length = (uint32_t)match_length(here, here - d, LZ_MIN_MATCH, culzss_limit(most, d));
-        if (length > best.length)
-            best = (struct paper_match){length, d};
-    }
+    for (uint32_t d = LZ_MIN_MATCH; d <= reach && best.length < most; d++)
+        try_distance(here, d, most, &best);
     return best;
 }
 
@@ -83,18 +90,10 @@ static struct paper_match nearest_at(const uint8_t *here, uint32_t reach, uint32
  * the best length. */
 static struct paper_match farthest_at(const uint8_t *here, uint32_t reach, uint32_t most)
 {
-    const uint32_t want = load32(here) << 8;
     struct paper_match best = {0, 0};
 
-    for (uint32_t d = reach; d >= LZ_MIN_MATCH && d > best.length && best.length < most; d--) {
-        uint32_t length;
-
-        if (load32(here - d) << 8 != want || here[best.length] != (here - d)[best.length])
-            continue;
-        length = (uint32_t)match_length(here, here - d, LZ_MIN_MATCH, culzss_limit(most, d));
-        if (length > best.length)
-            best = (struct paper_match){length, d};
-    }
+    for (uint32_t d = reach; d >= LZ_MIN_MATCH && d > best.length && best.length < most; d--)
+        try_distance(here, d, most, &best);
     return best;
 }
 

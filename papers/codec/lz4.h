@@ -33,9 +33,8 @@
 #include "papers/codec/shape.h"
 #include "papers/lz4.h"
 
-/* Bytes of a chunk in the thesis (16.1, oneMB), and the literals of a chunk's first entry. */
+/* Bytes of a chunk in the thesis (16.1, oneMB).  Its first entry has LZ4_LEAD literals. */
 #define LZ4_CODE_CHUNK (1u << 20)
-#define LZ4_CODE_FIRST 13
 
 /* A field of the token that has this value is continued in bytes of its own. */
 #define LZ4_CODE_FIELD_MAX 15
@@ -46,12 +45,6 @@
 BOTH_INLINE uint32_t lz4_bound(uint32_t chunk)
 {
     return chunk + chunk / 255 + 16;
-}
-
-/* Returns how many bytes lz4_put_more writes for a number of literals, or a length less 4. */
-BOTH_INLINE uint32_t lz4_more_bytes(uint32_t number)
-{
-    return number < LZ4_CODE_FIELD_MAX ? 0 : (number - LZ4_CODE_FIELD_MAX) / 255 + 1;
 }
 
 /* Writes the bytes that continue a field.  Returns their end. */
@@ -90,7 +83,7 @@ BOTH_INLINE uint8_t *lz4_put_entry(uint8_t *out, const uint8_t *literals, uint32
 BOTH_INLINE uint32_t lz4_encode(const struct codec_shape *s, const uint8_t *in,
                                 const uint16_t *tags, uint32_t len, uint8_t *out)
 {
-    const uint32_t first = len < LZ4_CODE_FIRST ? len : LZ4_CODE_FIRST;
+    const uint32_t first = len < LZ4_LEAD ? len : LZ4_LEAD;
     struct codec_cutter cutter = {tags, len, first, 0};
     uint8_t *end = lz4_put_entry(out, in, first, 0, 0);
     uint32_t at = first, start, length;
