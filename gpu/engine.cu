@@ -421,9 +421,10 @@ static void lay_out(struct gpu_batch *b)
             span->start = s->start + c * LZ_CHUNK_SIZE;
             span->end = s->start + LZ_CHUNK_END(c * LZ_CHUNK_SIZE, s->length);
             span->history = c > 0 ? LZ_WINDOW_SIZE : 0;
-            span->group = c % LZ_OPTIMAL_GROUP > 0  ? 0
-                          : left < LZ_OPTIMAL_GROUP ? left
-                                                    : LZ_OPTIMAL_GROUP;
+            span->group = (uint16_t)(c % LZ_OPTIMAL_GROUP > 0  ? 0
+                                     : left < LZ_OPTIMAL_GROUP ? left
+                                                               : LZ_OPTIMAL_GROUP);
+            span->before = (uint16_t)c;
         }
     }
     d->view.chunks = chunks;

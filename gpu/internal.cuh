@@ -33,6 +33,7 @@ struct gpu_result {
 #define GPU_NO_ROOM UINT32_MAX
 
 static_assert(LZ_CHUNK_SIZE % GPU_ALIGNMENT == 0, "every chunk starts at such a multiple, too");
+static_assert(LZ_CHUNKS(LZ_SEGMENT_MAX) <= UINT16_MAX, "a chunk's number in 16 bits");
 static_assert(LZ_CHUNK_SIZE == LZ_WINDOW_SIZE, "a chunk's history is the chunk before");
 
 /*
@@ -60,7 +61,8 @@ struct alignas(16) gpu_span {
     uint32_t end;     /* offset of its end */
     uint32_t history; /* bytes before `start` that matches may reach: 0 or LZ_WINDOW_SIZE */
     /* Chunks of the group (lzss/optimal.h) that starts with this chunk; 0: no group starts here. */
-    uint32_t group;
+    uint16_t group;
+    uint16_t before; /* chunks of the segment before this one */
 };
 
 /* A batch as kernels see it. All pointers are device addresses. */
@@ -86,7 +88,7 @@ static __device__ __forceinline__ gpu_span gpu_chunk_span(const gpu_view &v, uin
 {
     const uint4 span = __ldg((const uint4 *)(v.spans + c));
 
-    return {span.x, span.y, span.z, span.w};
+    return {span.x, span.y, span.z, (uint16_t)span.w, (uint16_t)(span.w >> 16)};
 }
 
 /* The bytes_a_sequence (struct gpu_finder) of the levels' finders. Most of their matches have four

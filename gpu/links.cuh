@@ -128,27 +128,4 @@ static __device__ __forceinline__ uint32_t link_at(shared_links links, const gpu
     return links.links[pos];
 }
 
-/* Returns how many different byte values the chunk's first LZ_SAMPLE bytes have. All threads of a
- * block call this function. */
-static __device__ __forceinline__ uint32_t count_distinct(const gpu_view &v, uint32_t index)
-{
-    __shared__ uint32_t seen[8];
-    const gpu_span span = gpu_chunk_span(v, index);
-    uint32_t distinct = 0;
-
-    if (threadIdx.x < 8)
-        seen[threadIdx.x] = 0;
-    __syncthreads();
-    for (uint32_t i = threadIdx.x; i < min(span.end - span.start, (uint32_t)LZ_SAMPLE);
-         i += blockDim.x) {
-        uint32_t byte = v.input[span.start + i];
-
-        atomicOr(&seen[byte / 32], 1u << (byte % 32));
-    }
-    __syncthreads();
-    for (uint32_t i = 0; i < 8; i++)
-        distinct += (uint32_t)__popc(seen[i]);
-    return distinct;
-}
-
 #endif

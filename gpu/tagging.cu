@@ -11,10 +11,11 @@
  *   position counted from the start of the 32 KiB before the chunk, so 16 bits hold it. The block
  *   enters all positions, first of the history, then of the chunk. For the chunk's positions, it
  *   also stores the distance to the candidate, which is the position that the entry held before
- *   (replace in warp.cuh).
+ *   (replace in warp.cuh). How many bytes are hashed depends on the first bytes of the segment.
  *
- * - walk: one warp for each chunk. Each lane compares the eight bytes at its position with its
- *   candidate's, unless a match from an earlier step covers its position. Then comes the greedy
+ * - walk: one warp for each chunk. Each lane compares the eight bytes at its position, and the byte
+ *   before, with its candidate's, unless a match from an earlier step covers its position. Then
+ *   comes the greedy
  *   walk, group by group. The walk looks at the lanes in order, from its own position on, and takes
  *   the match of the first lane that has a match. If all eight bytes are equal, the whole warp
  *   extends the match, 128 bytes at a time. A group has two or three matches, which are taken one
@@ -23,8 +24,8 @@
  * Both kernels load the next step's data before they work on the current step, and so wait for
  * memory once for each step, not for each group.
  *
- * An entry that was never written is 0, which is a real position. If position 0 is a wrong
- * candidate, the comparison of bytes rejects it, as tagging.c explains.
+ * An entry that was never written is 0. Position 0 is no candidate: it is the segment's first byte,
+ * or too far away.
  */
 #include "gpu/internal.cuh"
 #include "gpu/warp.cuh"
@@ -52,7 +53,31 @@ static __device__ __forceinline__ uint32_t extend(const uint32_t *data, uint32_t
     }
 }
 
-/* Stores the distance to each position's candidate in the tags. */
+/* A result of compare(): how many bytes agree, in its low bits, and a bit that says whether the
+ * bytes before them agree, too. */
+#define LENGTH 15u
+#define BEFORE 16u
+
+/* Compares up to eight bytes, and the bytes before them. low and high are the bytes at position
+ * `at`; `there` is the candidate's position, 1 or more. */
+static __device__ __forceinline__ uint32_t compare(const uint32_t *data, uint32_t at,
+                                                   uint32_t there, uint32_t low, uint32_t high,
+                                                   uint32_t end)
+{
+    const uint32_t i = (there - 1) / 4, shift = (there - 1) * 8;
+    const uint32_t a = word_at(data, i), b = word_at(data, i + 1), c = word_at(data, i + 2);
+    /* bytes -1 to 2, 3 to 6, and from 7 on */
+    const uint32_t x = __funnelshift_r(a, b, shift), y = __funnelshift_r(b, c, shift),
+                   z = __funnelshift_r(c, 0, shift);
+    const uint32_t same = common_bytes(low, __funnelshift_r(x, y, 8));
+    const uint32_t length = same < 4 ? same : 4 + common_bytes(high, __funnelshift_r(y, z, 8));
+    const uint32_t before = ((const uint8_t *)data)[at - 1];
+
+    return min(length, end - at) | (before == (x & 255) ? BEFORE : 0);
+}
+
+/* Stores the distance to each position's candidate in the tags, and lz_tagging_least in the scratch
+ * memory. */
 static __global__ void __launch_bounds__(TABLE_THREADS) look_up(gpu_view v)
 {
     extern __shared__ uint4 shared[];
@@ -62,8 +87,12 @@ static __global__ void __launch_bounds__(TABLE_THREADS) look_up(gpu_view v)
     const uint32_t *data = (const uint32_t *)(v.input + span.start - span.history);
     const uint32_t end = span.end - span.start + span.history;
     uint16_t *distances = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
-    step_bytes<4> bytes;
+    const uint32_t least = lz_tagging_least(count_distinct(v, blockIdx.x - span.before));
+    const uint32_t fifth = least > 4 ? 0xff : 0;
+    step_bytes<5> bytes;
 
+    if (threadIdx.x == 0)
+        ((uint32_t *)v.scratch)[blockIdx.x] = least;
     clear_table(table, LZ_TAGGING_HASH_BITS, 0);
     bytes.load(data, place);
     for (uint32_t step = 0; step < end; step += STEP) {
@@ -72,7 +101,8 @@ static __global__ void __launch_bounds__(TABLE_THREADS) look_up(gpu_view v)
 
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++)
-            entry[g] = lz_tagging_hash(bytes.at(pos, g, 0));
+            entry[g] = lz_tagging_hash(
+                lz_tagging_product(bytes.at(pos, g, 0), bytes.at(pos, g, 1) & fifth));
         /* In the last round, this reads bytes after the chunk (GPU_INPUT_PAD) that nothing uses. */
         bytes.load(data, pos + STEP);
         replace(table, entry, pos, candidate);
@@ -95,8 +125,9 @@ static __global__ void __launch_bounds__(WARP) walk(gpu_view v)
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
     const uint32_t *data = (const uint32_t *)(v.input + span.start - span.history);
     const uint32_t end = span.end - span.start + span.history;
+    const uint32_t least = ((const uint32_t *)v.scratch)[blockIdx.x];
     uint16_t *tags = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
-    uint32_t covered = 0, covered_tag = 0;
+    uint32_t covered = span.history, covered_tag = 0;
     uint32_t next[GROUPS];
     step_bytes<8> bytes;
     const auto load_step = [&](uint32_t pos) {
@@ -124,15 +155,9 @@ static __global__ void __launch_bounds__(WARP) walk(gpu_view v)
             const uint32_t at = pos + g * WARP, there = at - distance[g];
 
             length[g] = 0;
-            if (at >= covered && at + LZ_TAGGING_MIN_MATCH <= end &&
-                distance[g] - 1 < LZ_WINDOW_SIZE) {
-                const uint32_t a = word_at(data, there / 4), b = word_at(data, there / 4 + 1),
-                               c = word_at(data, there / 4 + 2);
-
-                if (__funnelshift_r(a, b, there * 8) == low[g])
-                    length[g] =
-                        min(4 + common_bytes(high[g], __funnelshift_r(b, c, there * 8)), end - at);
-            }
+            if (at >= covered && at + least <= end && distance[g] - 1 < LZ_TAGGING_WINDOW &&
+                there > 0)
+                length[g] = compare(data, at, there, low[g], high[g], end);
         }
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++) {
@@ -141,19 +166,27 @@ static __global__ void __launch_bounds__(WARP) walk(gpu_view v)
 
             if (covered < group + WARP) {
                 uint32_t matches =
-                    __ballot_sync(ALL_LANES, length[g] >= LZ_TAGGING_MIN_MATCH && at >= covered);
+                    __ballot_sync(ALL_LANES, (length[g] & LENGTH) >= least && at >= covered);
 
                 while (matches != 0) {
                     uint32_t first = (uint32_t)__ffs((int)matches) - 1;
                     uint32_t start = group + first;
-                    uint32_t match_length = __shfl_sync(ALL_LANES, length[g], (int)first);
+                    const uint32_t compared = __shfl_sync(ALL_LANES, length[g], (int)first);
+                    const uint32_t more = start > covered && compared >= BEFORE;
+                    uint32_t match_length = compared & LENGTH;
 
                     covered_tag = __shfl_sync(ALL_LANES, distance[g], (int)first);
                     if (match_length == 8)
                         match_length = extend(data, start, covered_tag, end);
                     covered = start + match_length;
-                    if (at >= start && at < covered)
+                    if (at >= start - more && at < covered)
                         tag = covered_tag;
+                    /* The byte before belongs to the group before, whose tags are written. */
+                    if (more && first == 0) {
+                        __syncwarp();
+                        if (lane == 0)
+                            tags[start - 1 - span.history] = (uint16_t)covered_tag;
+                    }
                     matches =
                         covered < group + WARP ? matches & (ALL_LANES << (covered - group)) : 0;
                 }
@@ -164,10 +197,11 @@ static __global__ void __launch_bounds__(WARP) walk(gpu_view v)
     }
 }
 
+/* Bytes for each chunk: what look_up tells walk. */
 static size_t scratch_size(const struct lz_level *level)
 {
     (void)level;
-    return 0;
+    return sizeof(uint32_t);
 }
 
 static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,

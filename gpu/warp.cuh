@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "gpu/internal.cuh"
+#include "lzss/sample.h"
 
 /* Returns word i of data in global memory. The data must not change while the kernel runs. */
 static __device__ __forceinline__ uint32_t word_at(const uint32_t *data, uint32_t i)
@@ -173,7 +174,7 @@ static __device__ __forceinline__ void replace(uint16_t *table, const uint32_t (
 }
 
 /*
- * The first BYTES bytes (3, 4, 7 or 12) at this lane's positions of a step, kept as whole words. A
+ * The first BYTES bytes (3 to 12) at this lane's positions of a step, kept as whole words. A
  * kernel loads the next step's words before it works on the current step.
  */
 template <unsigned BYTES> struct step_bytes {
@@ -207,6 +208,29 @@ static __device__ __forceinline__ void clear_table(uint16_t *table, uint32_t bit
          i += TABLE_THREADS)
         ((uint4 *)table)[i] = make_uint4(both, both, both, both);
     __syncthreads();
+}
+
+/* Returns how many different byte values the chunk's first LZ_SAMPLE bytes have. All threads of a
+ * block call this function. */
+static __device__ __forceinline__ uint32_t count_distinct(const gpu_view &v, uint32_t index)
+{
+    __shared__ uint32_t seen[8];
+    const gpu_span span = gpu_chunk_span(v, index);
+    uint32_t distinct = 0;
+
+    if (threadIdx.x < 8)
+        seen[threadIdx.x] = 0;
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < min(span.end - span.start, (uint32_t)LZ_SAMPLE);
+         i += blockDim.x) {
+        uint32_t byte = v.input[span.start + i];
+
+        atomicOr(&seen[byte / 32], 1u << (byte % 32));
+    }
+    __syncthreads();
+    for (uint32_t i = 0; i < 8; i++)
+        distinct += (uint32_t)__popc(seen[i]);
+    return distinct;
 }
 
 #endif

@@ -39,10 +39,23 @@
 /* The factor of Fibonacci hashing: 2^32 divided by the golden ratio. */
 #define LZ_TAGGING_FACTOR 2654435761u
 
-/* The hash of four input bytes, read as a little-endian number. */
-LZ_INLINE uint32_t lz_tagging_hash(uint32_t four_bytes)
+/* The number of bits by which the fifth and the sixth byte are moved up, before they are combined
+ * with the first four.  Since it is no multiple of 8, the bits in which letters and digits mostly
+ * differ do not meet those of another byte. */
+#define LZ_TAGGING_LATER_SHIFT 11
+
+/* Combines four input bytes and the two bytes after them, both read as little-endian numbers, into
+ * one number.  `later` is 0 if only four bytes are hashed (lz_tagging_least).  Different bytes
+ * mostly give different products. */
+LZ_INLINE uint32_t lz_tagging_product(uint32_t four, uint32_t later)
 {
-    return (four_bytes * LZ_TAGGING_FACTOR) >> (32 - LZ_TAGGING_HASH_BITS);
+    return (four ^ later << LZ_TAGGING_LATER_SHIFT) * LZ_TAGGING_FACTOR;
+}
+
+/* The hash of the bytes with that product. */
+LZ_INLINE uint32_t lz_tagging_hash(uint32_t product)
+{
+    return product >> (32 - LZ_TAGGING_HASH_BITS);
 }
 
 /* --- Hash chains (chains.h, optimal.h) --- */

@@ -55,7 +55,7 @@ static const struct lz_level levels[] = {
     /* clang-format off */
     /*                           depths      nice max3 lazy passes split segment  guess */
     [0]  = {&finder_stored,       0,  0,  0,   0,    0, 0, 0,    0, 2 * MIB, 5e9,   {0}},
-    [1]  = {&lz_finder_tagging,   0,  0,  0,   0,    0, 0, 0, 8192, 2 * MIB, 270e6, {0}},
+    [1]  = {&lz_finder_tagging,   0,  0,  0,   0,    0, 0, 0, 16384, 2 * MIB, 270e6, {0}},
     [2]  = {&lz_finder_chains,    4,  0,  0,  16,    0, 0, 0, 8192, 2 * MIB, 135e6, {0}},
     [3]  = {&lz_finder_chains,    8,  0,  0,  24, 4096, 0, 0, 8192, 2 * MIB, 120e6, {0}},
     [4]  = {&lz_finder_chains,    9,  0,  0,  24, 4096, 1, 0, 4096, 2 * MIB, 85e6,  {0}},

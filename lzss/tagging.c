@@ -6,29 +6,31 @@
  * The first pass (enter) enters each position into the hash table.  It notes the distance to the
  * position that was in the entry before, and sets a bit for each position at which a match seems to
  * start.  No branch in this pass depends on the data.  The table entry alone nearly always tells
- * whether four bytes agree, because it holds 16 of the 18 bits of the hash's product that are not
- * in the bucket number.  If the pass compared the candidate's bytes instead, it would take 1.5
- * times as long with vectors of 64 bytes, and even longer with the other versions, which cannot
- * gather bytes from many places at once.
+ * whether the hashed bytes agree, because it has a tag, which is 14 further bits of the hash's
+ * product.  If the pass compared the candidate's bytes instead, it would take 1.5 times as long
+ * with vectors of 64 bytes, and even longer with the other versions, which cannot gather bytes from
+ * many places at once.
  *
  * The second pass (walk) goes from set bit to set bit, and compares bytes only there.  In a walk,
  * each load has to wait for the load before it: first the bits are loaded, then the distance, then
  * the bytes.  So four chunks are walked in turn, one sequence of each at a time, and their loads
- * overlap.
+ * overlap.  Beside the loads, mispredicted branches take the most time.  So each walk compares 64
+ * bytes at once, of which the first is the byte before the match; and tags keep walks from stopping
+ * where no match is.
  *
  * The walk writes sequences at once.  Writing a tag array first, as the GPU does, gives the same
  * sequences; tests/unit/test_matcher.c checks that.
  *
  * The steps have three versions with the same results.  On an EPYC, matching a byte of text,
- * source, XML or machine code takes 1.8 to 2.1 ns in plain C, 0.9 to 1.15 ns with vectors of 32
- * bytes, and 0.75 to 1.1 ns with vectors of 64 bytes.
+ * source, XML or machine code takes 1.9 ns in plain C, 0.8 to 1.05 ns with vectors of 32
+ * bytes, and 0.7 to 0.95 ns with vectors of 64 bytes.
  *
  * One table serves all chunks of a segment, since it holds every position to which a match may
- * refer.  An entry keeps a position modulo 65536.  This changes no result, and the table needs no
- * marks for "empty" or "too old".  If an entry was never written, or was written more than 65536
- * bytes ago, it stands for some other position of the window.  That position has a different hash,
- * else it would have displaced the entry.  So its four bytes differ from the four bytes that are
- * looked up.  The walk compares these bytes, and so passes over the entry.
+ * refer.  An entry keeps a position modulo POSITIONS.  This changes no result, and the table needs
+ * no marks for "too old".  If an entry was written more than POSITIONS bytes ago, it stands for some
+ * other position of the window.  That position has a different hash, else it would have displaced
+ * the entry.  So its bytes differ from those that are looked up.  The walk compares them, and so
+ * passes over the entry.
  */
 #include "config.h"
 
@@ -39,9 +41,8 @@
 #include "base/cpu.h"
 #include "lzss/emit.h"
 #include "lzss/matcher.h"
+#include "lzss/sample.h"
 #include "lzss/tagging.h"
-
-_Static_assert(LZ_CHUNK_SIZE + LZ_WINDOW_SIZE <= 65536, "positions in 16 bits");
 
 /* The number of chunks that are walked in turn.  With a larger number, more loads overlap, but each
  * chunk's 68 KiB of distances and stops take space in the caches.  With a smaller number, loads
@@ -52,8 +53,7 @@ _Static_assert(LZ_CHUNK_SIZE + LZ_WINDOW_SIZE <= 65536, "positions in 16 bits");
 struct tagging_state {
     const struct tagging_functions *functions; /* the processor's versions */
 
-    /* For each hash, its last position and some bits of the hash's product (struct
-     * tagging_block). */
+    /* For each hash, its last position and tag (struct tagging_block). */
     _Alignas(64) uint32_t table[1 << LZ_TAGGING_HASH_BITS];
 
     /* For each chunk that is walked, the distances from its positions to their candidates. */
@@ -71,58 +71,83 @@ struct tagging_state {
 #define BLOCK 256
 
 _Static_assert(BLOCK % 64 == 0 && LZ_CHUNK_SIZE % BLOCK == 0, "whole words of stops");
-_Static_assert(LZ_INPUT_PAD >= 63, "64 bytes are compared from the last one on");
+_Static_assert(LZ_INPUT_PAD >= 62, "64 bytes are compared from the last one on");
 
 /*
  * The first pass's data about BLOCK positions.
  *
- * A table entry has a position, modulo 65536, in its lower half.  In its upper half it has the
- * lower half of the product that lz_tagging_hash computes from the four bytes at that position.
- * The product's upper bits are the hash, and no two numbers of four bytes have the same product.
- * So if two entries of a bucket have the same upper half, their four bytes are nearly always the
- * same: of the pairs with different bytes, only one in 87,000 has the same upper half.
+ * A table entry has a tag in its TAG_BITS low bits, and above it a position, modulo POSITIONS.  The
+ * tag is the bits after the hash in the product (lz_tagging_product) of the position's bytes.  Since
+ * no two numbers have the same product, two entries of a bucket with the same tag nearly always
+ * have the same bytes.
+ *
+ * `apart` is a position's entry less the entry that it displaces.  If the tags are the same, that is
+ * the distance between the two positions, moved up by TAG_BITS.
  */
 struct tagging_block {
     _Alignas(64) uint32_t hashes[BLOCK];
-    uint32_t now[BLOCK];    /* the positions' own entries */
-    uint32_t before[BLOCK]; /* the entries that the new ones displace */
+    uint32_t now[BLOCK]; /* the positions' entries */
+    uint32_t apart[BLOCK];
 };
 
-/* The walk through a chunk. */
-struct tagging_walk {
-    const uint8_t *in; /* the chunk's first byte */
-    const uint16_t *distances;
-    const uint8_t *stops;
-    size_t at;       /* the byte of the chunk at which the walk goes on */
-    size_t literals; /* the first byte of the chunk that no sequence covers yet */
-    size_t size;     /* bytes of the chunk */
+/* With more bits, fewer walks stop because of different bytes with the same tag.  With fewer, fewer
+ * walks stop because the position in an entry is POSITIONS bytes older than it seems to be. */
+#define TAG_BITS 14
+#define TAG_MASK ((UINT32_C(1) << TAG_BITS) - 1)
+#define TAG_SHIFT (32 - LZ_TAGGING_HASH_BITS - TAG_BITS)
+#define POSITIONS (UINT32_C(1) << (32 - TAG_BITS))
+
+/* `apart` of two positions with the same tag, if they are as far apart as may be. */
+#define FARTHEST ((uint32_t)LZ_TAGGING_WINDOW << TAG_BITS)
+
+/* An entry for "none".  From the first LZ_TAGGING_WINDOW positions, it has no distance that a match
+ * may have.  From later ones, it is a position in the window whose bytes have another hash, else
+ * that position would be in the entry. */
+#define NONE ((uint32_t)LZ_TAGGING_WINDOW << TAG_BITS)
+
+/* How far the walk through a chunk has come. */
+struct tagging_place {
+    size_t at; /* the byte of the chunk after the last match */
     struct lz_sequence *out;
+};
+
+/* Chunks that are walked in turn.  If there are fewer than CHUNKS, the last ones are empty. */
+struct tagging_walk {
+    const struct tagging_state *t; /* has the chunks' distances and stops */
+    const uint8_t *in;             /* the first chunk's first byte */
+    size_t least;                  /* the fewest bytes of a match (lz_tagging_least) */
+    size_t sizes[CHUNKS];          /* bytes of each chunk */
+    struct tagging_place places[CHUNKS];
 };
 
 /* The steps that have a version for each path (cpu.h). */
 struct tagging_functions {
-    /* Hashes n positions, the first of which is `pos`, at in[0], and makes their entries.  n is at
-     * most BLOCK.  Reads up to 31 bytes after the last position. */
-    void (*hash)(struct tagging_block *b, const uint8_t *in, uint32_t pos, size_t n);
+    /* Hashes n positions, the first of which is `pos`, at in[0], and makes their entries.  Hashes
+     * `least` bytes for each position.  n is at most BLOCK.  Reads up to 31 bytes after the last
+     * position. */
+    void (*hash)(struct tagging_block *b, const uint8_t *in, uint32_t pos, size_t n,
+                 uint32_t least);
 
-    /* Sets the distance, modulo 65536, from each position to the position in the displaced entry.
-     * Sets the position's bit in `stops` if the distance is 1 to LZ_WINDOW_SIZE and the four bytes
-     * seem to agree.  Rounds n up to a multiple of 64; the results from n on do not matter. */
+    /* Sets each position's bit in `stops` if the hashed bytes seem to agree with those at the
+     * displaced entry's position, and the distance to it is 1 to LZ_TAGGING_WINDOW.  Then also sets
+     * `distances` to that distance, else to any number.  Rounds n up to a multiple of 64; the
+     * results from n on do not matter. */
     void (*compare)(const struct tagging_block *b, size_t n, uint16_t *restrict distances,
                     uint8_t *restrict stops);
 
-    /* Walks through `count` chunks, and writes their sequences. */
-    void (*walk)(struct tagging_walk *chunks, unsigned count);
+    /* Walks through chunks, and writes their sequences. */
+    void (*walk)(struct tagging_walk *w);
 };
 
 /*
- * The first pass over the chunk in[start..end).  Sets distances[i] to the distance, modulo 65536,
- * from in[start + i] to its candidate, and bit i of stops if a match seems to start there.  Also
- * sets the bit after the last position's, so that the walk stops at the chunk's end.
+ * The first pass over the chunk in[start..end), of which `least` bytes are hashed at a time.  Sets
+ * bit i of stops if a match seems to start at in[start + i], and then sets distances[i] to the
+ * match's distance.  Also sets the bit after the last position's, so that the walk stops at the
+ * chunk's end.  The segment's first byte is no candidate (tagging.h).
  */
 static void enter(const struct tagging_functions *by, uint32_t *restrict table,
                   uint16_t *restrict distances, uint8_t *restrict stops, const uint8_t *restrict in,
-                  size_t start, size_t end)
+                  size_t start, size_t end, uint32_t least)
 {
     const size_t size = end - start;
     struct tagging_block b;
@@ -130,97 +155,114 @@ static void enter(const struct tagging_functions *by, uint32_t *restrict table,
     for (size_t i = 0; i < size; i += BLOCK) {
         const size_t n = size - i < BLOCK ? size - i : BLOCK;
 
-        by->hash(&b, in + start + i, (uint32_t)(start + i), n);
+        by->hash(&b, in + start + i, (uint32_t)(start + i), n, least);
+        if (start + i == 0)
+            b.now[0] = NONE;
 #pragma GCC unroll 8
         for (size_t k = 0; k < n; k++) {
             uint32_t *const entry = &table[b.hashes[k]];
+            const uint32_t now = b.now[k];
 
-            b.before[k] = *entry;
-            *entry = b.now[k];
+            b.apart[k] = now - *entry;
+            *entry = now;
         }
-        memset(b.now + n, 0, -n % 64 * sizeof(b.now[0]));
-        memset(b.before + n, 0, -n % 64 * sizeof(b.before[0]));
+        memset(b.apart + n, 0, -n % 64 * sizeof(b.apart[0]));
         by->compare(&b, n, distances + i, stops + i / 8);
     }
     stops[size / 8] = (uint8_t)((stops[size / 8] & ((1u << size % 8) - 1)) | 1u << size % 8);
     store64(stops + size / 8 + 1, 0); /* next_stop reads these bytes, but ignores them */
 }
 
-/* Returns the first set bit from bit `at` on.  The first load gives at least 57 bits, and mostly
- * one of them is set. */
-static inline size_t next_stop(const struct tagging_walk *s, size_t at)
+/* Returns the first set bit of `stops` from bit `at` on.  The first load gives at least 57 bits, and
+ * mostly one of them is set. */
+static inline size_t next_stop(const uint8_t *stops, size_t at)
 {
-    uint64_t stops = load64(s->stops + at / 8) >> at % 8;
+    uint64_t bits = load64(stops + at / 8) >> at % 8;
 
-    while (stops == 0) {
+    while (__builtin_expect(bits == 0, 0)) {
         at = at / 8 * 8 + 64;
-        stops = load64(s->stops + at / 8);
+        bits = load64(stops + at / 8);
     }
-    return at + (size_t)__builtin_ctzll(stops);
+    return at + (size_t)__builtin_ctzll(bits);
 }
 
-/* Writes the match of `length` bytes at `at` as a sequence, but only its bytes up to the chunk's
- * end.  If these are too few for a match, returns false and writes nothing.  That happens if the
- * chunk's end is near, if the four bytes only seemed to agree, or if the entry is older than 65536
- * bytes and so names another position. */
-static inline bool take_match(struct tagging_walk *s, size_t at, size_t length, size_t distance)
+/* Which bytes of two places agree. */
+struct agreement {
+    size_t length; /* how many bytes agree, from the places on */
+    bool before;   /* whether the bytes before the two places agree */
+};
+
+/* The type of a function that compares the bytes from a[-1] and b[-1] on, a[0..max) at most.  The
+ * result's length may be more than `max` if bytes after the first `max` agree, too. */
+typedef struct agreement agreeing(const uint8_t *a, const uint8_t *b, size_t max);
+
+/*
+ * Walks past the next match of chunk c, and writes its sequence.  The match also takes the byte
+ * before it, if that agrees and is a literal.  Returns false if the chunk has no further match.
+ *
+ * A match has only bytes of the chunk.  If too few bytes agree, the walk passes over the position.
+ * That happens if the chunk's end is near, if the bytes only seemed to agree, or if the entry is
+ * older than POSITIONS bytes and so names another position.
+ */
+static inline __attribute__((always_inline)) bool next(const struct tagging_walk *w, unsigned c,
+                                                       struct tagging_place *p, agreeing *agree)
 {
-    const size_t left = s->size - at;
+    const uint8_t *const in = w->in + (size_t)c * LZ_CHUNK_SIZE;
+    const size_t size = w->sizes[c];
 
-    length = length < left ? length : left;
-    if (__builtin_expect(length < LZ_TAGGING_MIN_MATCH, 0))
-        return false;
-    s->out = lz_emit(s->out, at - s->literals, length, distance);
-    s->at = s->literals = at + length;
-    return true;
-}
+    for (size_t at = p->at; (at = next_stop(w->t->stops[c], at)) < size; at++) {
+        const size_t distance = w->t->distances[c][at], left = size - at;
+        const struct agreement a = agree(in + at, in + at - distance, left);
+        const size_t length = a.length < left ? a.length : left;
 
-/* The type of a function that returns how many bytes at a and b agree, up to `max`.  The result may
- * be more than `max` if bytes after the first `max` agree, too. */
-typedef size_t agreeing(const uint8_t *a, const uint8_t *b, size_t max);
+        if (__builtin_expect(length >= w->least, 1)) {
+            const size_t more = a.before & (at > p->at);
 
-/* Walks past the next match, and writes its sequence.  Returns false if the chunk has no further
- * match. */
-static inline __attribute__((always_inline)) bool next(struct tagging_walk *s, agreeing *agree)
-{
-    size_t at = s->at;
-
-    for (; (at = next_stop(s, at)) < s->size; at++) {
-        const uint8_t *here = s->in + at;
-        const size_t distance = s->distances[at];
-
-        if (take_match(s, at, agree(here, here - distance, s->size - at), distance))
+            p->out = lz_emit(p->out, at - p->at - more, length + more, distance);
+            p->at = at + length;
             return true;
+        }
     }
+    p->at = size;
     return false;
 }
 
-/* Walks through the chunks in turn, one match of each at a time, until one of them ends.  Then
- * walks through the rest of each chunk, one chunk after the other. */
-static inline __attribute__((always_inline)) void walk_in_turn(struct tagging_walk *chunks,
-                                                               unsigned count, agreeing *agree)
+/* Walks through the chunks in turn, one match of each at a time. */
+static inline __attribute__((always_inline)) void walk_in_turn(struct tagging_walk *w,
+                                                               agreeing *agree)
 {
-    if (count == CHUNKS) {
-        struct tagging_walk a = chunks[0], b = chunks[1], c = chunks[2], d = chunks[3];
+    struct tagging_place a = w->places[0], b = w->places[1], c = w->places[2], d = w->places[3];
 
-        while (next(&a, agree) && next(&b, agree) && next(&c, agree) && next(&d, agree))
-            ;
-        chunks[0] = a, chunks[1] = b, chunks[2] = c, chunks[3] = d;
-    }
-    for (unsigned i = 0; i < count; i++)
-        while (next(&chunks[i], agree))
-            ;
+    while (next(w, 0, &a, agree) | next(w, 1, &b, agree) | next(w, 2, &c, agree) |
+           next(w, 3, &d, agree))
+        ;
+    w->places[0] = a, w->places[1] = b, w->places[2] = c, w->places[3] = d;
+}
+
+/* Returns an agreement.  Bit i of `differ` says whether a[i - 1] and b[i - 1] differ, for the first
+ * `compared` bytes. */
+static inline struct agreement agreement(uint64_t differ, unsigned compared, const uint8_t *a,
+                                         const uint8_t *b, size_t max)
+{
+    const uint64_t from_a = differ >> 1;
+
+    return (struct agreement){from_a == 0 ? match_length(a, b, compared - 1, max)
+                                          : (size_t)__builtin_ctzll(from_a),
+                              (differ & 1) == 0};
 }
 
 /* --- Without vectors --- */
 
-static void hash_portable(struct tagging_block *b, const uint8_t *in, uint32_t pos, size_t n)
+static void hash_portable(struct tagging_block *b, const uint8_t *in, uint32_t pos, size_t n,
+                          uint32_t least)
 {
-    for (size_t k = 0; k < n; k++) {
-        const uint32_t product = load32(in + k) * LZ_TAGGING_FACTOR;
+    const uint32_t mask = least > 4 ? UINT8_MAX : 0;
 
-        b->hashes[k] = product >> (32 - LZ_TAGGING_HASH_BITS);
-        b->now[k] = product << 16 | (uint16_t)(pos + k);
+    for (size_t k = 0; k < n; k++) {
+        const uint32_t product = lz_tagging_product(load32(in + k), load32(in + k + 4) & mask);
+
+        b->hashes[k] = lz_tagging_hash(product);
+        b->now[k] = (uint32_t)(pos + k) << TAG_BITS | (product >> TAG_SHIFT & TAG_MASK);
     }
 }
 
@@ -232,14 +274,10 @@ static void compare_portable(const struct tagging_block *b, size_t n, uint16_t *
         uint64_t bits = 0;
 
         for (size_t j = 0; j < 64; j++) {
-            const uint32_t now = b->now[k + j], before = b->before[k + j];
+            const uint32_t apart = b->apart[k + j];
 
-            distances[k + j] = (uint16_t)(now - before);
-            /* With a distance of 0, distance - 1 wraps around and is too large.  A distance never
-             * refers to bytes before the segment, because an entry that was never written stands
-             * for the last multiple of 65536, which is in the segment. */
-            flags[j] = ((now ^ before) <= UINT16_MAX) &
-                       ((uint16_t)(distances[k + j] - 1) < LZ_WINDOW_SIZE);
+            distances[k + j] = (uint16_t)(apart >> TAG_BITS);
+            flags[j] = ((apart & TAG_MASK) == 0) & (apart - 1 < FARTHEST);
         }
         /* The multiplication gathers the lowest bits of the eight bytes in the product's highest
          * byte. */
@@ -249,14 +287,14 @@ static void compare_portable(const struct tagging_block *b, size_t n, uint16_t *
     }
 }
 
-static inline size_t agree_portable(const uint8_t *a, const uint8_t *b, size_t max)
+static inline struct agreement agree_portable(const uint8_t *a, const uint8_t *b, size_t max)
 {
-    return match_length(a, b, 0, max);
+    return (struct agreement){match_length(a, b, 0, max), a[-1] == b[-1]};
 }
 
-static void walk_portable(struct tagging_walk *chunks, unsigned count)
+static void walk_portable(struct tagging_walk *w)
 {
-    walk_in_turn(chunks, count, agree_portable);
+    walk_in_turn(w, agree_portable);
 }
 
 #ifdef HAVE_AVX2_PATH
@@ -265,52 +303,56 @@ static void walk_portable(struct tagging_walk *chunks, unsigned count)
 
 #include <immintrin.h>
 
-/* Returns eight numbers of four bytes: the bytes at p, the bytes at p + 1, and so on.  Reads 16
- * bytes. */
-AVX2_PATH static inline __m256i load_eight(const uint8_t *p)
+/* Spreads 16 bytes over eight numbers, as `places` says. */
+AVX2_PATH static inline __m256i spread_eight(__m128i bytes, __m256i places)
 {
-    const __m256i places = _mm256_setr_epi32(0x03020100, 0x04030201, 0x05040302, 0x06050403,
-                                             0x07060504, 0x08070605, 0x09080706, 0x0a090807);
-
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)p)),
-                               places);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(bytes), places);
 }
 
 AVX2_PATH NOINLINE static void hash_avx2(struct tagging_block *b, const uint8_t *in, uint32_t pos,
-                                         size_t n)
+                                         size_t n, uint32_t least)
 {
-    __m256i positions =
-        _mm256_add_epi32(_mm256_set1_epi32((int)pos), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    /* Number i gets bytes i to i + 3. */
+    const __m256i four = _mm256_setr_epi32(0x03020100, 0x04030201, 0x05040302, 0x06050403,
+                                           0x07060504, 0x08070605, 0x09080706, 0x0a090807);
+    /* Number i gets bytes i + 4 and i + 5 in its middle; only zeros if four bytes are hashed. */
+    const __m256i later =
+        least > 4
+            ? _mm256_setr_epi32((int)0x80800480, (int)0x80800580, (int)0x80800680, (int)0x80800780,
+                                (int)0x80800880, (int)0x80800980, (int)0x80800a80, (int)0x80800b80)
+            : _mm256_set1_epi8((char)0x80);
+    const __m256i factor = _mm256_set1_epi32((int)LZ_TAGGING_FACTOR);
+    __m256i positions = _mm256_slli_epi32(
+        _mm256_add_epi32(_mm256_set1_epi32((int)pos), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)),
+        TAG_BITS);
 
     for (size_t k = 0; k < n; k += 8) {
+        const __m128i bytes = _mm_loadu_si128((const void *)(in + k));
+        const __m256i more =
+            _mm256_slli_epi32(spread_eight(bytes, later), LZ_TAGGING_LATER_SHIFT - 8);
         const __m256i product =
-            _mm256_mullo_epi32(load_eight(in + k), _mm256_set1_epi32((int)LZ_TAGGING_FACTOR));
+            _mm256_mullo_epi32(_mm256_xor_si256(spread_eight(bytes, four), more), factor);
 
         _mm256_store_si256((void *)(b->hashes + k),
                            _mm256_srli_epi32(product, 32 - LZ_TAGGING_HASH_BITS));
         _mm256_store_si256((void *)(b->now + k),
-                           _mm256_blend_epi16(_mm256_slli_epi32(product, 16), positions, 0x55));
-        positions = _mm256_add_epi32(positions, _mm256_set1_epi32(8));
+                           _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(product, TAG_SHIFT),
+                                                            _mm256_set1_epi32(TAG_MASK)),
+                                           positions));
+        positions = _mm256_add_epi32(positions, _mm256_set1_epi32(8 << TAG_BITS));
     }
 }
 
-/* Returns eight distances, modulo 65536, between the positions in now[0..8) and before[0..8).  Sets
- * each of the eight numbers of *near to all ones if a match seems to start there, else to 0. */
-AVX2_PATH static inline __m256i compare_eight(const uint32_t *now, const uint32_t *before,
-                                              __m256i *near)
+/* Returns a bit for each of eight numbers of `apart`: whether a match seems to start there. */
+AVX2_PATH static inline uint32_t near_eight(__m256i apart)
 {
-    const __m256i a = _mm256_load_si256((const void *)now),
-                  b = _mm256_load_si256((const void *)before);
-    const __m256i distance =
-        _mm256_and_si256(_mm256_sub_epi32(a, b), _mm256_set1_epi32(UINT16_MAX));
-    const __m256i same =
-        _mm256_cmpeq_epi32(_mm256_srli_epi32(_mm256_xor_si256(a, b), 16), _mm256_setzero_si256());
+    const __m256i zero = _mm256_setzero_si256();
+    const __m256i same = _mm256_cmpeq_epi32(_mm256_slli_epi32(apart, 32 - TAG_BITS), zero);
+    const __m256i near =
+        _mm256_andnot_si256(_mm256_cmpgt_epi32(apart, _mm256_set1_epi32((int)FARTHEST)),
+                            _mm256_cmpgt_epi32(apart, zero));
 
-    *near = _mm256_and_si256(
-        same,
-        _mm256_and_si256(_mm256_cmpgt_epi32(distance, _mm256_setzero_si256()),
-                         _mm256_cmpgt_epi32(_mm256_set1_epi32(LZ_WINDOW_SIZE + 1), distance)));
-    return distance;
+    return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_and_si256(same, near)));
 }
 
 AVX2_PATH NOINLINE static void compare_avx2(const struct tagging_block *b, size_t n,
@@ -319,22 +361,19 @@ AVX2_PATH NOINLINE static void compare_avx2(const struct tagging_block *b, size_
     for (size_t k = 0; k < n; k += 64) {
         uint64_t bits = 0;
 
+#pragma GCC unroll 4
         for (size_t j = 0; j < 64; j += 16) {
-            const size_t i = k + j;
-            __m256i low_near, high_near;
-            const __m256i low = compare_eight(b->now + i, b->before + i, &low_near);
-            const __m256i high = compare_eight(b->now + i + 8, b->before + i + 8, &high_near);
-            /* Pack the sixteen distances into 16 bits each.  Then pack the sixteen numbers of
-             * `near` into 8 bits each.  The pack instructions work on each half of a vector by
-             * itself; the permutation puts the numbers into order. */
-            const __m256i both = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
-            const __m256i near =
-                _mm256_permute4x64_epi64(_mm256_packs_epi32(low_near, high_near), 0xd8);
-            const __m128i bytes =
-                _mm_packs_epi16(_mm256_castsi256_si128(near), _mm256_extracti128_si256(near, 1));
+            const __m256i low = _mm256_load_si256((const void *)(b->apart + k + j)),
+                          high = _mm256_load_si256((const void *)(b->apart + k + j + 8));
+            /* The pack instruction works on each half of a vector by itself; the permutation puts
+             * the distances into order. */
+            const __m256i both =
+                _mm256_permute4x64_epi64(_mm256_packus_epi32(_mm256_srli_epi32(low, TAG_BITS),
+                                                             _mm256_srli_epi32(high, TAG_BITS)),
+                                         0xd8);
 
-            _mm256_storeu_si256((void *)(distances + i), both);
-            bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << j;
+            _mm256_storeu_si256((void *)(distances + k + j), both);
+            bits |= (uint64_t)(near_eight(low) | near_eight(high) << 8) << j;
         }
         store64(stops + k / 8, bits);
     }
@@ -345,52 +384,55 @@ AVX2_PATH static inline __m256i load_bytes32(const uint8_t *p)
     return _mm256_loadu_si256((const void *)p);
 }
 
-AVX2_PATH static inline size_t agree_avx2(const uint8_t *a, const uint8_t *b, size_t max)
+/* Returns a bit for each of 32 bytes: whether those at a and b agree. */
+AVX2_PATH static inline uint32_t same32(const uint8_t *a, const uint8_t *b)
 {
-    const uint32_t differ =
-        ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(load_bytes32(a), load_bytes32(b)));
-
-    return differ == 0 ? match_length(a, b, 32, max) : (size_t)__builtin_ctz(differ);
+    return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(load_bytes32(a), load_bytes32(b)));
 }
 
-AVX2_PATH NOINLINE static void walk_avx2(struct tagging_walk *chunks, unsigned count)
+AVX2_PATH static inline struct agreement agree_avx2(const uint8_t *a, const uint8_t *b, size_t max)
 {
-    walk_in_turn(chunks, count, agree_avx2);
+    return agreement(~(same32(a - 1, b - 1) | (uint64_t)same32(a + 31, b + 31) << 32), 64, a, b,
+                     max);
+}
+
+AVX2_PATH NOINLINE static void walk_avx2(struct tagging_walk *w)
+{
+    walk_in_turn(w, agree_avx2);
 }
 
 #ifdef HAVE_AVX512_PATH
 
 /* --- With vectors of 64 bytes --- */
 
-/* Returns sixteen numbers of four bytes: the bytes at p, the bytes at p + 1, and so on.  Reads 32
- * bytes. */
-AVX512_PATH static inline __m512i load_sixteen(const uint8_t *p)
-{
-    const __m512i quad = _mm512_set1_epi32(0x03020100);
-    const __m512i place =
-        _mm512_setr_epi32(0x00000000, 0x01010101, 0x02020202, 0x03030303, 0x04040404, 0x05050505,
-                          0x06060606, 0x07070707, 0x08080808, 0x09090909, 0x0a0a0a0a, 0x0b0b0b0b,
-                          0x0c0c0c0c, 0x0d0d0d0d, 0x0e0e0e0e, 0x0f0f0f0f);
-    const __m256i bytes = _mm256_loadu_si256((const void *)p);
-
-    return _mm512_permutexvar_epi8(_mm512_add_epi8(quad, place), _mm512_castsi256_si512(bytes));
-}
-
 AVX512_PATH NOINLINE static void hash_avx512(struct tagging_block *b, const uint8_t *in,
-                                             uint32_t pos, size_t n)
+                                             uint32_t pos, size_t n, uint32_t least)
 {
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    /* Number i gets bytes i to i + 3. */
+    const __m512i four = _mm512_add_epi32(_mm512_mullo_epi32(lanes, _mm512_set1_epi32(0x01010101)),
+                                          _mm512_set1_epi32(0x03020100));
+    /* Number i gets bytes i + 4 and i + 5 in its middle; only zeros if four bytes are hashed. */
+    const __m512i later = _mm512_add_epi32(_mm512_mullo_epi32(lanes, _mm512_set1_epi32(0x00010100)),
+                                           _mm512_set1_epi32(0x00050400));
+    const __mmask64 middle = least > 4 ? UINT64_C(0x2222222222222222) : 0;
+    const __m512i factor = _mm512_set1_epi32((int)LZ_TAGGING_FACTOR);
     __m512i positions =
-        _mm512_add_epi32(_mm512_set1_epi32((int)pos),
-                         _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+        _mm512_slli_epi32(_mm512_add_epi32(_mm512_set1_epi32((int)pos), lanes), TAG_BITS);
 
     for (size_t k = 0; k < n; k += 16) {
-        const __m512i product =
-            _mm512_mullo_epi32(load_sixteen(in + k), _mm512_set1_epi32((int)LZ_TAGGING_FACTOR));
+        const __m512i bytes = _mm512_castsi256_si512(_mm256_loadu_si256((const void *)(in + k)));
+        const __m512i more = _mm512_slli_epi32(_mm512_maskz_permutexvar_epi8(middle, later, bytes),
+                                               LZ_TAGGING_LATER_SHIFT - 8);
+        const __m512i product = _mm512_mullo_epi32(
+            _mm512_xor_si512(_mm512_permutexvar_epi8(four, bytes), more), factor);
 
         _mm512_store_si512(b->hashes + k, _mm512_srli_epi32(product, 32 - LZ_TAGGING_HASH_BITS));
-        _mm512_store_si512(b->now + k, _mm512_mask_blend_epi16(
-                                           0x55555555, _mm512_slli_epi32(product, 16), positions));
-        positions = _mm512_add_epi32(positions, _mm512_set1_epi32(16));
+        _mm512_store_si512(b->now + k,
+                           _mm512_or_si512(_mm512_and_si512(_mm512_srli_epi32(product, TAG_SHIFT),
+                                                            _mm512_set1_epi32(TAG_MASK)),
+                                           positions));
+        positions = _mm512_add_epi32(positions, _mm512_set1_epi32(16 << TAG_BITS));
     }
 }
 
@@ -398,38 +440,35 @@ AVX512_PATH NOINLINE static void compare_avx512(const struct tagging_block *b, s
                                                 uint16_t *restrict distances,
                                                 uint8_t *restrict stops)
 {
-    const __m512i low = _mm512_set1_epi32(UINT16_MAX);
-
     for (size_t k = 0; k < n; k += 64) {
         uint64_t bits = 0;
 
+#pragma GCC unroll 4
         for (size_t j = 0; j < 64; j += 16) {
-            const __m512i now = _mm512_load_si512(b->now + k + j),
-                          before = _mm512_load_si512(b->before + k + j);
-            const __m512i distance = _mm512_and_si512(_mm512_sub_epi32(now, before), low);
-            const __mmask16 same = _mm512_cmple_epu32_mask(_mm512_xor_si512(now, before), low);
-            /* With a distance of 0, distance - 1 wraps around and is too large. */
-            const __mmask16 near =
-                _mm512_mask_cmplt_epu32_mask(same, _mm512_sub_epi32(distance, _mm512_set1_epi32(1)),
-                                             _mm512_set1_epi32(LZ_WINDOW_SIZE));
+            const __m512i apart = _mm512_load_si512(b->apart + k + j);
+            const __mmask16 same = _mm512_testn_epi32_mask(apart, _mm512_set1_epi32(TAG_MASK));
+            /* With 0, apart - 1 wraps around and is too large. */
+            const __mmask16 near = _mm512_mask_cmplt_epu32_mask(
+                same, _mm512_sub_epi32(apart, _mm512_set1_epi32(1)), _mm512_set1_epi32(FARTHEST));
 
-            _mm256_storeu_si256((void *)(distances + k + j), _mm512_cvtepi32_epi16(distance));
+            _mm256_storeu_si256((void *)(distances + k + j),
+                                _mm512_cvtepi32_epi16(_mm512_srli_epi32(apart, TAG_BITS)));
             bits |= (uint64_t)near << j;
         }
         store64(stops + k / 8, bits);
     }
 }
 
-AVX512_PATH static inline size_t agree_avx512(const uint8_t *a, const uint8_t *b, size_t max)
+AVX512_PATH static inline struct agreement agree_avx512(const uint8_t *a, const uint8_t *b,
+                                                        size_t max)
 {
-    const uint64_t differ = _mm512_cmpneq_epi8_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
-
-    return differ == 0 ? match_length(a, b, 64, max) : (size_t)__builtin_ctzll(differ);
+    return agreement(_mm512_cmpneq_epi8_mask(_mm512_loadu_si512(a - 1), _mm512_loadu_si512(b - 1)),
+                     64, a, b, max);
 }
 
-AVX512_PATH NOINLINE static void walk_avx512(struct tagging_walk *chunks, unsigned count)
+AVX512_PATH NOINLINE static void walk_avx512(struct tagging_walk *w)
 {
-    walk_in_turn(chunks, count, agree_avx512);
+    walk_in_turn(w, agree_avx512);
 }
 
 #endif
@@ -462,48 +501,53 @@ static void *new_state(const struct lz_level *level, size_t segment_size)
     return t;
 }
 
+/* Makes all entries of the table "none". */
+static void clear(uint32_t table[1 << LZ_TAGGING_HASH_BITS])
+{
+    for (size_t i = 0; i < 1 << LZ_TAGGING_HASH_BITS; i++)
+        table[i] = NONE;
+}
+
+/* Enters and walks through the next CHUNKS chunks from `start` on, or those up to m->end, and sets
+ * their results.  Returns the end of the last one. */
+static size_t match_chunks(struct lz_matcher *m, const uint8_t *in, size_t len, size_t start,
+                           uint32_t least)
+{
+    struct tagging_state *const t = m->state;
+    struct lz_chunk *const result = &m->to_chunks[start / LZ_CHUNK_SIZE];
+    struct tagging_walk w = {.t = t, .in = in + start, .least = least};
+    struct lz_sequence *out = m->to_sequences + start / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
+
+    for (unsigned c = 0; c < CHUNKS; c++, out += LZ_CHUNK_MAX_SEQUENCES) {
+        const size_t end = start < m->end ? LZ_CHUNK_END(start, len) : start;
+
+        enter(t->functions, t->table, t->distances[c], t->stops[c], in, start, end, least);
+        w.sizes[c] = end - start;
+        w.places[c].out = out;
+        if (end > start)
+            result[c].sequences = out;
+        start = end;
+    }
+    t->functions->walk(&w);
+    for (unsigned c = 0; c < CHUNKS && w.sizes[c] > 0; c++)
+        result[c].count = (uint32_t)(w.places[c].out - result[c].sequences);
+    return start;
+}
+
 static void find_matches(struct lz_matcher *m, const struct lz_level *level, const uint8_t *in,
                          size_t len)
 {
-    struct lz_sequence *out = m->to_sequences + m->begin / LZ_CHUNK_SIZE * LZ_CHUNK_MAX_SEQUENCES;
     struct tagging_state *const t = m->state;
-    const struct tagging_functions *const by = t->functions;
-    size_t start = m->enter;
+    const uint32_t least = lz_tagging_least(lz_count_distinct(in, (int32_t)len));
+    size_t start = m->begin;
 
     (void)level;
     if (!m->goes_on)
-        memset(t->table, 0, sizeof(t->table));
-    if (start < m->begin) {
-        enter(by, t->table, t->distances[0], t->stops[0], in, start, m->begin);
-        start = m->begin;
-    }
-    while (start < m->end) {
-        struct lz_chunk *const result = &m->to_chunks[start / LZ_CHUNK_SIZE];
-        const struct lz_sequence *from;
-        struct tagging_walk walks[CHUNKS];
-        unsigned count = 0;
-
-        /* Each chunk gets room for all sequences that it may have.  The loop below closes the
-         * gaps. */
-        for (; count < CHUNKS && start < m->end; count++, start += LZ_CHUNK_SIZE) {
-            const size_t end = LZ_CHUNK_END(start, len);
-
-            enter(by, t->table, t->distances[count], t->stops[count], in, start, end);
-            walks[count] = (struct tagging_walk){.in = in + start,
-                                                 .distances = t->distances[count],
-                                                 .stops = t->stops[count],
-                                                 .size = end - start,
-                                                 .out = out + count * LZ_CHUNK_MAX_SEQUENCES};
-        }
-        by->walk(walks, count);
-        from = out;
-        for (unsigned i = 0; i < count; i++, from += LZ_CHUNK_MAX_SEQUENCES) {
-            result[i].sequences = out;
-            result[i].count = (uint32_t)(walks[i].out - from);
-            memmove(out, from, result[i].count * sizeof(*out));
-            out += result[i].count;
-        }
-    }
+        clear(t->table);
+    if (m->enter < start)
+        enter(t->functions, t->table, t->distances[0], t->stops[0], in, m->enter, start, least);
+    while (start < m->end)
+        start = match_chunks(m, in, len, start, least);
 }
 
 const struct lz_finder lz_finder_tagging = {

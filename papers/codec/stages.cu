@@ -110,6 +110,7 @@ static __global__ void __launch_bounds__(SPAN_THREADS)
     span.end = min(len, span.start + LZ_CHUNK_SIZE);
     span.history = c % segment_chunks > 0 ? LZ_WINDOW_SIZE : 0;
     span.group = 0; /* no method of a paper has groups */
+    span.before = (uint16_t)(c % segment_chunks);
     spans[c] = span;
 }
 

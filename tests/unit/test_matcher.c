@@ -2,9 +2,9 @@
  * test_matcher.c - level 1 finds the matches that lzss/tagging.h defines, and the matches of every
  * level repeat earlier bytes
  *
- * The CPU engine's tagging finder uses one table of 16-bit positions for a whole segment.  The
- * finder reads all candidates of a chunk, and some of their bytes, from the table before it
- * compares any of them in place, and writes sequences without a tag array.  The textbook method
+ * The CPU engine's tagging finder uses one table for a whole segment.  The finder reads all
+ * candidates of a chunk from the table before it compares the bytes of any of them, and writes
+ * sequences without a tag array.  The textbook method
  * below does none of that.  Instead, it walks as the paper does, eight bytes at a time.  The
  * textbook method makes a new table for each chunk, with complete positions, and fills a tag array,
  * which lz_tags_to_sequences converts.  The finder and the textbook method must give exactly the
@@ -40,40 +40,63 @@ static struct matchers matchers = {.segment_size = MAX_LEN};
 
 static int64_t newest[1 << LZ_TAGGING_HASH_BITS];
 
-static uint32_t tagging_hash_at(const uint8_t *p)
+static uint32_t tagging_hash_at(const uint8_t *p, size_t least)
 {
-    return lz_tagging_hash((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-                           (uint32_t)p[3] << 24);
+    return lz_tagging_hash(lz_tagging_product((uint32_t)p[0] | (uint32_t)p[1] << 8 |
+                                                  (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24,
+                                              least == 5 ? p[4] : 0));
 }
 
-/* Tags the chunk in[start..end) of the segment in[0..len).  Positions whose four bytes reach past
+/* The fewest bytes that have to agree in the segment in[0..len). */
+static size_t least_of(const uint8_t *in, size_t len)
+{
+    unsigned distinct = 0;
+
+    for (int value = 0; value < 256; value++)
+        distinct += memchr(in, value, len < 4096 ? len : 4096) != NULL;
+    return distinct < 192 ? 5 : 4;
+}
+
+/* Returns the distance from `pos` to its candidate, or 0. */
+static size_t candidate(const uint8_t *in, size_t pos, size_t least)
+{
+    const int64_t found = newest[tagging_hash_at(in + pos, least)];
+    const size_t distance = found > 0 ? pos - (size_t)found : 0;
+
+    return distance < LZ_WINDOW_SIZE ? distance : 0;
+}
+
+/* Tags the chunk in[start..end) of the segment in[0..len).  Positions whose hashed bytes reach past
  * the segment are neither entered nor looked up. */
 static void tag_chunk(const uint8_t *in, size_t len, size_t start, size_t end, uint16_t *tags)
 {
+    const size_t least = least_of(in, len);
     size_t entered = start < LZ_WINDOW_SIZE ? 0 : start - LZ_WINDOW_SIZE;
     size_t distance = 0; /* the distance of the match that the walk is in, or 0 */
 
     for (size_t i = 0; i < (size_t)1 << LZ_TAGGING_HASH_BITS; i++)
         newest[i] = -1;
     for (size_t pos = start; pos < end;) {
+        const bool goes_on = distance > 0;
+        const size_t enough = goes_on ? 4 : least;
         size_t agree = 0, tagged = 1;
 
-        if (distance == 0 && pos + 4 <= len) {
+        if (!goes_on && pos + least <= len) {
             for (; entered < pos; entered++)
-                newest[tagging_hash_at(in + entered)] = (int64_t)entered;
-            if (newest[tagging_hash_at(in + pos)] >= 0)
-                distance = pos - (size_t)newest[tagging_hash_at(in + pos)];
-            if (distance > LZ_WINDOW_SIZE)
-                distance = 0;
+                newest[tagging_hash_at(in + entered, least)] = (int64_t)entered;
+            distance = candidate(in, pos, least);
         }
         if (distance > 0)
             agree = agreeing(in + pos, in + pos - distance, end - pos < 8 ? end - pos : 8);
         if (agree == 8)
             tagged = 4;
-        else if (agree >= 4)
+        else if (agree >= enough)
             tagged = agree;
         for (size_t i = 0; i < tagged; i++)
-            tags[pos - start + i] = (uint16_t)(agree >= 4 ? distance : 0);
+            tags[pos - start + i] = (uint16_t)(agree >= enough ? distance : 0);
+        if (!goes_on && agree >= enough && pos > start && tags[pos - start - 1] == 0 &&
+            in[pos - 1] == in[pos - 1 - distance])
+            tags[pos - start - 1] = (uint16_t)distance;
         pos += tagged;
         if (agree < 8)
             distance = 0;
@@ -224,7 +247,7 @@ static size_t count_distance(const struct lz_chunk *chunks, size_t len, size_t d
 /*
  * A marker of eight bytes, which occur nowhere else, is at `first` and again `distance` bytes
  * later.  The rest is zeros, which all have the same hash, so that they displace no marker from the
- * table.  So the first marker must be found exactly if it is at most 32768 bytes back.
+ * table.  So the first marker must be found exactly if it is at most LZ_TAGGING_WINDOW bytes back.
  */
 static void repeat_marker(size_t first, size_t distance)
 {
@@ -238,10 +261,10 @@ static void repeat_marker(size_t first, size_t distance)
     memcpy(in + second_start, marker, sizeof(marker));
     check_segment("marker", in, len);
     chunks = lz_match_segment(matcher_of(&matchers, lz_level(1)), in, len);
-    /* The marker is not found if fewer than four bytes of its copy are left in the chunk. */
+    /* The marker is not found if fewer than five bytes of its copy are left in the chunk. */
     chunk_end = (second_start / LZ_CHUNK_SIZE + 1) * LZ_CHUNK_SIZE;
-    if (distance > LZ_WINDOW_SIZE || chunk_end - second_start >= 4)
-        CHECK_EQ(count_distance(chunks, len, distance) > 0, distance <= LZ_WINDOW_SIZE);
+    if (distance > LZ_TAGGING_WINDOW || chunk_end - second_start >= 5)
+        CHECK_EQ(count_distance(chunks, len, distance) > 0, distance <= LZ_TAGGING_WINDOW);
     free(in);
 }
 
@@ -249,22 +272,24 @@ static void window_ends(void)
 {
     static const size_t firsts[] = {0,     1,     2,     100,   32760, 32764, 32765,
                                     32766, 32767, 32768, 32769, 65535, 65536, 65537};
-    static const size_t distances[] = {32767, 32768, 32769, 32770};
+    static const size_t distances[] = {32766, 32767, 32768, 32769};
 
     for (size_t f = 0; f < sizeof(firsts) / sizeof(*firsts); f++)
         for (size_t d = 0; d < sizeof(distances) / sizeof(*distances); d++)
             repeat_marker(firsts[f], distances[d]);
 }
 
-/* Positions about 65536 or 131072 bytes back have the same low 16 bits as near positions. */
+/* Positions some multiple of 65536 or of 262144 bytes back have the same low bits as near
+ * positions. */
 static void stale_positions(void)
 {
-    static const size_t nearby[] = {0, 1, 4, 5, 8, 300, 32767, 32768, 32769};
+    static const size_t nearby[] = {0, 1, 4, 5, 8, 300, 32766, 32767, 32768, 32769};
+    static const size_t back[] = {1 << 16, 2 << 16, 1 << 18, 2 << 18};
 
-    for (size_t turns = 1; turns <= 2; turns++) {
+    for (size_t b = 0; b < sizeof(back) / sizeof(*back); b++) {
         for (size_t n = 0; n < sizeof(nearby) / sizeof(*nearby); n++) {
-            repeat_marker(0, turns * 65536 + nearby[n]);
-            repeat_marker(50000, turns * 65536 + nearby[n]);
+            repeat_marker(0, back[b] + nearby[n]);
+            repeat_marker(50000, back[b] + nearby[n]);
         }
     }
 }
@@ -272,11 +297,11 @@ static void stale_positions(void)
 /* Tests random data that repeats at exactly the window's size, or just beyond it. */
 static void repeated_windows(void)
 {
-    uint8_t *in = unit_need(malloc(5 * LZ_WINDOW_SIZE));
+    uint8_t *in = unit_need(malloc(5 * LZ_TAGGING_WINDOW));
     uint64_t state = 5;
 
-    for (size_t distance = LZ_WINDOW_SIZE - 1; distance <= LZ_WINDOW_SIZE + 1; distance++) {
-        size_t len = 5 * LZ_WINDOW_SIZE - 7;
+    for (size_t distance = LZ_TAGGING_WINDOW - 1; distance <= LZ_TAGGING_WINDOW + 1; distance++) {
+        size_t len = 5 * LZ_TAGGING_WINDOW - 7;
         uint8_t *copy;
         size_t n;
 
@@ -286,7 +311,7 @@ static void repeated_windows(void)
         copy = padded(in, len, false);
         n = count_distance(lz_match_segment(matcher_of(&matchers, lz_level(1)), copy, len), len,
                            distance);
-        CHECK_EQ(n > 300, distance <= LZ_WINDOW_SIZE);
+        CHECK_EQ(n > 300, distance <= LZ_TAGGING_WINDOW);
         free(copy);
     }
     free(in);
