@@ -97,6 +97,7 @@ static void count_literals(struct huff_encoder *e, const uint8_t *in, size_t n)
     for (; i + 8 <= n; i += 8) {
         uint64_t bytes = load64(in + i);
 
+#pragma GCC unroll 8
         for (unsigned k = 0; k < 8; k++)
             e->literals[k & 3][(bytes >> (8 * k)) & 255]++;
     }
@@ -105,7 +106,7 @@ static void count_literals(struct huff_encoder *e, const uint8_t *in, size_t n)
 }
 
 /* Sets the part's counts of literals and of the end-of-block symbol, and its extra bits. */
-static void sum_up(const struct huff_encoder *e, struct huff_counts *counts)
+static void sum_up(const struct huff_encoder *restrict e, struct huff_counts *restrict counts)
 {
     for (unsigned i = 0; i < 256; i++)
         counts->litlen[i] =

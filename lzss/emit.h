@@ -14,19 +14,17 @@
 static inline struct lz_sequence *lz_emit(struct lz_sequence *out, size_t literals, size_t length,
                                           size_t distance)
 {
-    uint32_t pieces = 1;
-
-    if (length > LZ_MAX_MATCH)
-        pieces = lz_pieces((uint32_t)length);
-    out->literals = (uint16_t)literals;
-    for (uint32_t p = 0;; p++) {
-        out->length = (uint16_t)(pieces == 1 ? length : lz_piece_length((uint32_t)length, p));
+    if (__builtin_expect(length <= LZ_MAX_MATCH, 1)) {
+        *out = (struct lz_sequence){(uint16_t)literals, (uint16_t)length, (uint16_t)distance};
+        return out + 1;
+    }
+    for (uint32_t p = 0, pieces = lz_pieces((uint32_t)length); p < pieces; p++) {
+        out->literals = (uint16_t)(p == 0 ? literals : 0);
+        out->length = (uint16_t)lz_piece_length((uint32_t)length, p);
         out->distance = (uint16_t)distance;
         out++;
-        if (p + 1 == pieces)
-            return out;
-        out->literals = 0;
     }
+    return out;
 }
 
 /* A match that is found but not yet written, because the next match may continue it
