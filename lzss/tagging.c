@@ -22,15 +22,15 @@
  * sequences; tests/unit/test_matcher.c checks that.
  *
  * The steps have three versions with the same results.  On an EPYC, matching a byte of text,
- * source, XML or machine code takes 1.9 ns in plain C, 0.8 to 1.05 ns with vectors of 32
- * bytes, and 0.7 to 0.95 ns with vectors of 64 bytes.
+ * source, XML or machine code takes 1.9 ns in plain C, 0.8 to 1.05 ns with vectors of 32 bytes, and
+ * 0.7 to 0.95 ns with vectors of 64 bytes.
  *
  * One table serves all chunks of a segment, since it holds every position to which a match may
  * refer.  An entry keeps a position modulo POSITIONS.  This changes no result, and the table needs
- * no marks for "too old".  If an entry was written more than POSITIONS bytes ago, it stands for some
- * other position of the window.  That position has a different hash, else it would have displaced
- * the entry.  So its bytes differ from those that are looked up.  The walk compares them, and so
- * passes over the entry.
+ * no marks for "too old".  If an entry was written more than POSITIONS bytes ago, it stands for
+ * some other position of the window.  That position has a different hash, else it would have
+ * displaced the entry.  So its bytes differ from those that are looked up.  The walk compares them,
+ * and so passes over the entry.
  */
 #include "config.h"
 
@@ -77,12 +77,11 @@ _Static_assert(LZ_INPUT_PAD >= 62, "64 bytes are compared from the last one on")
  * The first pass's data about BLOCK positions.
  *
  * A table entry has a tag in its TAG_BITS low bits, and above it a position, modulo POSITIONS.  The
- * tag is the bits after the hash in the product (lz_tagging_product) of the position's bytes.  Since
- * no two numbers have the same product, two entries of a bucket with the same tag nearly always
- * have the same bytes.
+ * tag is the bits after the hash in the product (lz_tagging_product) of the position's bytes.
+ * Two entries of a bucket with the same tag nearly always have the same bytes.
  *
- * `apart` is a position's entry less the entry that it displaces.  If the tags are the same, that is
- * the distance between the two positions, moved up by TAG_BITS.
+ * `apart` is a position's entry less the entry that it displaces.  If the tags are the same, that
+ * is the distance between the two positions, moved up by TAG_BITS.
  */
 struct tagging_block {
     _Alignas(64) uint32_t hashes[BLOCK];
@@ -173,8 +172,8 @@ static void enter(const struct tagging_functions *by, uint32_t *restrict table,
     store64(stops + size / 8 + 1, 0); /* next_stop reads these bytes, but ignores them */
 }
 
-/* Returns the first set bit of `stops` from bit `at` on.  The first load gives at least 57 bits, and
- * mostly one of them is set. */
+/* Returns the first set bit of `stops` from bit `at` on.  The first load gives at least 57 bits,
+ * and mostly one of them is set. */
 static inline size_t next_stop(const uint8_t *stops, size_t at)
 {
     uint64_t bits = load64(stops + at / 8) >> at % 8;

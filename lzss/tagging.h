@@ -35,8 +35,8 @@
  *     bytes.  So a sample of the segment decides.
  *   - A literal joins the match after it.  That makes output 0.5 to 1.3 % smaller.
  *   - A distance is at most LZ_TAGGING_WINDOW, and a match ends at its chunk's end.  The segment's
- *     first byte is no candidate.  So there always is a byte before the candidate, and a GPU's table
- *     can mark an empty entry by 0.
+ *     first byte is no candidate.  So there always is a byte before the candidate, and a GPU's
+ *     table can mark an empty entry by 0.
  */
 #ifndef GZLZSS_LZSS_TAGGING_H
 #define GZLZSS_LZSS_TAGGING_H
