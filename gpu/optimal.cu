@@ -485,10 +485,14 @@ struct path_memory {
     uint32_t length[LZ_MAX_MATCH + 1];
     uint32_t distance[WARP];
     uint32_t to_end[RING];
-    /* The lists of 32 positions: the matches' lengths, and the costs of their distances. */
-    uint16_t lengths[LZ_MAX_MATCHES][WARP];
-    uint32_t distances[LZ_MAX_MATCHES][WARP];
+    /* The lists of 32 positions: the matches' lengths, and the costs of their distances. Entries
+     * after a list's last match have the last length; all are 0 if a list is empty. A row of costs
+     * has one number more than it needs, so that the lanes' rows start in different banks. */
+    uint4 lengths[WARP];
+    uint32_t distances[WARP][LZ_MAX_MATCHES + 1];
 };
+
+static_assert(LZ_MAX_MATCHES * sizeof(uint16_t) == sizeof(uint4), "a list's lengths in one load");
 
 static __device__ void make_costs(path_memory &m, const uint32_t *counts)
 {
@@ -514,61 +518,142 @@ static __device__ void make_costs(path_memory &m, const uint32_t *counts)
 
 /* --- The shortest path --- */
 
-/* Finds the steps of the 32 positions from `group` on. next: the cost from the first position after
- * them to the chunk's end. Returns the cost from `group` to the chunk's end. */
+/* The lists of a warp's positions, one for each lane, as they are loaded. */
+struct path_lists {
+    uint32_t matches[LZ_MAX_MATCHES];
+    uint32_t count;
+};
+
+/* Loads the list of position `own`; an empty one after the chunk's end. */
+static __device__ __forceinline__ path_lists load_lists(const struct optimal_scratch *s,
+                                                        uint32_t own, uint32_t size)
+{
+    path_lists l;
+
+    l.count = own < size ? s->matches_count[own] : 0;
+#pragma unroll
+    for (uint32_t i = 0; i < LZ_MAX_MATCHES; i++)
+        l.matches[i] = i < l.count ? s->matches[i][own] : 0;
+    return l;
+}
+
+/* Stores this lane's list in shared memory. */
+static __device__ __forceinline__ void store_lists(path_memory &m, const path_lists &l)
+{
+    uint32_t lengths[LZ_MAX_MATCHES], last = 0;
+
+#pragma unroll
+    for (uint32_t i = 0; i < LZ_MAX_MATCHES; i++) {
+        last = i < l.count ? lz_packed_length(l.matches[i]) : last;
+        lengths[i] = last;
+        m.distances[threadIdx.x][i] = m.distance[lz_packed_symbol(l.matches[i])];
+    }
+    m.distances[threadIdx.x][LZ_MAX_MATCHES] = 0;
+    m.lengths[threadIdx.x] =
+        make_uint4(lengths[0] | lengths[1] << 16, lengths[2] | lengths[3] << 16,
+                   lengths[4] | lengths[5] << 16, lengths[6] | lengths[7] << 16);
+}
+
+/* Returns how many matches of a list are shorter than `length`. */
+static __device__ __forceinline__ uint32_t shorter(uint4 lengths, uint32_t length)
+{
+    const uint32_t pairs[] = {lengths.x, lengths.y, lengths.z, lengths.w};
+    uint32_t n = 0;
+
+#pragma unroll
+    for (uint32_t i = 0; i < 4; i++)
+        n += ((pairs[i] & 0xffff) < length) + (pairs[i] >> 16 < length);
+    return n;
+}
+
+/* The positions whose steps are found at the same time. No match is shorter, so none of them leads
+ * to another one. */
+#define TOGETHER LZ_MIN_MATCH
+
+/* The cost of `length` at a position whose list has these lengths. `at` is the position's number in
+ * the group, and pos its place in the chunk. */
+static __device__ __forceinline__ uint32_t cost_of(const path_memory &m, uint4 lengths, uint32_t at,
+                                                   uint32_t pos, uint32_t length)
+{
+    return m.distances[at][shorter(lengths, length)] + m.length[length] +
+           m.to_end[(pos + length) % RING];
+}
+
+/* Sets least[i] to the least cost of this lane's lengths at position end - 1 - i of the group, or to
+ * UINT32_MAX if it has none. Almost all matches have fewer than WARP lengths. Their costs are
+ * computed without a branch, so that the loads for all positions overlap. */
+static __device__ __forceinline__ void find_least(const path_memory &m, uint32_t group,
+                                                  uint32_t end, uint32_t (&least)[TOGETHER])
+{
+    const uint32_t length = LZ_MIN_MATCH + threadIdx.x;
+    uint4 lengths[TOGETHER];
+    bool more = false;
+
+#pragma unroll
+    for (uint32_t i = 0; i < TOGETHER; i++) {
+        const uint32_t at = i < end ? end - 1 - i : 0;
+
+        lengths[i] = i < end ? m.lengths[at] : make_uint4(0, 0, 0, 0);
+        least[i] = cost_of(m, lengths[i], at, group + at, length);
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < TOGETHER; i++) {
+        const uint32_t longest = lengths[i].w >> 16;
+
+        least[i] = length <= longest ? least[i] : UINT32_MAX;
+        more |= longest >= LZ_MIN_MATCH + WARP;
+    }
+    if (more) {
+#pragma unroll
+        for (uint32_t i = 0; i < TOGETHER; i++)
+            for (uint32_t l = length + WARP; l <= lengths[i].w >> 16; l += WARP)
+                least[i] =
+                    min(least[i], cost_of(m, lengths[i], end - 1 - i, group + end - 1 - i, l));
+    }
+}
+
+/* Finds the steps of the 32 positions from `group` on, whose lists are in shared memory. next: the
+ * cost from the first position after them to the chunk's end. Returns the cost from `group` to the
+ * chunk's end. */
 static __device__ uint32_t find_steps(path_memory &m, struct optimal_scratch *s, const uint8_t *in,
                                       uint32_t group, uint32_t size, uint32_t next)
 {
     const uint32_t lane = threadIdx.x;
     const uint32_t own = group + lane;
-    const uint32_t own_matches = own < size ? s->matches_count[own] : 0;
     const uint32_t own_literal = own < size ? m.literal[in[own]] : 0;
-    uint32_t own_step = 0;
+    uint32_t own_best = 0, own_length;
 
-    for (uint32_t i = 0; i < own_matches; i++) {
-        uint32_t match = s->matches[i][own];
+    for (uint32_t end = min(size - group, (uint32_t)WARP); end > 0;) {
+        uint32_t match[TOGETHER], cost = 0;
 
-        m.lengths[i][lane] = (uint16_t)lz_packed_length(match);
-        m.distances[i][lane] = m.distance[lz_packed_symbol(match)];
-    }
-    __syncwarp();
-    for (uint32_t at = min(size - group, (uint32_t)WARP); at-- > 0;) {
-        const uint32_t pos = group + at;
-        const uint32_t matches = __shfl_sync(ALL_LANES, own_matches, (int)at);
-        uint32_t best = __shfl_sync(ALL_LANES, own_literal, (int)at) + next;
-        uint32_t index = 0;
+        find_least(m, group, end, match);
+#pragma unroll
+        for (uint32_t i = 0; i < TOGETHER; i++)
+            match[i] = warp_min(match[i]);
+#pragma unroll
+        for (uint32_t i = 0; i < TOGETHER; i++) {
+            const uint32_t at = end - 1 - i;
+            const uint32_t literal = __shfl_sync(ALL_LANES, own_literal, (int)(at % WARP));
 
-        if (matches > 0) {
-            const uint32_t longest = m.lengths[matches - 1][at];
-            uint32_t least = UINT32_MAX, winner;
+            if (i < end) {
+                const uint32_t best = min(literal + next, match[i]);
 
-            for (uint32_t length = LZ_MIN_MATCH + lane; length <= longest; length += WARP) {
-                uint32_t i = 0, cost;
-
-                while (m.lengths[i][at] < length)
-                    i++;
-                cost = m.distances[i][at] + m.length[length] + m.to_end[(pos + length) % RING];
-                if (cost < least) {
-                    least = cost;
-                    index = i;
-                }
+                next = best & ~LZ_STEP_LENGTH;
+                own_best = lane == at ? best : own_best;
+                cost = lane == i ? next : cost;
             }
-            best = min(best, warp_min(least));
-            /* The low bits of a cost are the length (LZ_STEP_LENGTH), so costs of different lengths
-             * differ. Therefore at most one lane has the least cost. */
-            winner = __ballot_sync(ALL_LANES, least == best);
-            if (winner != 0)
-                index = __shfl_sync(ALL_LANES, index, __ffs((int)winner) - 1);
         }
-        next = best & ~LZ_STEP_LENGTH;
-        if (lane == at)
-            own_step = (best & LZ_STEP_LENGTH) | index << LZ_STEP_BITS;
-        if (lane == 0)
-            m.to_end[pos % RING] = next;
+        if (lane < TOGETHER && lane < end)
+            m.to_end[(group + end - 1 - lane) % RING] = cost;
         __syncwarp();
+        end -= min(end, (uint32_t)TOGETHER);
     }
+    /* The low bits of a cost are the length. */
+    own_length = own_best & LZ_STEP_LENGTH;
     if (own < size)
-        s->steps[own] = (uint16_t)own_step;
+        s->steps[own] =
+            (uint16_t)(own_length | (own_length > 1 ? shorter(m.lengths[lane], own_length) : 0)
+                                        << LZ_STEP_BITS);
     return next;
 }
 
@@ -581,17 +666,26 @@ static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
     struct optimal_scratch *scratch = (struct optimal_scratch *)v.scratch;
     struct optimal_scratch *s = scratch + blockIdx.x;
     uint32_t next = 0, block = UINT32_MAX;
+    uint32_t group = (size - 1) / WARP * WARP;
+    path_lists lists = load_lists(s, group + threadIdx.x, size);
 
     for (uint32_t i = threadIdx.x; i < RING; i += WARP)
         m.to_end[i] = 0;
-    for (uint32_t group = (size - 1) / WARP * WARP + WARP; group > 0;) {
-        group -= WARP;
+    for (;; group -= WARP) {
         if (s->block_of[group / LZ_UNIT_SIZE] != block) {
             block = s->block_of[group / LZ_UNIT_SIZE];
             __syncwarp();
             make_costs(m, scratch[block / UNITS].blocks[block % UNITS]);
         }
+        __syncwarp();
+        store_lists(m, lists);
+        /* Load the next group's lists, so that they are there when this group's steps are found. */
+        if (group > 0)
+            lists = load_lists(s, group - WARP + threadIdx.x, size);
+        __syncwarp();
         next = find_steps(m, s, v.input + span.start, group, size, next);
+        if (group == 0)
+            return;
     }
 }
 
