@@ -193,8 +193,8 @@ search(const struct chains_chunk *c, const struct lz_level *level, struct chains
     return lz_prefers(best, least, least_score) ? best : none;
 }
 
-/* Writes the match whose first sequence is `first` again, now with `length` bytes, because the match
- * after it continues it (lz_continues).  Returns the end of the sequences written. */
+/* Writes the match whose first sequence is `first` again, now with `length` bytes, because the
+ * match after it continues it (lz_continues).  Returns the end of the sequences written. */
 static NOINLINE struct lz_sequence *lengthen(struct lz_sequence *first, size_t length)
 {
     return lz_emit(first, first->literals, length, first->distance);
