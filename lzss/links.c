@@ -30,8 +30,8 @@ typedef void hash_group(const uint8_t *in, uint16_t *hashes);
  * them is the link of position `pos`. */
 typedef void subtract_block(uint16_t *links, int32_t pos);
 
-/* Enters positions pos, pos + 1 ... pos + n - 1, whose hashes are given, into the table.  Writes the
- * positions that they displace to `displaced`. */
+/* Enters positions pos, pos + 1 ... pos + n - 1, whose hashes are given, into the table.  Writes
+ * the positions that they displace to `displaced`. */
 static inline __attribute__((always_inline)) void enter_block(int16_t *restrict table,
                                                               const uint16_t *restrict hashes,
                                                               int32_t pos, int32_t n,
