@@ -70,31 +70,30 @@ static void make_links3(const struct links_functions *by, struct links *l, const
 typedef size_t agreeing(const uint8_t *a, const uint8_t *b, size_t max);
 
 /*
- * Follows the chain of position `pos`, whose bytes are at `here`, over `depth` candidates.  Returns
- * the best match that has more than `length` and at most `max` bytes and scores more than `score`;
- * its length is 0 if there is none.  `length` is 3 or more.  A match of `enough` bytes ends the
- * search.  `mask` selects the bytes that were hashed.  A candidate that differs in these bytes has
- * the same hash by chance, and is passed over.
+ * Follows the chain of position `pos` of the chunk `in` over `depth` candidates; `depth` is 1 or
+ * more.  Returns the best match that has more than `length` and at most `max` bytes; its length is
+ * 0 if there is none.  `length` is 3 or more.  A match of `enough` bytes ends the search.  `mask`
+ * selects the bytes that were hashed.  A candidate that differs in these bytes has the same hash by
+ * chance, and is passed over.
  */
 static inline __attribute__((always_inline)) struct lz_match
-follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length, int32_t score,
-       uint32_t max, uint32_t depth, uint32_t enough, uint64_t mask, agreeing *agree)
+follow(const uint16_t *links, const uint8_t *in, int32_t pos, uint32_t length, uint32_t max,
+       uint32_t depth, uint32_t enough, uint64_t mask, agreeing *agree)
 {
-    const uint64_t first = load64(here);
-    /* A match longer than `length` agrees in byte `length`, and in the three bytes before it. */
-    uint32_t last = load32(here + length - 3);
+    const uint64_t first = load64(in + pos);
     const ptrdiff_t farthest = pos - LZ_CHAINS_WINDOW;
-    struct lz_match best = {0, 0, score};
+    struct lz_match best = {0, 0, LZ_SCORE_MIN};
+    /* A match longer than `length` agrees in byte `length`, and in the three bytes before it. */
+    const uint8_t *tail = in + length - 3;
+    uint32_t last = load32(tail + pos);
 
-    for (ptrdiff_t at = pos - links[pos], next; depth > 0 && at >= farthest; depth--, at = next) {
-        const uint32_t distance = (uint32_t)(pos - at);
-        const uint8_t *there = here - distance;
-
+    for (ptrdiff_t at = pos - links[pos], next; at >= farthest; at = next) {
         /* Load the next link early, needed or not, because each load of a link waits for the
          * previous one. */
         next = at - links[at];
-        if (load32(there + length - 3) == last && ((load64(there) ^ first) & mask) == 0) {
-            uint32_t n = (uint32_t)agree(here, there, max);
+        if (load32(tail + at) == last && ((load64(in + at) ^ first) & mask) == 0) {
+            const uint32_t distance = (uint32_t)(pos - at);
+            const uint32_t n = (uint32_t)agree(in + pos, in + at, max);
 
             if (n > length) {
                 if (lz_score(n, distance) > best.score) {
@@ -103,12 +102,15 @@ follow(const uint16_t *links, const uint8_t *here, int32_t pos, uint32_t length,
                     best.score = lz_score(n, distance);
                     /* A candidate further away can only be better if it is longer. */
                     length = n;
-                    last = load32(here + length - 3);
+                    tail = in + length - 3;
+                    last = load32(tail + pos);
                 }
                 if (n >= enough)
                     break;
             }
         }
+        if (--depth == 0)
+            break;
     }
     return best;
 }
@@ -139,10 +141,14 @@ static inline bool has_candidate3(const struct chains_chunk *c, const struct lz_
 /*
  * Searches for the best match at `pos`.  The search looks at 1/2^less of the candidates that the
  * level's depths allow.  If the best match passes lz_prefers with `least` and `least_score`,
- * returns it; otherwise returns a match of length 0.  The search uses these two numbers to leave
- * out candidates that could not pass; that saves time and changes no result.  (Without
- * always_inline, gcc -O2, which distributions use, inlines only some of the three calls in parse,
- * and matching is 15 % slower.)
+ * returns it; otherwise returns a match of length 0.
+ *
+ * The search could use `least` and `least_score` to pass over candidates that are too short.  It
+ * does not, because look-ahead would have to wait for the search before it.  As it is, the
+ * processor works on both at once; with such a test, level 6 takes 5 to 10 % longer.
+ *
+ * (Without always_inline, gcc -O2, which distributions use, inlines only some of the three calls in
+ * parse_as, and matching is 15 % slower.)
  */
 static inline __attribute__((always_inline)) struct lz_match
 search(const struct chains_chunk *c, const struct lz_level *level, struct chains_kind kind,
@@ -158,32 +164,17 @@ search(const struct chains_chunk *c, const struct lz_level *level, struct chains
     if (max < least || max < LZ_MIN_MATCH)
         return none;
     if (kind.by7) {
-        if (max >= LZ_LONG) {
-            uint32_t length = LZ_LONG - 1;
-            int32_t score = LZ_SCORE_MIN;
-
-            if (least > LZ_LONG) {
-                /* Start with the least length that can reach least_score.  A score is at most four
-                 * times the length. */
-                uint32_t least_length = least_score > 0 ? (uint32_t)(least_score + 3) / 4 : 0;
-
-                if (least_length > enough)
-                    least_length = enough;
-                if (least_length > LZ_LONG)
-                    length = least_length - 1;
-                score = least_score - 1;
-            }
-            best = follow(c->long_links, here, pos, length, score, max, level->long_depth >> less,
+        if (max >= LZ_LONG)
+            best = follow(c->long_links, c->in, pos, LZ_LONG - 1, max, level->long_depth >> less,
                           enough, ~(uint64_t)0 >> (64 - 8 * LZ_LONG), kind.agree);
-        }
         if (best.length > 0 || least >= LZ_LONG)
             return lz_prefers(best, least, least_score) ? best : none;
         max = max < LZ_LONG - 1 ? max : LZ_LONG - 1;
         enough = enough < max ? enough : max;
     }
     if (max > LZ_MIN_MATCH && has_candidate4(c, pos))
-        best = follow(c->links, here, pos, LZ_MIN_MATCH, LZ_SCORE_MIN, max, level->depth >> less,
-                      enough, UINT32_MAX, kind.agree);
+        best = follow(c->links, c->in, pos, LZ_MIN_MATCH, max, level->depth >> less, enough,
+                      UINT32_MAX, kind.agree);
     if (best.length == 0 && has_candidate3(c, level, kind, pos) &&
         ((load32(here - c->links3[pos]) ^ load32(here)) & 0xffffff) == 0) {
         best.length = LZ_MIN_MATCH;
