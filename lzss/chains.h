@@ -38,6 +38,9 @@
  *   - With `lazy` 2, if the next position's match did not replace the current one, it searches the
  *     position after that with a quarter of the depths.  That match has to gain LZ_GAIN_AFTER_NEXT.
  *
+ * A level's depths are at least 2 with `lazy` 1, and at least 4 with `lazy` 2, so that each search
+ * looks at a candidate.  (A long_depth of 0 means that there are no searches by a long prefix.)
+ *
  * The current match is then taken, and the parse goes on at its end.  Adjacent matches at one
  * distance count as one match (lz_continues).  A match longer than 258 bytes is cut into several
  * (lz_pieces).

@@ -92,26 +92,32 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t product)
 #define LZ_LONG 7
 #define LZ_LONGEST 12
 
+/* The odd factors of Fibonacci hashing, for the first, second and third word of four bytes.  The
+ * first is 2^32 divided by the golden ratio. */
+#define LZ_FACTOR_A 2654435761u
+#define LZ_FACTOR_B 2246822519u
+#define LZ_FACTOR_C 3266489917u
+
 /* Hashes of the first 3, 4, 7 and 12 bytes of the input.  The input is read as little-endian words
  * of four bytes: a, then b, then c. */
 LZ_INLINE uint32_t lz_hash3(uint32_t a)
 {
-    return ((a << 8) * 2654435761u) >> (32 - LZ_CHAINS_HASH_BITS_FEW);
+    return ((a << 8) * LZ_FACTOR_A) >> (32 - LZ_CHAINS_HASH_BITS_FEW);
 }
 
 LZ_INLINE uint32_t lz_hash4(uint32_t a)
 {
-    return (a * 2654435761u) >> (32 - LZ_CHAINS_HASH_BITS);
+    return (a * LZ_FACTOR_A) >> (32 - LZ_CHAINS_HASH_BITS);
 }
 
 LZ_INLINE uint32_t lz_hash7(uint32_t a, uint32_t b)
 {
-    return (a * 2654435761u + (b << 8) * 2246822519u) >> (32 - LZ_CHAINS_HASH_BITS);
+    return (a * LZ_FACTOR_A + (b << 8) * LZ_FACTOR_B) >> (32 - LZ_CHAINS_HASH_BITS);
 }
 
 LZ_INLINE uint32_t lz_hash12(uint32_t a, uint32_t b, uint32_t c)
 {
-    return (a * 2654435761u + b * 2246822519u + c * 3266489917u) >> (32 - LZ_CHAINS_HASH_BITS_FEW);
+    return (a * LZ_FACTOR_A + b * LZ_FACTOR_B + c * LZ_FACTOR_C) >> (32 - LZ_CHAINS_HASH_BITS_FEW);
 }
 
 #endif

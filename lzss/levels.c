@@ -32,6 +32,14 @@ static const struct lz_finder finder_stored = {.name = "stored"};
  * speed on source code.  From level 7 on, searches by long prefixes come first.  Each further step
  * costs more and gains less, up to level 10, where a parse by costs takes over.
  *
+ * At level 9, depth by seven bytes matters for highly repetitive data.  With 100 in place of 40, a
+ * table of chemical structures and a MIME database in XML are 1.2 to 1.4 % smaller, other data
+ * 0.2 %, and matching takes an eighth longer.  Depth by four bytes hardly matters there: with 60 in
+ * place of 100, output is 0.01 % larger.
+ *
+ * From level 6 on, a match of three bytes may lie 8192 bytes back.  Compared with 4096, that makes
+ * machine code 0.11 % and images 0.4 % smaller, and source code and XML 0.03 % larger.
+ *
  * `split`: a block may end every 8 KiB or every 4 KiB.  Compared with 16 KiB, 8 KiB makes output
  * 0.01 to 0.03 % smaller on source code and 0.1 to 0.4 % on machine code, and encoding takes 5 to 9
  * % longer.  Compared with 8 KiB, 4 KiB makes machine code another 0.1 to 0.2 % smaller (the first
@@ -61,10 +69,10 @@ static const struct lz_level levels[] = {
     [3]  = {&lz_finder_chains,    8,  0,  0,  24, 4096, 0, 0, 8192, 2 * MIB, 120e6, {0}},
     [4]  = {&lz_finder_chains,    9,  0,  0,  24, 4096, 1, 0, 4096, 2 * MIB, 85e6,  {0}},
     [5]  = {&lz_finder_chains,   20,  0,  0,  50, 4096, 1, 0, 4096, 2 * MIB, 75e6,  {0}},
-    [6]  = {&lz_finder_chains,   29,  0,  0,  96, 4096, 1, 0, 4096, 2 * MIB, 57e6,  {0}},
-    [7]  = {&lz_finder_chains,   12, 24,  0, 130, 4096, 2, 0, 4096, 2 * MIB, 48e6,  {0}},
-    [8]  = {&lz_finder_chains,   24, 32,  0, 258, 4096, 2, 0, 4096, 2 * MIB, 43e6,  {0}},
-    [9]  = {&lz_finder_chains,  100, 40,  0, 258, 4096, 2, 0, 4096, 2 * MIB, 41e6,  {0}},
+    [6]  = {&lz_finder_chains,   29,  0,  0,  96, 8192, 1, 0, 4096, 2 * MIB, 57e6,  {0}},
+    [7]  = {&lz_finder_chains,   12, 24,  0, 130, 8192, 2, 0, 4096, 2 * MIB, 48e6,  {0}},
+    [8]  = {&lz_finder_chains,   24, 32,  0, 258, 8192, 2, 0, 4096, 2 * MIB, 43e6,  {0}},
+    [9]  = {&lz_finder_chains,   60, 100, 0, 258, 8192, 2, 0, 4096, 2 * MIB, 41e6,  {0}},
     [10] = {&lz_finder_optimal,  16, 20, 20, 258,    0, 0, 2, 4096, 4 * MIB, 6.5e6, {0}},
     [11] = {&lz_finder_optimal,  24, 64, 64, 160,    0, 0, 3, 4096, 4 * MIB, 4.8e6, {0}},
     [12] = {&lz_finder_optimal,  24, 64, 64, 258,    0, 0, 4, 4096, 4 * MIB, 4.3e6, {0}},

@@ -61,7 +61,7 @@ static inline void links_start(struct links *l, unsigned bytes)
 }
 
 /* Prepares the table, which has the positions of a chunk, for the chunk after it. */
-static inline void links_next_chunk(struct links *l, unsigned bytes)
+static inline __attribute__((always_inline)) void links_next_chunk(struct links *l, unsigned bytes)
 {
     const size_t entries = (size_t)1 << links_hash_bits(bytes);
 
@@ -111,18 +111,8 @@ static inline uint32_t links_hash(const uint8_t *p, unsigned bytes)
     return lz_hash12((uint32_t)eight, (uint32_t)(eight >> 32), load32(p + 8));
 }
 
-/* Makes the links of the chunk in[0..size) by prefixes of `bytes` bytes, a compile-time
- * constant. */
-static inline __attribute__((always_inline)) void
-links_make(struct links *restrict l, unsigned bytes, const uint8_t *restrict in, int32_t size)
-{
-    uint16_t *links = links_at(l);
-
-    for (int32_t i = 0; i < size; i++)
-        links[i] = links_enter(&l->table[links_hash(in + i, bytes)], i);
-}
-
-/* Like links_make, for two sets of chains at once, so that their cache misses overlap. */
+/* Makes the links of the chunk in[0..size) for two sets of chains at once, so that their cache
+ * misses overlap.  Each set has prefixes of a length that is a compile-time constant. */
 static inline __attribute__((always_inline)) void
 links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restrict b,
                unsigned b_bytes, const uint8_t *restrict in, int32_t size)
@@ -138,6 +128,21 @@ links_make_two(struct links *restrict a, unsigned a_bytes, struct links *restric
         b_links[i] = links_enter(b_entry, i);
     }
 }
+
+/* Steps that have a version for each path (cpu.h).  `size` is the chunk's size, and the first byte
+ * after it that is read is in[size]; the last one is in[size + LZ_INPUT_PAD - 1]. */
+struct links_functions {
+    /* Makes the links of the chunk in[0..size) by three, four or LZ_LONG bytes. */
+    void (*make3)(struct links *l, const uint8_t *in, int32_t size);
+    void (*make4)(struct links *l, const uint8_t *in, int32_t size);
+    void (*make7)(struct links *l, const uint8_t *in, int32_t size);
+
+    /* links_next_chunk for a table of four or LZ_LONG bytes. */
+    void (*next_chunk)(struct links *l);
+};
+
+/* The fastest versions that this processor can run. */
+const struct links_functions *links_functions(void);
 
 /*
  * Segments of up to LINKS_SMALL bytes use only 2^LINKS_SMALL_BITS entries of the table.  Clearing a

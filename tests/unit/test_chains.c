@@ -212,16 +212,16 @@ TEXTBOOK size_t match_chunk(const struct lz_level *level, const uint8_t *in, siz
 /* Rows that the level table does not have, but could. */
 static const struct lz_level strange[] = {
     /* clang-format off */
-    {&lz_finder_chains,  1,  0, 0,  16, 32736, 2, 0, 0, 0, 0, {0}},
+    {&lz_finder_chains,  1,  0, 0,  16, 32736, 0, 0, 0, 0, 0, {0}},
     {&lz_finder_chains,  4,  0, 0,  12,    32, 2, 0, 0, 0, 0, {0}},
     {&lz_finder_chains,  5,  0, 0, 258,   320, 1, 0, 0, 0, 0, {0}},
     {&lz_finder_chains,  9,  0, 0,  12,     0, 2, 0, 0, 0, 0, {0}},
     {&lz_finder_chains, 10,  0, 0, 258,  4064, 0, 0, 0, 0, 0, {0}},
-    {&lz_finder_chains,  1,  1, 0,  12,  4096, 2, 0, 0, 0, 0, {0}},
-    {&lz_finder_chains,  7,  3, 0,  33,   320, 2, 0, 0, 0, 0, {0}},
+    {&lz_finder_chains,  4,  4, 0,  12,  4096, 2, 0, 0, 0, 0, {0}},
+    {&lz_finder_chains,  7,  5, 0,  33,   320, 2, 0, 0, 0, 0, {0}},
     {&lz_finder_chains,  4, 13, 9,  13,    32, 1, 5, 0, 0, 0, {0}},
     {&lz_finder_chains,  6,  5, 0,  20, 32736, 0, 0, 0, 0, 0, {0}},
-    {&lz_finder_chains, 21,  2, 0, 258,     0, 2, 0, 0, 0, 0, {0}},
+    {&lz_finder_chains, 21,  2, 0, 258,     0, 1, 0, 0, 0, 0, {0}},
     {&lz_finder_chains,  8, 80, 0,  12,     0, 2, 0, 0, 0, 0, {0}},
     /* clang-format on */
 };
