@@ -478,6 +478,9 @@ static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t
         store_counts(scratch[block / UNITS].blocks[block % UNITS], open);
 }
 
+/* The lanes share a position's lengths in this many rounds, at most. */
+#define LENGTH_ROUNDS ((LZ_MAX_MATCH - LZ_MIN_MATCH + WARP) / WARP)
+
 /* The path's shared memory. literal, length and distance have the costs of steps (lz_literal_step
  * and so on). to_end is the ring of costs to the chunk's end. */
 struct path_memory {
@@ -485,11 +488,15 @@ struct path_memory {
     uint32_t length[LZ_MAX_MATCH + 1];
     uint32_t distance[WARP];
     uint32_t to_end[RING];
-    /* The lists of 32 positions: the matches' lengths, and the costs of their distances. Entries
-     * after a list's last match have the last length; all are 0 if a list is empty. A row of costs
-     * has one number more than it needs, so that the lanes' rows start in different banks. */
+    /* The lists of 32 positions: the matches' lengths, and the costs of their distances. After a
+     * list's last match, its length is repeated. A row of costs has one number more than it needs, so
+     * that the lanes' rows start in different banks. */
     uint4 lengths[WARP];
     uint32_t distances[WARP][LZ_MAX_MATCHES + 1];
+    /* A bit for each length from LZ_MIN_MATCH on, which is set if one of the list's matches has that
+     * length; and the length of the longest match, 0 if there is none. */
+    uint32_t ends[WARP][LENGTH_ROUNDS];
+    uint32_t longest[WARP];
 };
 
 static_assert(LZ_MAX_MATCHES * sizeof(uint16_t) == sizeof(uint4), "a list's lengths in one load");
@@ -518,40 +525,45 @@ static __device__ void make_costs(path_memory &m, const uint32_t *counts)
 
 /* --- The shortest path --- */
 
-/* The lists of a warp's positions, one for each lane, as they are loaded. */
-struct path_lists {
-    uint32_t matches[LZ_MAX_MATCHES];
-    uint32_t count;
-};
-
-/* Loads the list of position `own`; an empty one after the chunk's end. */
-static __device__ __forceinline__ path_lists load_lists(const struct optimal_scratch *s,
-                                                        uint32_t own, uint32_t size)
+/* How many matches the list of position `own` has: none after the chunk's end. */
+static __device__ __forceinline__ uint32_t load_count(const struct optimal_scratch *s, uint32_t own,
+                                                      uint32_t size)
 {
-    path_lists l;
+    return own < size ? s->matches_count[own] : 0;
+}
 
-    l.count = own < size ? s->matches_count[own] : 0;
+/* Loads the list of position `own`, which has `count` matches. */
+static __device__ __forceinline__ void load_list(uint32_t (&matches)[LZ_MAX_MATCHES],
+                                                 const struct optimal_scratch *s, uint32_t own,
+                                                 uint32_t count)
+{
 #pragma unroll
     for (uint32_t i = 0; i < LZ_MAX_MATCHES; i++)
-        l.matches[i] = i < l.count ? s->matches[i][own] : 0;
-    return l;
+        matches[i] = i < count ? s->matches[i][own] : 0;
 }
 
 /* Stores this lane's list in shared memory. */
-static __device__ __forceinline__ void store_lists(path_memory &m, const path_lists &l)
+static __device__ __forceinline__ void
+store_list(path_memory &m, const uint32_t (&matches)[LZ_MAX_MATCHES], uint32_t count)
 {
+    const uint32_t lane = threadIdx.x;
     uint32_t lengths[LZ_MAX_MATCHES], last = 0;
 
 #pragma unroll
+    for (uint32_t i = 0; i < LENGTH_ROUNDS; i++)
+        m.ends[lane][i] = 0;
+#pragma unroll
     for (uint32_t i = 0; i < LZ_MAX_MATCHES; i++) {
-        last = i < l.count ? lz_packed_length(l.matches[i]) : last;
+        last = i < count ? lz_packed_length(matches[i]) : last;
         lengths[i] = last;
-        m.distances[threadIdx.x][i] = m.distance[lz_packed_symbol(l.matches[i])];
+        m.distances[lane][i] = m.distance[lz_packed_symbol(matches[i])];
+        if (i < count)
+            m.ends[lane][(last - LZ_MIN_MATCH) / WARP] |= 1u << ((last - LZ_MIN_MATCH) % WARP);
     }
-    m.distances[threadIdx.x][LZ_MAX_MATCHES] = 0;
-    m.lengths[threadIdx.x] =
-        make_uint4(lengths[0] | lengths[1] << 16, lengths[2] | lengths[3] << 16,
-                   lengths[4] | lengths[5] << 16, lengths[6] | lengths[7] << 16);
+    m.distances[lane][LZ_MAX_MATCHES] = 0;
+    m.lengths[lane] = make_uint4(lengths[0] | lengths[1] << 16, lengths[2] | lengths[3] << 16,
+                                 lengths[4] | lengths[5] << 16, lengths[6] | lengths[7] << 16);
+    m.longest[lane] = last;
 }
 
 /* Returns how many matches of a list are shorter than `length`. */
@@ -570,46 +582,42 @@ static __device__ __forceinline__ uint32_t shorter(uint4 lengths, uint32_t lengt
  * to another one. */
 #define TOGETHER LZ_MIN_MATCH
 
-/* The cost of `length` at a position whose list has these lengths. `at` is the position's number in
- * the group, and pos its place in the chunk. */
-static __device__ __forceinline__ uint32_t cost_of(const path_memory &m, uint4 lengths, uint32_t at,
-                                                   uint32_t pos, uint32_t length)
-{
-    return m.distances[at][shorter(lengths, length)] + m.length[length] +
-           m.to_end[(pos + length) % RING];
-}
-
-/* Sets least[i] to the least cost of this lane's lengths at position end - 1 - i of the group, or to
- * UINT32_MAX if it has none. Almost all matches have fewer than WARP lengths. Their costs are
- * computed without a branch, so that the loads for all positions overlap. */
+/*
+ * Sets least[i] to the least cost of this lane's lengths at position end - 1 - i of the group, or to
+ * UINT32_MAX if it has none. In round r, lane l has the length LZ_MIN_MATCH + 32 r + l. The number of
+ * matches that end before it tells which match of the list it gets. There is no branch within a
+ * round, so that the loads for all positions overlap. Most positions need only one round.
+ */
 static __device__ __forceinline__ void find_least(const path_memory &m, uint32_t group,
                                                   uint32_t end, uint32_t (&least)[TOGETHER])
 {
-    const uint32_t length = LZ_MIN_MATCH + threadIdx.x;
-    uint4 lengths[TOGETHER];
-    bool more = false;
+    const uint32_t before = (1u << threadIdx.x) - 1;
+    uint32_t length = LZ_MIN_MATCH + threadIdx.x, round = 0, last = LZ_MIN_MATCH;
+    uint32_t at[TOGETHER], longest[TOGETHER], match[TOGETHER];
 
 #pragma unroll
     for (uint32_t i = 0; i < TOGETHER; i++) {
-        const uint32_t at = i < end ? end - 1 - i : 0;
+        at[i] = end > i ? end - 1 - i : 0;
+        longest[i] = end > i ? m.longest[at[i]] : 0;
+        last = max(last, longest[i]);
+        match[i] = 0;
+        least[i] = UINT32_MAX;
+    }
+    do {
+        const uint32_t length_cost = m.length[length];
 
-        lengths[i] = i < end ? m.lengths[at] : make_uint4(0, 0, 0, 0);
-        least[i] = cost_of(m, lengths[i], at, group + at, length);
-    }
 #pragma unroll
-    for (uint32_t i = 0; i < TOGETHER; i++) {
-        const uint32_t longest = lengths[i].w >> 16;
+        for (uint32_t i = 0; i < TOGETHER; i++) {
+            const uint32_t ends = m.ends[at[i]][round];
+            const uint32_t cost = m.distances[at[i]][match[i] + __popc(ends & before)] +
+                                  length_cost + m.to_end[(group + at[i] + length) % RING];
 
-        least[i] = length <= longest ? least[i] : UINT32_MAX;
-        more |= longest >= LZ_MIN_MATCH + WARP;
-    }
-    if (more) {
-#pragma unroll
-        for (uint32_t i = 0; i < TOGETHER; i++)
-            for (uint32_t l = length + WARP; l <= lengths[i].w >> 16; l += WARP)
-                least[i] =
-                    min(least[i], cost_of(m, lengths[i], end - 1 - i, group + end - 1 - i, l));
-    }
+            least[i] = length <= longest[i] ? min(least[i], cost) : least[i];
+            match[i] += __popc(ends);
+        }
+        length += WARP;
+        round++;
+    } while (LZ_MIN_MATCH + WARP * round <= last);
 }
 
 /* Finds the steps of the 32 positions from `group` on, whose lists are in shared memory. next: the
@@ -634,10 +642,9 @@ static __device__ uint32_t find_steps(path_memory &m, struct optimal_scratch *s,
         for (uint32_t i = 0; i < TOGETHER; i++) {
             const uint32_t at = end - 1 - i;
             const uint32_t literal = __shfl_sync(ALL_LANES, own_literal, (int)(at % WARP));
+            const uint32_t best = min(literal + next, match[i]);
 
             if (i < end) {
-                const uint32_t best = min(literal + next, match[i]);
-
                 next = best & ~LZ_STEP_LENGTH;
                 own_best = lane == at ? best : own_best;
                 cost = lane == i ? next : cost;
@@ -667,8 +674,12 @@ static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
     struct optimal_scratch *s = scratch + blockIdx.x;
     uint32_t next = 0, block = UINT32_MAX;
     uint32_t group = (size - 1) / WARP * WARP;
-    path_lists lists = load_lists(s, group + threadIdx.x, size);
+    uint32_t count = load_count(s, group + threadIdx.x, size), next_count = 0;
+    uint32_t matches[LZ_MAX_MATCHES];
 
+    load_list(matches, s, group + threadIdx.x, count);
+    if (group > 0)
+        next_count = load_count(s, group - WARP + threadIdx.x, size);
     for (uint32_t i = threadIdx.x; i < RING; i += WARP)
         m.to_end[i] = 0;
     for (;; group -= WARP) {
@@ -678,10 +689,14 @@ static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
             make_costs(m, scratch[block / UNITS].blocks[block % UNITS]);
         }
         __syncwarp();
-        store_lists(m, lists);
-        /* Load the next group's lists, so that they are there when this group's steps are found. */
+        store_list(m, matches, count);
+        /* Load the lists of the next group, and the counts of the group after it, so that they are
+         * there when this group's steps are found. */
         if (group > 0)
-            lists = load_lists(s, group - WARP + threadIdx.x, size);
+            load_list(matches, s, group - WARP + threadIdx.x, next_count);
+        count = next_count;
+        if (group > WARP)
+            next_count = load_count(s, group - 2 * WARP + threadIdx.x, size);
         __syncwarp();
         next = find_steps(m, s, v.input + span.start, group, size, next);
         if (group == 0)
