@@ -345,39 +345,44 @@ static __device__ void store_tally(struct optimal_scratch *s, const tally &t, ui
 
 /* --- The first parse --- */
 
-/* Returns a position's longest match, packed; 0 if it has none. */
-static __device__ __forceinline__ uint32_t longest_of(const struct optimal_scratch *s, uint32_t pos,
+/* How many matches the list of position `own` has: none after the chunk's end. */
+static __device__ __forceinline__ uint32_t load_count(const struct optimal_scratch *s, uint32_t own,
                                                       uint32_t size)
 {
-    uint32_t count = pos < size ? s->matches_count[pos] : 0;
-
-    return count == 0 ? 0 : s->matches[count - 1][pos];
+    return own < size ? s->matches_count[own] : 0;
 }
 
-/* Empties the lists of the positions inside a match of `nice` bytes. */
-static __device__ void skip_within(struct optimal_scratch *s, uint32_t size, uint32_t nice)
+/* Returns the longest match, packed, of position `own`, whose list has `count` matches; 0 if it has
+ * none. */
+static __device__ __forceinline__ uint32_t longest_of(const struct optimal_scratch *s, uint32_t own,
+                                                      uint32_t count)
 {
-    uint32_t until = 0;
+    return count == 0 ? 0 : s->matches[count - 1][own];
+}
 
-    for (uint32_t group = 0; group < size; group += WARP) {
-        const uint32_t pos = group + threadIdx.x;
-        const uint32_t length = lz_packed_length(longest_of(s, pos, size));
-        bool within = pos < until;
+/* Empties the lists of those of the 32 positions from `group` on that are inside a match of `nice`
+ * bytes. `longest` is this lane's longest match. *until is the end of the last such match. Returns
+ * the longest match that is left. */
+static __device__ uint32_t skip_within(struct optimal_scratch *s, uint32_t group, uint32_t longest,
+                                       uint32_t nice, uint32_t *until)
+{
+    const uint32_t own = group + threadIdx.x;
+    const uint32_t length = lz_packed_length(longest);
+    bool within = own < *until;
 
-        for (;;) {
-            uint32_t mask = __ballot_sync(ALL_LANES, length >= nice && pos >= until);
-            uint32_t start;
+    for (;;) {
+        const uint32_t mask = __ballot_sync(ALL_LANES, length >= nice && own >= *until);
+        uint32_t start;
 
-            if (mask == 0)
-                break;
-            start = (uint32_t)__ffs((int)mask) - 1;
-            until = group + start + __shfl_sync(ALL_LANES, length, (int)start);
-            within |= pos > group + start && pos < until;
-        }
-        if (within && pos < size)
-            s->matches_count[pos] = 0;
+        if (mask == 0)
+            break;
+        start = (uint32_t)__ffs((int)mask) - 1;
+        *until = group + start + __shfl_sync(ALL_LANES, length, (int)start);
+        within |= own > group + start && own < *until;
     }
-    __syncwarp();
+    if (within && longest != 0)
+        s->matches_count[own] = 0;
+    return within ? 0 : longest;
 }
 
 static __global__ void __launch_bounds__(WARP)
@@ -386,34 +391,47 @@ static __global__ void __launch_bounds__(WARP)
     __shared__ tally t;
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
     const uint32_t size = span.end - span.start;
+    const uint32_t lane = threadIdx.x;
     struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
     const uint32_t least = lz_least_length(count_distinct(v, blockIdx.x), depth);
     pending p = {0, 0, 0};
     /* The current match, packed, which starts at `pos`. The match at the next position may replace
      * it. */
     uint32_t match = 0, pos = 0;
+    uint32_t until = 0;
+    /* The matches of the next group, and the counts of the group after it, are loaded ahead. */
+    uint32_t own = longest_of(s, lane, load_count(s, lane, size));
+    uint32_t loaded = longest_of(s, WARP + lane, load_count(s, WARP + lane, size));
+    uint32_t count = load_count(s, 2 * WARP + lane, size);
 
     clear_tally(t);
-    skip_within(s, size, nice);
+    own = skip_within(s, 0, own, nice, &until);
     for (uint32_t group = 0; group < size; group += WARP) {
-        /* This lane's longest match, and that of the first position after the group. */
-        const uint32_t own = longest_of(s, group + threadIdx.x, size);
-        const uint32_t after = longest_of(s, group + WARP, size);
+        const uint32_t own_next = skip_within(s, group + WARP, loaded, nice, &until);
+        const uint32_t starts = __ballot_sync(ALL_LANES, !lz_passes_over(own, least));
+        const uint8_t byte = group + lane < size ? v.input[span.start + group + lane] : 0;
         bool is_literal = false;
 
+        loaded = longest_of(s, group + 2 * WARP + lane, count);
+        count = load_count(s, group + 3 * WARP + lane, size);
         while (pos < group + WARP && pos < size) {
-            const int at = (int)(pos - group);
-            const uint32_t next = at + 1 < WARP ? __shfl_sync(ALL_LANES, own, at + 1) : after;
+            uint32_t at = pos - group, next;
 
             if (match == 0) {
-                match = __shfl_sync(ALL_LANES, own, at);
-                if (lz_passes_over(match, least))
-                    match = 0;
+                const uint32_t from = at, ahead = starts & ALL_LANES << at;
+
+                at = ahead == 0 ? WARP : (uint32_t)__ffs((int)ahead) - 1;
+                is_literal |= lane >= from && lane < at;
+                pos = group + at;
+                if (at == WARP)
+                    break;
+                match = __shfl_sync(ALL_LANES, own, (int)at);
             }
-            if (match == 0 || lz_prefers_packed(next, match)) {
-                is_literal |= at == (int)threadIdx.x;
-                if (match != 0)
-                    match = next;
+            next = at + 1 < WARP ? __shfl_sync(ALL_LANES, own, (int)at + 1)
+                                 : __shfl_sync(ALL_LANES, own_next, 0);
+            if (lz_prefers_packed(next, match)) {
+                is_literal |= at == lane;
+                match = next;
                 pos++;
                 continue;
             }
@@ -421,9 +439,9 @@ static __global__ void __launch_bounds__(WARP)
             pos += lz_packed_length(match);
             match = 0;
         }
-        if (is_literal)
-            atomicAdd(&t.counts[group / LZ_UNIT_SIZE][v.input[span.start + group + threadIdx.x]],
-                      1);
+        if (is_literal && group + lane < size)
+            atomicAdd(&t.counts[group / LZ_UNIT_SIZE][byte], 1);
+        own = own_next;
     }
     count_match(t, p);
     store_tally(s, t, 1);
@@ -524,13 +542,6 @@ static __device__ void make_costs(path_memory &m, const uint32_t *counts)
 }
 
 /* --- The shortest path --- */
-
-/* How many matches the list of position `own` has: none after the chunk's end. */
-static __device__ __forceinline__ uint32_t load_count(const struct optimal_scratch *s, uint32_t own,
-                                                      uint32_t size)
-{
-    return own < size ? s->matches_count[own] : 0;
-}
 
 /* Loads the list of position `own`, which has `count` matches. */
 static __device__ __forceinline__ void load_list(uint32_t (&matches)[LZ_MAX_MATCHES],
@@ -704,6 +715,21 @@ static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
     }
 }
 
+/* Returns the step of position `own`: a literal after the chunk's end. */
+static __device__ __forceinline__ uint32_t load_step(const struct optimal_scratch *s, uint32_t own,
+                                                     uint32_t size)
+{
+    return own < size ? s->steps[own] : 1;
+}
+
+/* Returns the distance of the match of a step at position `own`, or 0. */
+static __device__ __forceinline__ uint32_t load_distance(const struct optimal_scratch *s,
+                                                         uint32_t own, uint32_t step)
+{
+    return (step & LZ_STEP_LENGTH) > 1 ? lz_packed_distance(s->matches[step >> LZ_STEP_BITS][own])
+                                       : 0;
+}
+
 /* Follows the path of `pass`. Without LAST, counts the symbols of the path; with LAST, writes its
  * tags. */
 template <bool LAST>
@@ -717,6 +743,9 @@ static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v, uint32_t 
     uint16_t *tags = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
     pending p = {0, 0, 0};
     uint32_t pos = 0;
+    /* The distances of the next group, and the steps of the group after it, are loaded ahead. */
+    uint32_t step = load_step(s, lane, size), distance = load_distance(s, lane, step);
+    uint32_t next_step = load_step(s, WARP + lane, size);
 
     if (LAST) {
         for (uint32_t i = lane; i < (size + 7) / 8; i += WARP)
@@ -727,29 +756,30 @@ static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v, uint32_t 
     }
     for (uint32_t group = 0; group < size; group += WARP) {
         const uint32_t own = group + lane;
-        const uint32_t step = own < size ? s->steps[own] : 1;
-        const uint32_t own_length = step & LZ_STEP_LENGTH;
-        const uint32_t own_distance =
-            own_length > 1 ? lz_packed_distance(s->matches[step >> LZ_STEP_BITS][own]) : 0;
+        const uint32_t own_length = step & LZ_STEP_LENGTH, own_distance = distance;
         const uint32_t matches = __ballot_sync(ALL_LANES, own_length > 1);
+        const uint32_t byte = !LAST && own < size ? v.input[span.start + own] : 0;
 
+        step = next_step;
+        distance = load_distance(s, own + WARP, step);
+        next_step = load_step(s, own + 2 * WARP, size);
         while (pos < group + WARP && pos < size) {
             const uint32_t ahead = matches & ALL_LANES << (pos - group);
             const uint32_t at = ahead == 0 ? WARP : (uint32_t)__ffs((int)ahead) - 1;
-            uint32_t length, distance;
+            uint32_t length, match_distance;
 
             if (!LAST && own >= pos && lane < at && own < size)
-                atomicAdd(&t.counts[group / LZ_UNIT_SIZE][v.input[span.start + own]], 1);
+                atomicAdd(&t.counts[group / LZ_UNIT_SIZE][byte], 1);
             pos = group + at;
             if (at == WARP)
                 break;
             length = __shfl_sync(ALL_LANES, own_length, (int)at);
-            distance = __shfl_sync(ALL_LANES, own_distance, (int)at);
+            match_distance = __shfl_sync(ALL_LANES, own_distance, (int)at);
             if (LAST) {
                 for (uint32_t i = lane; i < length; i += WARP)
-                    tags[pos + i] = (uint16_t)distance;
+                    tags[pos + i] = (uint16_t)match_distance;
             } else {
-                add_match(t, p, pos, length, distance);
+                add_match(t, p, pos, length, match_distance);
             }
             pos += length;
         }
