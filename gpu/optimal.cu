@@ -500,12 +500,13 @@ static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t
 #define LENGTH_ROUNDS ((LZ_MAX_MATCH - LZ_MIN_MATCH + WARP) / WARP)
 
 /* The path's shared memory. literal, length and distance have the costs of steps (lz_literal_step
- * and so on). to_end is the ring of costs to the chunk's end. */
+ * and so on). to_end is the ring of costs to the chunk's end, after which its first costs
+ * are repeated, so that a position and the lengths from it are in a row. */
 struct path_memory {
     uint32_t literal[256];
     uint32_t length[LZ_MAX_MATCH + 1];
     uint32_t distance[WARP];
-    uint32_t to_end[RING];
+    uint32_t to_end[RING + LZ_MAX_MATCH + WARP];
     /* The lists of 32 positions: the matches' lengths, and the costs of their distances. After a
      * list's last match, its length is repeated. A row of costs has one number more than it needs, so
      * that the lanes' rows start in different banks. */
@@ -589,28 +590,34 @@ static __device__ __forceinline__ uint32_t shorter(uint4 lengths, uint32_t lengt
     return n;
 }
 
-/* The positions whose steps are found at the same time. No match is shorter, so none of them leads
- * to another one. */
+/* What the lanes know of the 32 positions whose steps are found. */
+struct path_group {
+    uint32_t start;   /* the first position */
+    uint32_t literal; /* the cost of the literal at this lane's position */
+    uint32_t best;    /* the least cost at this lane's position, when it is known */
+};
+
+/* No match is shorter, so of as many positions in a row, none leads to another one by a match. */
 #define TOGETHER LZ_MIN_MATCH
 
 /*
- * Sets least[i] to the least cost of this lane's lengths at position end - 1 - i of the group, or to
- * UINT32_MAX if it has none. In round r, lane l has the length LZ_MIN_MATCH + 32 r + l. The number of
- * matches that end before it tells which match of the list it gets. There is no branch within a
- * round, so that the loads for all positions overlap. Most positions need only one round.
+ * Sets least[i] to the least cost of this lane's lengths at position last - i of the group, or to
+ * UINT32_MAX if it has none. In round r, lane l has the length LZ_MIN_MATCH + 32 r + l. The number
+ * of matches that end before it tells which match of the list it gets. There is no branch within a
+ * round, so that the loads for all N positions overlap. Most positions need only one round.
  */
-static __device__ __forceinline__ void find_least(const path_memory &m, uint32_t group,
-                                                  uint32_t end, uint32_t (&least)[TOGETHER])
+template <uint32_t N>
+static __device__ __forceinline__ void find_least(const path_memory &m, uint32_t start,
+                                                  uint32_t last, uint32_t (&least)[N])
 {
     const uint32_t before = (1u << threadIdx.x) - 1;
-    uint32_t length = LZ_MIN_MATCH + threadIdx.x, round = 0, last = LZ_MIN_MATCH;
-    uint32_t at[TOGETHER], longest[TOGETHER], match[TOGETHER];
+    const uint32_t *const to_end = m.to_end + (start + last) % RING;
+    uint32_t length = LZ_MIN_MATCH + threadIdx.x, round = 0, most = LZ_MIN_MATCH;
+    uint32_t match[N];
 
 #pragma unroll
-    for (uint32_t i = 0; i < TOGETHER; i++) {
-        at[i] = end > i ? end - 1 - i : 0;
-        longest[i] = end > i ? m.longest[at[i]] : 0;
-        last = max(last, longest[i]);
+    for (uint32_t i = 0; i < N; i++) {
+        most = max(most, m.longest[last - i]);
         match[i] = 0;
         least[i] = UINT32_MAX;
     }
@@ -618,17 +625,51 @@ static __device__ __forceinline__ void find_least(const path_memory &m, uint32_t
         const uint32_t length_cost = m.length[length];
 
 #pragma unroll
-        for (uint32_t i = 0; i < TOGETHER; i++) {
-            const uint32_t ends = m.ends[at[i]][round];
-            const uint32_t cost = m.distances[at[i]][match[i] + __popc(ends & before)] +
-                                  length_cost + m.to_end[(group + at[i] + length) % RING];
+        for (uint32_t i = 0; i < N; i++) {
+            const uint32_t ends = m.ends[last - i][round];
+            const uint32_t cost = m.distances[last - i][match[i] + __popc(ends & before)] +
+                                  length_cost + to_end[(int)length - (int)i];
 
-            least[i] = length <= longest[i] ? min(least[i], cost) : least[i];
+            if (length <= m.longest[last - i])
+                least[i] = min(least[i], cost);
             match[i] += __popc(ends);
         }
         length += WARP;
         round++;
-    } while (LZ_MIN_MATCH + WARP * round <= last);
+    } while (LZ_MIN_MATCH + WARP * round <= most);
+}
+
+/* Finds the steps of N positions, up to TOGETHER, the last of which has number `last` in the group.
+ * next: the cost from the position after them to the chunk's end. Returns the cost from the first of
+ * them. */
+template <uint32_t N>
+static __device__ __forceinline__ uint32_t find_together(path_memory &m, path_group &g,
+                                                         uint32_t last, uint32_t next)
+{
+    uint32_t *const to_end = m.to_end + (g.start + last) % RING;
+    uint32_t match[N], cost = 0;
+
+    find_least(m, g.start, last, match);
+#pragma unroll
+    for (uint32_t i = 0; i < N; i++)
+        match[i] = warp_min(match[i]);
+#pragma unroll
+    for (uint32_t i = 0; i < N; i++) {
+        const uint32_t best =
+            min(__shfl_sync(ALL_LANES, g.literal, (int)(last - i)) + next, match[i]);
+
+        next = best & ~LZ_STEP_LENGTH;
+        g.best = threadIdx.x == last - i ? best : g.best;
+        cost = threadIdx.x == i ? next : cost;
+    }
+    if (threadIdx.x < N) {
+        to_end[-(int)threadIdx.x] = cost;
+        /* The copy; only the first LZ_MAX_MATCH + WARP costs need one. */
+        if ((g.start + last) % RING < LZ_MAX_MATCH + WARP)
+            to_end[RING - (int)threadIdx.x] = cost;
+    }
+    __syncwarp();
+    return next;
 }
 
 /* Finds the steps of the 32 positions from `group` on, whose lists are in shared memory. next: the
@@ -637,41 +678,20 @@ static __device__ __forceinline__ void find_least(const path_memory &m, uint32_t
 static __device__ uint32_t find_steps(path_memory &m, struct optimal_scratch *s, const uint8_t *in,
                                       uint32_t group, uint32_t size, uint32_t next)
 {
-    const uint32_t lane = threadIdx.x;
-    const uint32_t own = group + lane;
-    const uint32_t own_literal = own < size ? m.literal[in[own]] : 0;
-    uint32_t own_best = 0, own_length;
+    const uint32_t own = group + threadIdx.x;
+    path_group g = {group, own < size ? m.literal[in[own]] : 0, 0};
+    uint32_t left = min(size - group, (uint32_t)WARP), length;
 
-    for (uint32_t end = min(size - group, (uint32_t)WARP); end > 0;) {
-        uint32_t match[TOGETHER], cost = 0;
-
-        find_least(m, group, end, match);
-#pragma unroll
-        for (uint32_t i = 0; i < TOGETHER; i++)
-            match[i] = warp_min(match[i]);
-#pragma unroll
-        for (uint32_t i = 0; i < TOGETHER; i++) {
-            const uint32_t at = end - 1 - i;
-            const uint32_t literal = __shfl_sync(ALL_LANES, own_literal, (int)(at % WARP));
-            const uint32_t best = min(literal + next, match[i]);
-
-            if (i < end) {
-                next = best & ~LZ_STEP_LENGTH;
-                own_best = lane == at ? best : own_best;
-                cost = lane == i ? next : cost;
-            }
-        }
-        if (lane < TOGETHER && lane < end)
-            m.to_end[(group + end - 1 - lane) % RING] = cost;
-        __syncwarp();
-        end -= min(end, (uint32_t)TOGETHER);
-    }
+    for (; left >= TOGETHER; left -= TOGETHER)
+        next = find_together<TOGETHER>(m, g, left - 1, next);
+    for (; left > 0; left--)
+        next = find_together<1>(m, g, left - 1, next);
     /* The low bits of a cost are the length. */
-    own_length = own_best & LZ_STEP_LENGTH;
+    length = g.best & LZ_STEP_LENGTH;
     if (own < size)
         s->steps[own] =
-            (uint16_t)(own_length | (own_length > 1 ? shorter(m.lengths[lane], own_length) : 0)
-                                        << LZ_STEP_BITS);
+            (uint16_t)(length | (length > 1 ? shorter(m.lengths[threadIdx.x], length) : 0)
+                                    << LZ_STEP_BITS);
     return next;
 }
 
@@ -691,7 +711,7 @@ static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
     load_list(matches, s, group + threadIdx.x, count);
     if (group > 0)
         next_count = load_count(s, group - WARP + threadIdx.x, size);
-    for (uint32_t i = threadIdx.x; i < RING; i += WARP)
+    for (uint32_t i = threadIdx.x; i < sizeof(m.to_end) / sizeof(*m.to_end); i += WARP)
         m.to_end[i] = 0;
     for (;; group -= WARP) {
         if (s->block_of[group / LZ_UNIT_SIZE] != block) {
