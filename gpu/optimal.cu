@@ -345,39 +345,44 @@ static __device__ void store_tally(struct optimal_scratch *s, const tally &t, ui
 
 /* --- The first parse --- */
 
-/* Returns a position's longest match, packed; 0 if it has none. */
-static __device__ __forceinline__ uint32_t longest_of(const struct optimal_scratch *s, uint32_t pos,
+/* How many matches the list of position `own` has: none after the chunk's end. */
+static __device__ __forceinline__ uint32_t load_count(const struct optimal_scratch *s, uint32_t own,
                                                       uint32_t size)
 {
-    uint32_t count = pos < size ? s->matches_count[pos] : 0;
-
-    return count == 0 ? 0 : s->matches[count - 1][pos];
+    return own < size ? s->matches_count[own] : 0;
 }
 
-/* Empties the lists of the positions inside a match of `nice` bytes. */
-static __device__ void skip_within(struct optimal_scratch *s, uint32_t size, uint32_t nice)
+/* Returns the longest match, packed, of position `own`, whose list has `count` matches; 0 if it has
+ * none. */
+static __device__ __forceinline__ uint32_t longest_of(const struct optimal_scratch *s, uint32_t own,
+                                                      uint32_t count)
 {
-    uint32_t until = 0;
+    return count == 0 ? 0 : s->matches[count - 1][own];
+}
 
-    for (uint32_t group = 0; group < size; group += WARP) {
-        const uint32_t pos = group + threadIdx.x;
-        const uint32_t length = lz_packed_length(longest_of(s, pos, size));
-        bool within = pos < until;
+/* Empties the lists of those of the 32 positions from `group` on that are inside a match of `nice`
+ * bytes. `longest` is this lane's longest match. *until is the end of the last such match. Returns
+ * the longest match that is left. */
+static __device__ uint32_t skip_within(struct optimal_scratch *s, uint32_t group, uint32_t longest,
+                                       uint32_t nice, uint32_t *until)
+{
+    const uint32_t own = group + threadIdx.x;
+    const uint32_t length = lz_packed_length(longest);
+    bool within = own < *until;
 
-        for (;;) {
-            uint32_t mask = __ballot_sync(ALL_LANES, length >= nice && pos >= until);
-            uint32_t start;
+    for (;;) {
+        const uint32_t mask = __ballot_sync(ALL_LANES, length >= nice && own >= *until);
+        uint32_t start;
 
-            if (mask == 0)
-                break;
-            start = (uint32_t)__ffs((int)mask) - 1;
-            until = group + start + __shfl_sync(ALL_LANES, length, (int)start);
-            within |= pos > group + start && pos < until;
-        }
-        if (within && pos < size)
-            s->matches_count[pos] = 0;
+        if (mask == 0)
+            break;
+        start = (uint32_t)__ffs((int)mask) - 1;
+        *until = group + start + __shfl_sync(ALL_LANES, length, (int)start);
+        within |= own > group + start && own < *until;
     }
-    __syncwarp();
+    if (within && longest != 0)
+        s->matches_count[own] = 0;
+    return within ? 0 : longest;
 }
 
 static __global__ void __launch_bounds__(WARP)
@@ -386,34 +391,47 @@ static __global__ void __launch_bounds__(WARP)
     __shared__ tally t;
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
     const uint32_t size = span.end - span.start;
+    const uint32_t lane = threadIdx.x;
     struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
     const uint32_t least = lz_least_length(count_distinct(v, blockIdx.x), depth);
     pending p = {0, 0, 0};
     /* The current match, packed, which starts at `pos`. The match at the next position may replace
      * it. */
     uint32_t match = 0, pos = 0;
+    uint32_t until = 0;
+    /* The matches of the next group, and the counts of the group after it, are loaded ahead. */
+    uint32_t own = longest_of(s, lane, load_count(s, lane, size));
+    uint32_t loaded = longest_of(s, WARP + lane, load_count(s, WARP + lane, size));
+    uint32_t count = load_count(s, 2 * WARP + lane, size);
 
     clear_tally(t);
-    skip_within(s, size, nice);
+    own = skip_within(s, 0, own, nice, &until);
     for (uint32_t group = 0; group < size; group += WARP) {
-        /* This lane's longest match, and that of the first position after the group. */
-        const uint32_t own = longest_of(s, group + threadIdx.x, size);
-        const uint32_t after = longest_of(s, group + WARP, size);
+        const uint32_t own_next = skip_within(s, group + WARP, loaded, nice, &until);
+        const uint32_t starts = __ballot_sync(ALL_LANES, !lz_passes_over(own, least));
+        const uint8_t byte = group + lane < size ? v.input[span.start + group + lane] : 0;
         bool is_literal = false;
 
+        loaded = longest_of(s, group + 2 * WARP + lane, count);
+        count = load_count(s, group + 3 * WARP + lane, size);
         while (pos < group + WARP && pos < size) {
-            const int at = (int)(pos - group);
-            const uint32_t next = at + 1 < WARP ? __shfl_sync(ALL_LANES, own, at + 1) : after;
+            uint32_t at = pos - group, next;
 
             if (match == 0) {
-                match = __shfl_sync(ALL_LANES, own, at);
-                if (lz_passes_over(match, least))
-                    match = 0;
+                const uint32_t from = at, ahead = starts & ALL_LANES << at;
+
+                at = ahead == 0 ? WARP : (uint32_t)__ffs((int)ahead) - 1;
+                is_literal |= lane >= from && lane < at;
+                pos = group + at;
+                if (at == WARP)
+                    break;
+                match = __shfl_sync(ALL_LANES, own, (int)at);
             }
-            if (match == 0 || lz_prefers_packed(next, match)) {
-                is_literal |= at == (int)threadIdx.x;
-                if (match != 0)
-                    match = next;
+            next = at + 1 < WARP ? __shfl_sync(ALL_LANES, own, (int)at + 1)
+                                 : __shfl_sync(ALL_LANES, own_next, 0);
+            if (lz_prefers_packed(next, match)) {
+                is_literal |= at == lane;
+                match = next;
                 pos++;
                 continue;
             }
@@ -421,9 +439,9 @@ static __global__ void __launch_bounds__(WARP)
             pos += lz_packed_length(match);
             match = 0;
         }
-        if (is_literal)
-            atomicAdd(&t.counts[group / LZ_UNIT_SIZE][v.input[span.start + group + threadIdx.x]],
-                      1);
+        if (is_literal && group + lane < size)
+            atomicAdd(&t.counts[group / LZ_UNIT_SIZE][byte], 1);
+        own = own_next;
     }
     count_match(t, p);
     store_tally(s, t, 1);
@@ -478,18 +496,26 @@ static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t
         store_counts(scratch[block / UNITS].blocks[block % UNITS], open);
 }
 
+/* The lanes share a position's lengths in this many rounds, at most. */
+#define LENGTH_ROUNDS ((LZ_MAX_MATCH - LZ_MIN_MATCH + WARP) / WARP)
+
 /* The path's shared memory. literal, length and distance have the costs of steps (lz_literal_step
- * and so on). to_end is the ring of costs to the chunk's end. */
+ * and so on). to_end is the ring of costs to the chunk's end, after which its first costs
+ * are repeated, so that a position and the lengths from it are in a row. */
 struct path_memory {
     uint32_t literal[256];
     uint32_t length[LZ_MAX_MATCH + 1];
     uint32_t distance[WARP];
-    uint32_t to_end[RING];
-    /* The lists of 32 positions: the matches' lengths, and the costs of their distances. Entries
-     * after a list's last match have the last length; all are 0 if a list is empty. A row of costs
-     * has one number more than it needs, so that the lanes' rows start in different banks. */
+    uint32_t to_end[RING + LZ_MAX_MATCH + WARP];
+    /* The lists of 32 positions: the matches' lengths, and the costs of their distances. After a
+     * list's last match, its length is repeated. A row of costs has one number more than it needs, so
+     * that the lanes' rows start in different banks. */
     uint4 lengths[WARP];
     uint32_t distances[WARP][LZ_MAX_MATCHES + 1];
+    /* A bit for each length from LZ_MIN_MATCH on, which is set if one of the list's matches has that
+     * length; and the length of the longest match, 0 if there is none. */
+    uint32_t ends[WARP][LENGTH_ROUNDS];
+    uint32_t longest[WARP];
 };
 
 static_assert(LZ_MAX_MATCHES * sizeof(uint16_t) == sizeof(uint4), "a list's lengths in one load");
@@ -518,40 +544,38 @@ static __device__ void make_costs(path_memory &m, const uint32_t *counts)
 
 /* --- The shortest path --- */
 
-/* The lists of a warp's positions, one for each lane, as they are loaded. */
-struct path_lists {
-    uint32_t matches[LZ_MAX_MATCHES];
-    uint32_t count;
-};
-
-/* Loads the list of position `own`; an empty one after the chunk's end. */
-static __device__ __forceinline__ path_lists load_lists(const struct optimal_scratch *s,
-                                                        uint32_t own, uint32_t size)
+/* Loads the list of position `own`, which has `count` matches. */
+static __device__ __forceinline__ void load_list(uint32_t (&matches)[LZ_MAX_MATCHES],
+                                                 const struct optimal_scratch *s, uint32_t own,
+                                                 uint32_t count)
 {
-    path_lists l;
-
-    l.count = own < size ? s->matches_count[own] : 0;
 #pragma unroll
     for (uint32_t i = 0; i < LZ_MAX_MATCHES; i++)
-        l.matches[i] = i < l.count ? s->matches[i][own] : 0;
-    return l;
+        matches[i] = i < count ? s->matches[i][own] : 0;
 }
 
 /* Stores this lane's list in shared memory. */
-static __device__ __forceinline__ void store_lists(path_memory &m, const path_lists &l)
+static __device__ __forceinline__ void
+store_list(path_memory &m, const uint32_t (&matches)[LZ_MAX_MATCHES], uint32_t count)
 {
+    const uint32_t lane = threadIdx.x;
     uint32_t lengths[LZ_MAX_MATCHES], last = 0;
 
 #pragma unroll
+    for (uint32_t i = 0; i < LENGTH_ROUNDS; i++)
+        m.ends[lane][i] = 0;
+#pragma unroll
     for (uint32_t i = 0; i < LZ_MAX_MATCHES; i++) {
-        last = i < l.count ? lz_packed_length(l.matches[i]) : last;
+        last = i < count ? lz_packed_length(matches[i]) : last;
         lengths[i] = last;
-        m.distances[threadIdx.x][i] = m.distance[lz_packed_symbol(l.matches[i])];
+        m.distances[lane][i] = m.distance[lz_packed_symbol(matches[i])];
+        if (i < count)
+            m.ends[lane][(last - LZ_MIN_MATCH) / WARP] |= 1u << ((last - LZ_MIN_MATCH) % WARP);
     }
-    m.distances[threadIdx.x][LZ_MAX_MATCHES] = 0;
-    m.lengths[threadIdx.x] =
-        make_uint4(lengths[0] | lengths[1] << 16, lengths[2] | lengths[3] << 16,
-                   lengths[4] | lengths[5] << 16, lengths[6] | lengths[7] << 16);
+    m.distances[lane][LZ_MAX_MATCHES] = 0;
+    m.lengths[lane] = make_uint4(lengths[0] | lengths[1] << 16, lengths[2] | lengths[3] << 16,
+                                 lengths[4] | lengths[5] << 16, lengths[6] | lengths[7] << 16);
+    m.longest[lane] = last;
 }
 
 /* Returns how many matches of a list are shorter than `length`. */
@@ -566,50 +590,86 @@ static __device__ __forceinline__ uint32_t shorter(uint4 lengths, uint32_t lengt
     return n;
 }
 
-/* The positions whose steps are found at the same time. No match is shorter, so none of them leads
- * to another one. */
+/* What the lanes know of the 32 positions whose steps are found. */
+struct path_group {
+    uint32_t start;   /* the first position */
+    uint32_t literal; /* the cost of the literal at this lane's position */
+    uint32_t best;    /* the least cost at this lane's position, when it is known */
+};
+
+/* No match is shorter, so of as many positions in a row, none leads to another one by a match. */
 #define TOGETHER LZ_MIN_MATCH
 
-/* The cost of `length` at a position whose list has these lengths. `at` is the position's number in
- * the group, and pos its place in the chunk. */
-static __device__ __forceinline__ uint32_t cost_of(const path_memory &m, uint4 lengths, uint32_t at,
-                                                   uint32_t pos, uint32_t length)
+/*
+ * Sets least[i] to the least cost of this lane's lengths at position last - i of the group, or to
+ * UINT32_MAX if it has none. In round r, lane l has the length LZ_MIN_MATCH + 32 r + l. The number
+ * of matches that end before it tells which match of the list it gets. There is no branch within a
+ * round, so that the loads for all N positions overlap. Most positions need only one round.
+ */
+template <uint32_t N>
+static __device__ __forceinline__ void find_least(const path_memory &m, uint32_t start,
+                                                  uint32_t last, uint32_t (&least)[N])
 {
-    return m.distances[at][shorter(lengths, length)] + m.length[length] +
-           m.to_end[(pos + length) % RING];
+    const uint32_t before = (1u << threadIdx.x) - 1;
+    const uint32_t *const to_end = m.to_end + (start + last) % RING;
+    uint32_t length = LZ_MIN_MATCH + threadIdx.x, round = 0, most = LZ_MIN_MATCH;
+    uint32_t match[N];
+
+#pragma unroll
+    for (uint32_t i = 0; i < N; i++) {
+        most = max(most, m.longest[last - i]);
+        match[i] = 0;
+        least[i] = UINT32_MAX;
+    }
+    do {
+        const uint32_t length_cost = m.length[length];
+
+#pragma unroll
+        for (uint32_t i = 0; i < N; i++) {
+            const uint32_t ends = m.ends[last - i][round];
+            const uint32_t cost = m.distances[last - i][match[i] + __popc(ends & before)] +
+                                  length_cost + to_end[(int)length - (int)i];
+
+            if (length <= m.longest[last - i])
+                least[i] = min(least[i], cost);
+            match[i] += __popc(ends);
+        }
+        length += WARP;
+        round++;
+    } while (LZ_MIN_MATCH + WARP * round <= most);
 }
 
-/* Sets least[i] to the least cost of this lane's lengths at position end - 1 - i of the group, or to
- * UINT32_MAX if it has none. Almost all matches have fewer than WARP lengths. Their costs are
- * computed without a branch, so that the loads for all positions overlap. */
-static __device__ __forceinline__ void find_least(const path_memory &m, uint32_t group,
-                                                  uint32_t end, uint32_t (&least)[TOGETHER])
+/* Finds the steps of N positions, up to TOGETHER, the last of which has number `last` in the group.
+ * next: the cost from the position after them to the chunk's end. Returns the cost from the first of
+ * them. */
+template <uint32_t N>
+static __device__ __forceinline__ uint32_t find_together(path_memory &m, path_group &g,
+                                                         uint32_t last, uint32_t next)
 {
-    const uint32_t length = LZ_MIN_MATCH + threadIdx.x;
-    uint4 lengths[TOGETHER];
-    bool more = false;
+    uint32_t *const to_end = m.to_end + (g.start + last) % RING;
+    uint32_t match[N], cost = 0;
 
+    find_least(m, g.start, last, match);
 #pragma unroll
-    for (uint32_t i = 0; i < TOGETHER; i++) {
-        const uint32_t at = i < end ? end - 1 - i : 0;
+    for (uint32_t i = 0; i < N; i++)
+        match[i] = warp_min(match[i]);
+#pragma unroll
+    for (uint32_t i = 0; i < N; i++) {
+        const uint32_t best =
+            min(__shfl_sync(ALL_LANES, g.literal, (int)(last - i)) + next, match[i]);
 
-        lengths[i] = i < end ? m.lengths[at] : make_uint4(0, 0, 0, 0);
-        least[i] = cost_of(m, lengths[i], at, group + at, length);
+        next = best & ~LZ_STEP_LENGTH;
+        g.best = threadIdx.x == last - i ? best : g.best;
+        cost = threadIdx.x == i ? next : cost;
     }
-#pragma unroll
-    for (uint32_t i = 0; i < TOGETHER; i++) {
-        const uint32_t longest = lengths[i].w >> 16;
-
-        least[i] = length <= longest ? least[i] : UINT32_MAX;
-        more |= longest >= LZ_MIN_MATCH + WARP;
+    if (threadIdx.x < N) {
+        to_end[-(int)threadIdx.x] = cost;
+        /* The copy; only the first LZ_MAX_MATCH + WARP costs need one. */
+        if ((g.start + last) % RING < LZ_MAX_MATCH + WARP)
+            to_end[RING - (int)threadIdx.x] = cost;
     }
-    if (more) {
-#pragma unroll
-        for (uint32_t i = 0; i < TOGETHER; i++)
-            for (uint32_t l = length + WARP; l <= lengths[i].w >> 16; l += WARP)
-                least[i] =
-                    min(least[i], cost_of(m, lengths[i], end - 1 - i, group + end - 1 - i, l));
-    }
+    __syncwarp();
+    return next;
 }
 
 /* Finds the steps of the 32 positions from `group` on, whose lists are in shared memory. next: the
@@ -618,42 +678,20 @@ static __device__ __forceinline__ void find_least(const path_memory &m, uint32_t
 static __device__ uint32_t find_steps(path_memory &m, struct optimal_scratch *s, const uint8_t *in,
                                       uint32_t group, uint32_t size, uint32_t next)
 {
-    const uint32_t lane = threadIdx.x;
-    const uint32_t own = group + lane;
-    const uint32_t own_literal = own < size ? m.literal[in[own]] : 0;
-    uint32_t own_best = 0, own_length;
+    const uint32_t own = group + threadIdx.x;
+    path_group g = {group, own < size ? m.literal[in[own]] : 0, 0};
+    uint32_t left = min(size - group, (uint32_t)WARP), length;
 
-    for (uint32_t end = min(size - group, (uint32_t)WARP); end > 0;) {
-        uint32_t match[TOGETHER], cost = 0;
-
-        find_least(m, group, end, match);
-#pragma unroll
-        for (uint32_t i = 0; i < TOGETHER; i++)
-            match[i] = warp_min(match[i]);
-#pragma unroll
-        for (uint32_t i = 0; i < TOGETHER; i++) {
-            const uint32_t at = end - 1 - i;
-            const uint32_t literal = __shfl_sync(ALL_LANES, own_literal, (int)(at % WARP));
-
-            if (i < end) {
-                const uint32_t best = min(literal + next, match[i]);
-
-                next = best & ~LZ_STEP_LENGTH;
-                own_best = lane == at ? best : own_best;
-                cost = lane == i ? next : cost;
-            }
-        }
-        if (lane < TOGETHER && lane < end)
-            m.to_end[(group + end - 1 - lane) % RING] = cost;
-        __syncwarp();
-        end -= min(end, (uint32_t)TOGETHER);
-    }
+    for (; left >= TOGETHER; left -= TOGETHER)
+        next = find_together<TOGETHER>(m, g, left - 1, next);
+    for (; left > 0; left--)
+        next = find_together<1>(m, g, left - 1, next);
     /* The low bits of a cost are the length. */
-    own_length = own_best & LZ_STEP_LENGTH;
+    length = g.best & LZ_STEP_LENGTH;
     if (own < size)
         s->steps[own] =
-            (uint16_t)(own_length | (own_length > 1 ? shorter(m.lengths[lane], own_length) : 0)
-                                        << LZ_STEP_BITS);
+            (uint16_t)(length | (length > 1 ? shorter(m.lengths[threadIdx.x], length) : 0)
+                                    << LZ_STEP_BITS);
     return next;
 }
 
@@ -667,9 +705,13 @@ static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
     struct optimal_scratch *s = scratch + blockIdx.x;
     uint32_t next = 0, block = UINT32_MAX;
     uint32_t group = (size - 1) / WARP * WARP;
-    path_lists lists = load_lists(s, group + threadIdx.x, size);
+    uint32_t count = load_count(s, group + threadIdx.x, size), next_count = 0;
+    uint32_t matches[LZ_MAX_MATCHES];
 
-    for (uint32_t i = threadIdx.x; i < RING; i += WARP)
+    load_list(matches, s, group + threadIdx.x, count);
+    if (group > 0)
+        next_count = load_count(s, group - WARP + threadIdx.x, size);
+    for (uint32_t i = threadIdx.x; i < sizeof(m.to_end) / sizeof(*m.to_end); i += WARP)
         m.to_end[i] = 0;
     for (;; group -= WARP) {
         if (s->block_of[group / LZ_UNIT_SIZE] != block) {
@@ -678,15 +720,34 @@ static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
             make_costs(m, scratch[block / UNITS].blocks[block % UNITS]);
         }
         __syncwarp();
-        store_lists(m, lists);
-        /* Load the next group's lists, so that they are there when this group's steps are found. */
+        store_list(m, matches, count);
+        /* Load the lists of the next group, and the counts of the group after it, so that they are
+         * there when this group's steps are found. */
         if (group > 0)
-            lists = load_lists(s, group - WARP + threadIdx.x, size);
+            load_list(matches, s, group - WARP + threadIdx.x, next_count);
+        count = next_count;
+        if (group > WARP)
+            next_count = load_count(s, group - 2 * WARP + threadIdx.x, size);
         __syncwarp();
         next = find_steps(m, s, v.input + span.start, group, size, next);
         if (group == 0)
             return;
     }
+}
+
+/* Returns the step of position `own`: a literal after the chunk's end. */
+static __device__ __forceinline__ uint32_t load_step(const struct optimal_scratch *s, uint32_t own,
+                                                     uint32_t size)
+{
+    return own < size ? s->steps[own] : 1;
+}
+
+/* Returns the distance of the match of a step at position `own`, or 0. */
+static __device__ __forceinline__ uint32_t load_distance(const struct optimal_scratch *s,
+                                                         uint32_t own, uint32_t step)
+{
+    return (step & LZ_STEP_LENGTH) > 1 ? lz_packed_distance(s->matches[step >> LZ_STEP_BITS][own])
+                                       : 0;
 }
 
 /* Follows the path of `pass`. Without LAST, counts the symbols of the path; with LAST, writes its
@@ -702,6 +763,9 @@ static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v, uint32_t 
     uint16_t *tags = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
     pending p = {0, 0, 0};
     uint32_t pos = 0;
+    /* The distances of the next group, and the steps of the group after it, are loaded ahead. */
+    uint32_t step = load_step(s, lane, size), distance = load_distance(s, lane, step);
+    uint32_t next_step = load_step(s, WARP + lane, size);
 
     if (LAST) {
         for (uint32_t i = lane; i < (size + 7) / 8; i += WARP)
@@ -712,29 +776,30 @@ static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v, uint32_t 
     }
     for (uint32_t group = 0; group < size; group += WARP) {
         const uint32_t own = group + lane;
-        const uint32_t step = own < size ? s->steps[own] : 1;
-        const uint32_t own_length = step & LZ_STEP_LENGTH;
-        const uint32_t own_distance =
-            own_length > 1 ? lz_packed_distance(s->matches[step >> LZ_STEP_BITS][own]) : 0;
+        const uint32_t own_length = step & LZ_STEP_LENGTH, own_distance = distance;
         const uint32_t matches = __ballot_sync(ALL_LANES, own_length > 1);
+        const uint32_t byte = !LAST && own < size ? v.input[span.start + own] : 0;
 
+        step = next_step;
+        distance = load_distance(s, own + WARP, step);
+        next_step = load_step(s, own + 2 * WARP, size);
         while (pos < group + WARP && pos < size) {
             const uint32_t ahead = matches & ALL_LANES << (pos - group);
             const uint32_t at = ahead == 0 ? WARP : (uint32_t)__ffs((int)ahead) - 1;
-            uint32_t length, distance;
+            uint32_t length, match_distance;
 
             if (!LAST && own >= pos && lane < at && own < size)
-                atomicAdd(&t.counts[group / LZ_UNIT_SIZE][v.input[span.start + own]], 1);
+                atomicAdd(&t.counts[group / LZ_UNIT_SIZE][byte], 1);
             pos = group + at;
             if (at == WARP)
                 break;
             length = __shfl_sync(ALL_LANES, own_length, (int)at);
-            distance = __shfl_sync(ALL_LANES, own_distance, (int)at);
+            match_distance = __shfl_sync(ALL_LANES, own_distance, (int)at);
             if (LAST) {
                 for (uint32_t i = lane; i < length; i += WARP)
-                    tags[pos + i] = (uint16_t)distance;
+                    tags[pos + i] = (uint16_t)match_distance;
             } else {
-                add_match(t, p, pos, length, distance);
+                add_match(t, p, pos, length, match_distance);
             }
             pos += length;
         }
