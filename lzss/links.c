@@ -106,6 +106,11 @@ static void make7_portable(struct links *l, const uint8_t *in, int32_t size)
     make(l, in, size, hash7_portable, subtract_portable);
 }
 
+static void age3_portable(struct links *l)
+{
+    links_age(l, 3);
+}
+
 static void next_chunk_portable(struct links *l)
 {
     links_next_chunk(l, 4);
@@ -204,6 +209,11 @@ AVX2_PATH NOINLINE static void make7_avx2(struct links *l, const uint8_t *in, in
     make(l, in, size, hash7_avx2, subtract_avx2);
 }
 
+AVX2_PATH NOINLINE static void age3_avx2(struct links *l)
+{
+    links_age(l, 3);
+}
+
 AVX2_PATH NOINLINE static void next_chunk_avx2(struct links *l)
 {
     links_next_chunk(l, 4);
@@ -212,13 +222,14 @@ AVX2_PATH NOINLINE static void next_chunk_avx2(struct links *l)
 #endif
 
 static const struct links_functions functions[CPU_PATHS] = {
-    [CPU_PORTABLE] = {make3_portable, make4_portable, make7_portable, next_chunk_portable},
+    [CPU_PORTABLE] = {make3_portable, make4_portable, make7_portable, age3_portable,
+                      next_chunk_portable},
 #ifdef HAVE_AVX2_PATH
-    [CPU_AVX2] = {make3_avx2, make4_avx2, make7_avx2, next_chunk_avx2},
+    [CPU_AVX2] = {make3_avx2, make4_avx2, make7_avx2, age3_avx2, next_chunk_avx2},
 #endif
 #ifdef HAVE_AVX512_PATH
     /* The second step takes most of the time, and vectors of 64 bytes do not make it shorter. */
-    [CPU_AVX512] = {make3_avx2, make4_avx2, make7_avx2, next_chunk_avx2},
+    [CPU_AVX512] = {make3_avx2, make4_avx2, make7_avx2, age3_avx2, next_chunk_avx2},
 #endif
 };
 

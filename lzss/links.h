@@ -8,8 +8,8 @@
  * this pass, and follow only the links that they need.
  *
  * A position is a signed number of 16 bits, counted from the chunk's start; that keeps the table
- * small.  When a chunk is done, links_next_chunk subtracts 32768 from each entry of the table; an
- * entry that goes out of reach becomes LINKS_NONE.
+ * small.  When a chunk is done, links_age subtracts 32768 from each entry of the table; an entry
+ * that goes out of reach becomes LINKS_NONE.
  */
 #ifndef GZLZSS_LZSS_LINKS_H
 #define GZLZSS_LZSS_LINKS_H
@@ -61,7 +61,7 @@ static inline void links_start(struct links *l, unsigned bytes)
 }
 
 /* Prepares the table, which has the positions of a chunk, for the chunk after it. */
-static inline __attribute__((always_inline)) void links_next_chunk(struct links *l, unsigned bytes)
+static inline __attribute__((always_inline)) void links_age(struct links *l, unsigned bytes)
 {
     const size_t entries = (size_t)1 << links_hash_bits(bytes);
 
@@ -72,6 +72,12 @@ static inline __attribute__((always_inline)) void links_next_chunk(struct links 
 
         l->table[i] = (int16_t)((entry & ~(entry >> 15)) | LINKS_NONE);
     }
+}
+
+/* Prepares the table and the links of a chunk for the chunk after it. */
+static inline __attribute__((always_inline)) void links_next_chunk(struct links *l, unsigned bytes)
+{
+    links_age(l, bytes);
     memcpy(l->links, links_at(l), LZ_CHUNK_SIZE * sizeof(l->links[0]));
 }
 
@@ -137,7 +143,8 @@ struct links_functions {
     void (*make4)(struct links *l, const uint8_t *in, int32_t size);
     void (*make7)(struct links *l, const uint8_t *in, int32_t size);
 
-    /* links_next_chunk for a table of four or LZ_LONG bytes. */
+    /* links_age for a table of three bytes, and links_next_chunk for one of four or LZ_LONG. */
+    void (*age3)(struct links *l);
     void (*next_chunk)(struct links *l);
 };
 
