@@ -187,7 +187,7 @@ static int write_growing(void *ctx, const void *buf, size_t len)
 /* The same for memory that grows. */
 static uint8_t *next_growing(void *ctx, size_t *room)
 {
-    struct decompress_call *w = ctx;
+    const struct decompress_call *w = ctx;
 
     return grow_next(w->grow, room);
 }

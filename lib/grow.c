@@ -54,10 +54,8 @@ bool grow_put(struct grow *g, const void *bytes, size_t len)
     return true;
 }
 
-uint8_t *grow_next(struct grow *g, size_t *room)
+uint8_t *grow_next(const struct grow *g, size_t *room)
 {
-    if (g->room == 0)
-        make_room(g, 1);
     *room = g->room - g->len;
     return *room > 0 ? g->bytes + g->len : NULL;
 }
