@@ -126,16 +126,15 @@ bool expansion_give_up(struct expansion *e, const void *rest, size_t len);
 void expansion_discard(struct expansion *e);
 
 /* Lets the consumer decode to the caller's memory without buffers, if the input is in memory.
- * Neither the consumer nor a thread of the crew makes two of these calls, or calls of `write`, at a
- * time:
+ * One thread at a time calls `write` or one of these functions, which get the same `ctx`:
  *
  *   - next returns where the next byte of output goes, and sets *room to the bytes that there are
  *     from there on.  All output so far is in memory just before.  Without room, next returns NULL.
  *   - wrote says that `len` bytes of output are there.  Returns as `write` does.
- *   - goes_on returns whether the decompression should go on; `write` and `read` fail otherwise.
+ *   - goes_on returns false if the decompression should end; `read` and `write` then fail.  It may
+ *     be called at any time.
  *
- * All three get the `ctx` of `write`.  The consumer must not be a thread of the crew.  Call this
- * before expansion_begin.  Returns false if memory is short; the decompression then uses
+ * Call this before expansion_begin.  Returns false if memory is short; the decompression then uses
  * buffers. */
 bool expansion_set_memory(struct expansion *e, uint8_t *(*next)(void *ctx, size_t *room),
                           int (*wrote)(void *ctx, size_t len), bool (*goes_on)(void *ctx));

@@ -52,6 +52,7 @@ static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
         return false;
     }
     lock(e->p);
+    share_decide(e);
     e->decoded = bit / 8;
     regions_drop_past(e, bit);
     if ((decoder_is_at_work(e) && decoder_has(e, bit)) || decoder_is_ready(e, bit)) {

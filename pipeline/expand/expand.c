@@ -163,7 +163,8 @@ void expansion_watch(struct expansion *e,
 void expansion_begin(struct expansion *e)
 {
     e->may_begin = has_others(e->p) || e->p->config.expand_backend != BACKEND_CPU;
-    if (direct_is_possible(e))
+    /* Otherwise the consumer is a thread of the crew, or mostly waits. */
+    if (!e->p->config.caller_works && !e->is_pushed)
         share_begin(e);
     consumer_consider_help(e);
     decoder_consider(e);

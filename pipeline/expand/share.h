@@ -1,13 +1,15 @@
 /*
  * share.h - which calls of the library workers help
  *
- * In the library, the consumers are the program's own threads, besides the crew's.  If every worker
- * helped every call, 16 calls on a crew of 16 threads would keep 32 threads busy, and each call
- * would pay for decoding to symbols.  So helpers and two or more of these consumers are together at
- * most as many as the crew's threads, and workers help only as many calls as there are helpers for.
- * A call that nobody helps decodes directly (direct.h).
+ * In the library, the consumers of memory and regular files are the program's own threads, besides
+ * the crew's.  If every worker helped every call, 16 calls on a crew of 16 threads would keep 32
+ * threads busy, and each call would pay for decoding to symbols.  So if there are two or more of
+ * these consumers, they and the helpers are together at most as many as the crew's threads, and
+ * workers help only as many calls as there are helpers for.  A call that nobody helps decodes as if
+ * there were no other threads.
  *
- * In the command, consumers are threads of the crew, and workers help all of them.
+ * In the command, consumers are threads of the crew, and workers help all of them.  The consumers
+ * of streams mostly wait, so they do not count.
  */
 #ifndef GZLZSS_EXPAND_SHARE_H
 #define GZLZSS_EXPAND_SHARE_H
