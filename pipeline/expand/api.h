@@ -134,8 +134,8 @@ void expansion_discard(struct expansion *e);
  *   - goes_on returns false if the decompression should end; `read` and `write` then fail.  It may
  *     be called at any time.
  *
- * Call this before expansion_begin.  Returns false if memory is short; the decompression then uses
- * buffers. */
+ * No GPU then decodes this input.  Call this before expansion_begin.  Returns false if memory is
+ * short; the decompression then uses buffers. */
 bool expansion_set_memory(struct expansion *e, uint8_t *(*next)(void *ctx, size_t *room),
                           int (*wrote)(void *ctx, size_t len), bool (*goes_on)(void *ctx));
 

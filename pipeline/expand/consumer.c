@@ -40,13 +40,8 @@ static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
     struct decoded_run *run;
     bool has;
 
-    if (direct_is_possible(e)) {
-        lock(e->p);
-        if (decoder_is_at_work(e))
-            decoder_has(e, bit); /* ends the GPU's work if it does not go on here */
-        unlock(e->p);
+    if (direct_is_possible(e))
         return true;
-    }
     if (!e->has_begun) {
         *from = 8 * e->cursor; /* workers begin after the bytes that the consumer has read */
         return false;

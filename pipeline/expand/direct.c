@@ -28,6 +28,7 @@ bool expansion_set_memory(struct expansion *e, uint8_t *(*next)(void *ctx, size_
 {
     if (input_memory(e->input) == NULL || input_size(e->input) > SIZE_MAX / 8)
         return true;
+    expansion_avoid_gpu(e);
     e->direct = (struct direct){inf_whole_new(), next, wrote, goes_on};
     return e->direct.whole != NULL;
 }
