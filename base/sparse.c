@@ -6,6 +6,12 @@
  * byte other than zero.)  Zeros between two written pieces become a hole if they are HOLE_MIN bytes
  * or more.  With a smaller HOLE_MIN, more files have holes.  But a file with many small holes is
  * divided into many parts on the disk.  Files of programs, for example, have short runs of zeros.
+ *
+ * On ext4, writing takes two thirds of the processor time if room was allocated before: the file
+ * system then need not reserve room for each part.  (Measured with Linux 6.18.  On XFS that gives
+ * nothing, and on tmpfs it takes longer.)  Room is allocated a piece at a time, and only if much
+ * more is free, since others may need it.  The first hole ends that, since a hole must take no
+ * room.
  */
 #include "config.h"
 
@@ -13,6 +19,9 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/vfs.h>
+#endif
 #include <unistd.h>
 
 #include "base/io.h"
@@ -21,7 +30,78 @@
 #define PIECE ((size_t)4 << 10)
 #define HOLE_MIN ((size_t)32 << 10)
 
+/* Bytes of room to allocate at a time.  The first ALLOCATE_FROM bytes of a file get none, because
+ * most files are small.  No room is allocated if less than ALLOCATE_SHARE times as much is free. */
+#define ALLOCATE ((uint64_t)64 << 20)
+#define ALLOCATE_FROM ((uint64_t)8 << 20)
+#define ALLOCATE_SHARE 64
+
+/* The number by which statfs() tells ext4 (and ext2 and ext3, which allocate nothing ahead). */
+#define EXT4_MAGIC 0xEF53
+
 static const uint8_t no_bytes[HOLE_MIN];
+
+/* --- Allocating ----------------------------------------------------------------------------- */
+
+#if defined __linux__ && defined FALLOC_FL_KEEP_SIZE
+
+bool sparse_pays_to_allocate(int fd)
+{
+    struct statfs fs;
+
+    return fstatfs(fd, &fs) == 0 && fs.f_type == EXT4_MAGIC;
+}
+
+/* Whether so much room is free that a piece of it may be taken ahead. */
+static bool has_room(int fd)
+{
+    struct statfs fs;
+
+    return fstatfs(fd, &fs) == 0 && fs.f_bsize > 0 &&
+           (uint64_t)fs.f_bavail >= ALLOCATE_SHARE * ALLOCATE / (uint64_t)fs.f_bsize;
+}
+
+/* Allocates room for bytes [at, at + len) of the file, and some more, if they have none. */
+static void allocate(struct sparse_output *s, uint64_t at, size_t len)
+{
+    if (!s->allocates || at < ALLOCATE_FROM || at + len <= s->allocated)
+        return;
+    s->allocates = has_room(s->fd);
+    if (!s->allocates)
+        return;
+    s->has_allocated = true;
+    if (fallocate(s->fd, FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)(len + ALLOCATE)) == 0)
+        s->allocated = at + len + ALLOCATE;
+    else if (errno != EINTR)
+        s->allocates = false;
+}
+
+#else
+
+bool sparse_pays_to_allocate(int fd)
+{
+    (void)fd;
+    return false;
+}
+
+static void allocate(struct sparse_output *s, uint64_t at, size_t len)
+{
+    (void)s;
+    (void)at;
+    (void)len;
+}
+
+#endif
+
+/* Frees the room after the file's end, which is at `end`, and allocates no more.  Returns false,
+ * with errno set, after an error. */
+static bool free_room(struct sparse_output *s, uint64_t end)
+{
+    const bool has_allocated = s->has_allocated;
+
+    s->allocates = s->has_allocated = false;
+    return !has_allocated || ftruncate(s->fd, (off_t)end) == 0;
+}
 
 /* --- Writing -------------------------------------------------------------------------------- */
 
@@ -47,15 +127,27 @@ static bool is_zero(const uint8_t *bytes, size_t len)
     return memcmp(bytes, no_bytes, len) == 0;
 }
 
-/* Writes the zeros that are not written yet, or makes a hole of them. */
-static bool put_zeros(struct sparse_output *s)
+/* Writes the zeros that are not written yet, or makes a hole of them.  The zeros end at byte
+ * `start` of the file. */
+static bool put_zeros(struct sparse_output *s, uint64_t start)
 {
     const uint64_t zeros = s->zeros;
 
     s->zeros = 0;
     if (zeros >= HOLE_MIN)
-        return lseek(s->fd, (off_t)zeros, SEEK_CUR) >= 0;
+        return free_room(s, start - zeros) && lseek(s->fd, (off_t)zeros, SEEK_CUR) >= 0;
     return io_write(s->fd, no_bytes, (size_t)zeros);
+}
+
+/* Writes data[0..len), which ends at the position, and the zeros before it. */
+static bool put_data(struct sparse_output *s, const uint8_t *data, size_t len)
+{
+    const uint64_t at = s->position - len;
+
+    if (!put_zeros(s, at))
+        return false;
+    allocate(s, at, len);
+    return io_write(s->fd, data, len);
 }
 
 bool sparse_write(struct sparse_output *s, const void *buf, size_t len)
@@ -77,7 +169,7 @@ bool sparse_write(struct sparse_output *s, const void *buf, size_t len)
             bytes += n;
             s->position += n;
         }
-        if (bytes > data && (!put_zeros(s) || !io_write(s->fd, data, (size_t)(bytes - data))))
+        if (bytes > data && !put_data(s, data, (size_t)(bytes - data)))
             return false;
     }
     return true;
@@ -85,12 +177,15 @@ bool sparse_write(struct sparse_output *s, const void *buf, size_t len)
 
 bool sparse_end(struct sparse_output *s)
 {
+    const uint64_t zeros = s->zeros;
     off_t end;
 
-    if (s->zeros < HOLE_MIN)
-        return put_zeros(s);
-    end = lseek(s->fd, (off_t)s->zeros, SEEK_CUR);
+    if (zeros < HOLE_MIN)
+        return put_zeros(s, s->position) && free_room(s, s->position);
     s->zeros = 0;
+    if (!free_room(s, s->position - zeros))
+        return false;
+    end = lseek(s->fd, (off_t)zeros, SEEK_CUR);
     return end >= 0 && ftruncate(s->fd, end) == 0;
 }
 

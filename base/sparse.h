@@ -2,6 +2,9 @@
  * sparse.h - files with holes: writes zeros as holes, and reads holes without asking the disk
  *
  * A hole is a part of a file that takes no room on the disk, and reads as zeros.
+ *
+ * A file without holes may be allocated a little ahead of its writing, because some file systems
+ * then write faster.
  */
 #ifndef GZLZSS_BASE_SPARSE_H
 #define GZLZSS_BASE_SPARSE_H
@@ -16,7 +19,16 @@ struct sparse_output {
     int fd;
     uint64_t position; /* bytes given to sparse_write so far */
     uint64_t zeros;    /* zeros at the end of the bytes given, not written yet */
+    /* Whether to allocate ahead; the file must be empty at first.  Set it to the result of
+     * sparse_pays_to_allocate.  It becomes false when that has failed, or the file has got a
+     * hole. */
+    bool allocates;
+    bool has_allocated; /* room may be allocated after the file's end */
+    uint64_t allocated; /* bytes of the file that have room */
 };
+
+/* Whether writing to a new file fd is faster if room for it is allocated ahead. */
+bool sparse_pays_to_allocate(int fd);
 
 /* Whether zeros may be written to fd as holes.  They may if fd is a regular file, its position is
  * at its end, and O_APPEND is not set.  (With O_APPEND, writes ignore the position.) */
@@ -27,7 +39,7 @@ bool sparse_is_possible(int fd);
 bool sparse_write(struct sparse_output *s, const void *buf, size_t len);
 
 /* Makes the file as long as the data, even if it ends with a hole, and sets its position to its
- * end.  Returns false, with errno set, after an error. */
+ * end.  Frees the room after it.  Returns false, with errno set, after an error. */
 bool sparse_end(struct sparse_output *s);
 
 /* Whether the regular file fd takes fewer than `size` bytes on the disk.  If so, the file has

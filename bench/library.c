@@ -46,7 +46,7 @@
 #include "include/gzlzss.h"
 
 #define THREADS_MAX 256
-#define ROUNDS_MAX 100
+#define ROUNDS_MAX 50
 #define LIST_MAX 8
 
 /* The threads together work through this many bytes of input before they start again with the first

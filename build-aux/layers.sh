@@ -44,7 +44,9 @@ crew pipeline/crew/workers
 jobs pipeline/crew/jobs
 regions pipeline/expand/regions
 in_order pipeline/expand/in_order
-pushing pipeline/expand/pushing'
+pushing pipeline/expand/pushing
+share pipeline/expand/share
+direct pipeline/expand/direct'
 
 # Functions that only the commands (src/ and mpi/) may call.  Only commands may use stdout and
 # stderr, too.

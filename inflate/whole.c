@@ -3,6 +3,9 @@
  *
  * The loop of fast.h decodes most of the data.  Near the end of the input or the room, careful
  * steps check everything.
+ *
+ * The loop decodes a slice of output at a time.  Between two slices, the caller's function sums the
+ * slice up while it is in the processor's cache, and may stop the decoder.
  */
 #include "config.h"
 
@@ -15,12 +18,14 @@
 #include "inflate/fast.h"
 
 /* The input and the output of a call: in[0..len), and out[0..room), of which out[0..made) is
- * written so far. */
+ * written so far.  The current slice of output is not longer than up to out[slice_end]. */
 struct buffers {
     const uint8_t *in;
     size_t len;
     uint8_t *out;
-    size_t room, made;
+    size_t room, made, slice_end;
+    const struct inf_stretch *stretch; /* has the function to call between slices; NULL: none */
+    bool is_stopped;                   /* that function has stopped decoding within a block */
 };
 
 /* The functions that are compiled for each path of base/cpu.h. */
@@ -34,12 +39,13 @@ struct inf_whole {
     const struct whole_functions *functions;
 };
 
-/* Decodes most of a block's codes (fast.h). */
+/* Decodes most of a block's codes for the current slice (fast.h). */
 FAST_INLINE enum inf_result decode_most(const struct inf_codes *c, struct reader *r,
                                         struct buffers *b)
 {
     uint8_t *out = b->out + b->made;
-    const enum inf_result result = decode_fast(c, r, b->len, &out, b->out, b->out + b->room, 1);
+    const enum inf_result result =
+        decode_fast(c, r, b->len, &out, b->out, b->out + b->slice_end, 1);
 
     b->made = (size_t)(out - b->out);
     return result;
@@ -177,6 +183,39 @@ static enum inf_result decode_careful(const struct inf_codes *c, struct reader *
 
 /* --- Blocks --------------------------------------------------------------------------------- */
 
+/* Chooses the end of the next slice.  A rest that is not much longer than a slice is part of it. */
+static void begin_slice(struct buffers *b)
+{
+    const size_t left = b->room - b->made;
+
+    b->slice_end = b->stretch != NULL && left > 2 * INF_SLICE ? b->made + INF_SLICE : b->room;
+}
+
+/* Whether decode_most has ended for want of room in a slice that is not the last one. */
+static bool is_slice_full(const struct buffers *b)
+{
+    return b->slice_end < b->room && b->slice_end - b->made < FAST_ROOM;
+}
+
+/* Decodes most of a block's codes, slice by slice.  If the caller's function stops it, sets
+ * b->is_stopped, and returns INF_BLOCK. */
+static enum inf_result decode_slices(const struct inf_whole *whole, struct reader *r,
+                                     struct buffers *b)
+{
+    for (;;) {
+        enum inf_result result;
+
+        begin_slice(b);
+        result = whole->functions->decode_most(&whole->codes, r, b);
+        if (result != INF_MORE || !is_slice_full(b))
+            return result;
+        if (!b->stretch->goes_on(b->stretch->ctx, b->made, false)) {
+            b->is_stopped = true;
+            return INF_BLOCK;
+        }
+    }
+}
+
 /* Decodes the codes of a block, from bit *place on.  Returns INF_BLOCK at the block's end, and sets
  * *place to the bit after it. */
 static enum inf_result decode_codes(const struct inf_whole *whole, struct buffers *b, size_t *place)
@@ -189,7 +228,7 @@ static enum inf_result decode_codes(const struct inf_whole *whole, struct buffer
     if (r.count < *place % 8)
         return INF_CUT;
     skip(&r, *place % 8);
-    result = whole->functions->decode_most(c, &r, b);
+    result = decode_slices(whole, &r, b);
     if (result == INF_MORE)
         result = decode_careful(c, &r, b);
     *place = 8 * r.at - r.count;
@@ -244,4 +283,25 @@ enum inf_result inf_whole(struct inf_whole *whole, const uint8_t *in, size_t len
     *used = (place + 7) / 8;
     *made = b.made;
     return INF_END;
+}
+
+enum inf_result inf_whole_stretch(struct inf_whole *whole, struct inf_stretch *s)
+{
+    struct buffers b = {
+        .in = s->in, .len = s->len, .out = s->out, .room = s->room, .made = s->made, .stretch = s};
+    bool is_final = false;
+
+    for (;;) {
+        size_t place = s->place;
+        const enum inf_result result = decode_block(whole, &b, &place, &is_final);
+
+        if (result != INF_BLOCK || b.is_stopped)
+            return result;
+        s->place = place;
+        s->made = b.made;
+        if (!s->goes_on(s->ctx, b.made, true) && !is_final)
+            return INF_BLOCK;
+        if (is_final)
+            return INF_END;
+    }
 }

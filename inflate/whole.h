@@ -2,11 +2,12 @@
  * whole.h - decodes DEFLATE from memory that has all of it, to memory that has room for all of it
  *
  * The decoder of raw.h can stop at any bit, and goes on there when it is called again.  This
- * decoder cannot stop, so it takes less time for a few KB in memory.
+ * decoder can only stop between two blocks.  So it takes less time, and no copies.
  */
 #ifndef GZLZSS_INFLATE_WHOLE_H
 #define GZLZSS_INFLATE_WHOLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,5 +34,36 @@ void inf_whole_free(struct inf_whole *w);
  */
 enum inf_result inf_whole(struct inf_whole *w, const uint8_t *in, size_t len, uint8_t *out,
                           size_t room, size_t *used, size_t *made);
+
+/* Data that is decoded one stretch of blocks after another. */
+struct inf_stretch {
+    /* The input: in[0..len).  The next block starts at bit `place`.  `len` is at most
+     * SIZE_MAX / 8. */
+    const uint8_t *in;
+    size_t len, place;
+    /* The output: out[0..made) was decoded earlier from the same data, and out[made..room) is
+     * free. */
+    uint8_t *out;
+    size_t room, made;
+    /* Called when out[0..made) is decoded: at least after each block, and after at most about
+     * INF_SLICE bytes of output.  `at_block` says whether a block has just ended; if so, `place`
+     * and `made` are up to date in the struct.  Decoding stops if the function returns false. */
+    bool (*goes_on)(void *ctx, size_t made, bool at_block);
+    void *ctx;
+};
+
+#define INF_SLICE ((size_t)256 << 10)
+
+/*
+ * Decodes blocks from s->place on, and moves s->place and s->made to the end of the last block that
+ * was decoded as a whole.  Returns
+ *
+ *   - INF_END after the data's final block;
+ *   - INF_BLOCK if goes_on has returned false; in the middle of a block, that block does not count;
+ *   - INF_BAD, INF_CUT or INF_MORE, as inf_whole does, because of the block at s->place.
+ *
+ * Afterwards, out[s->made..room) has undefined contents.
+ */
+enum inf_result inf_whole_stretch(struct inf_whole *w, struct inf_stretch *s);
 
 #endif

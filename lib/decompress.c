@@ -139,6 +139,31 @@ static int write_memory(void *ctx, const void *buf, size_t len)
     return tell(w) ? 0 : -1;
 }
 
+/* The next three functions are those of expansion_set_memory. */
+static uint8_t *next_in_memory(void *ctx, size_t *room)
+{
+    const struct decompress_call *w = ctx;
+
+    *room = w->room - w->out_len;
+    return *room > 0 ? w->out + w->out_len : NULL;
+}
+
+static int wrote_memory(void *ctx, size_t len)
+{
+    struct decompress_call *w = ctx;
+
+    w->out_len += len;
+    w->out_bytes += len;
+    return tell(w) ? 0 : -1;
+}
+
+static bool goes_on(void *ctx)
+{
+    const struct decompress_call *w = ctx;
+
+    return operation_goes_on(&w->operation);
+}
+
 static int write_fd(void *ctx, const void *buf, size_t len)
 {
     struct decompress_call *w = ctx;
@@ -157,6 +182,37 @@ static int write_growing(void *ctx, const void *buf, size_t len)
         return -1;
     w->out_bytes += len;
     return tell(w) ? 0 : -1;
+}
+
+/* The same for memory that grows. */
+static uint8_t *next_growing(void *ctx, size_t *room)
+{
+    const struct decompress_call *w = ctx;
+
+    return grow_next(w->grow, room);
+}
+
+static int wrote_growing(void *ctx, size_t len)
+{
+    struct decompress_call *w = ctx;
+
+    w->grow->len += len;
+    w->out_bytes += len;
+    return tell(w) ? 0 : -1;
+}
+
+/* Makes the expansion of an input in memory.  Without memory for it, the calling thread does all of
+ * the work. */
+static void expand_memory(struct decompress_call *w,
+                          int (*write)(void *ctx, const void *buf, size_t len),
+                          uint8_t *(*next)(void *ctx, size_t *room),
+                          int (*wrote)(void *ctx, size_t len))
+{
+    if (w->in_len == 0)
+        return;
+    w->expansion = pipeline_expand_memory(w->operation.z->pipeline, w->in, w->in_len, write, w);
+    if (w->expansion != NULL)
+        expansion_set_memory(w->expansion, next, wrote, goes_on);
 }
 
 /* Takes an idle decompressor, or makes one.  Returns NULL if memory is short. */
@@ -289,8 +345,7 @@ gzlzss_status decompress_memory(gzlzss *z, enum container container, void *out, 
         call_set_results(call, w.in_bytes, w.out_bytes);
         status = tell(&w) ? GZLZSS_OK : GZLZSS_ERROR_CANCELLED;
     } else {
-        if (in_len >= PIPELINE_EXPAND_MIN)
-            w.expansion = pipeline_expand_memory(z->pipeline, in, in_len, write_memory, &w);
+        expand_memory(&w, write_memory, next_in_memory, wrote_memory);
         status = run(&w, &io);
     }
     operation_end(&w.operation);
@@ -337,8 +392,7 @@ gzlzss_status gzlzss_decompress_new(gzlzss *z, void **out, size_t *out_len,
         return status;
     io.container = z->container;
     g.first = guess_size(in, in_len);
-    if (in_len >= PIPELINE_EXPAND_MIN)
-        w.expansion = pipeline_expand_memory(z->pipeline, in, in_len, write_growing, &w);
+    expand_memory(&w, write_growing, next_growing, wrote_growing);
     status = run(&w, &io);
     operation_end(&w.operation);
     grow_fit(&g);

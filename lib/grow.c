@@ -54,6 +54,12 @@ bool grow_put(struct grow *g, const void *bytes, size_t len)
     return true;
 }
 
+uint8_t *grow_next(const struct grow *g, size_t *room)
+{
+    *room = g->room - g->len;
+    return *room > 0 ? g->bytes + g->len : NULL;
+}
+
 void grow_fit(struct grow *g)
 {
     void *memory;

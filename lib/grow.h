@@ -21,6 +21,11 @@ struct grow {
 /* Appends bytes to the output.  Returns false, with errno set, if memory is short. */
 bool grow_put(struct grow *g, const void *bytes, size_t len);
 
+/* Returns where the next byte goes, and sets *room to the bytes that there are from there on.
+ * Returns NULL if there are none, as before the first grow_put.  To add bytes that were written
+ * there, raise `len`. */
+uint8_t *grow_next(const struct grow *g, size_t *room);
+
 /* Makes the memory as small as the output, if that is possible. */
 void grow_fit(struct grow *g);
 

@@ -381,6 +381,7 @@ static void begin_output(struct file_reader *r)
     r->sparse = (struct sparse_output){.fd = f->out_fd};
     if (f->out_fd < 0 || sparse == SPARSE_NEVER)
         return;
+    r->sparse.allocates = !f->to_stdout && sparse_pays_to_allocate(f->out_fd);
     r->has_holes = !f->to_stdout || (sparse == SPARSE_ALWAYS && sparse_is_possible(f->out_fd));
 }
 
@@ -421,7 +422,7 @@ static bool rewind_files(struct file_reader *r)
         lseek(r->f->in_fd, r->start, SEEK_SET) != r->start)
         return false;
     r->in = r->out = 0;
-    r->sparse = (struct sparse_output){.fd = out};
+    begin_output(r);
     return true;
 }
 

@@ -87,7 +87,7 @@ struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t region,
                                   int (*write)(void *ctx, const void *buf, size_t len), void *ctx);
 
 /* Makes a decompression of the input in[0..len), which must not change until expansion_close.
- * `write`, `ctx` and the result are as for pipeline_expand. */
+ * `write` and `ctx` are as for pipeline_expand.  Returns NULL if memory is short. */
 struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, size_t len,
                                          int (*write)(void *ctx, const void *buf, size_t len),
                                          void *ctx);
@@ -124,6 +124,20 @@ bool expansion_give_up(struct expansion *e, const void *rest, size_t len);
 /* Tells the decompression that `write` ignores the bytes, and so may be given NULL.  Call this
  * before expansion_begin. */
 void expansion_discard(struct expansion *e);
+
+/* Lets the consumer decode to the caller's memory without buffers, if the input is in memory.
+ * One thread at a time calls `write` or one of these functions, which get the same `ctx`:
+ *
+ *   - next returns where the next byte of output goes, and sets *room to the bytes that there are
+ *     from there on.  All output so far is in memory just before.  Without room, next returns NULL.
+ *   - wrote says that `len` bytes of output are there.  Returns as `write` does.
+ *   - goes_on returns false if the decompression should end; `read` and `write` then fail.  It may
+ *     be called at any time.
+ *
+ * No GPU then decodes this input.  Call this before expansion_begin.  Returns false if memory is
+ * short; the decompression then uses buffers. */
+bool expansion_set_memory(struct expansion *e, uint8_t *(*next)(void *ctx, size_t *room),
+                          int (*wrote)(void *ctx, size_t len), bool (*goes_on)(void *ctx));
 
 /* Keeps GPUs from decoding this input.  Call this before expansion_begin. */
 void expansion_avoid_gpu(struct expansion *e);

@@ -14,10 +14,12 @@
 #include "pipeline/crew/workers.h"
 #include "pipeline/expand/api.h"
 #include "pipeline/expand/consumer.h"
+#include "pipeline/expand/direct.h"
 #include "pipeline/expand/gpu_decoder.h"
 #include "pipeline/expand/helpers.h"
 #include "pipeline/expand/in_order.h"
 #include "pipeline/expand/regions.h"
+#include "pipeline/expand/share.h"
 #include "pipeline/expand/tools.h"
 
 /* The consumer does not accept a run with fewer bytes of output than this, but decodes its blocks
@@ -38,11 +40,14 @@ static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
     struct decoded_run *run;
     bool has;
 
+    if (direct_is_possible(e))
+        return true;
     if (!e->has_begun) {
         *from = 8 * e->cursor; /* workers begin after the bytes that the consumer has read */
         return false;
     }
     lock(e->p);
+    share_decide(e);
     e->decoded = bit / 8;
     regions_drop_past(e, bit);
     if ((decoder_is_at_work(e) && decoder_has(e, bit)) || decoder_is_ready(e, bit)) {
@@ -68,6 +73,19 @@ static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
     return has;
 }
 
+/* Decodes directly from the consumer's place on, if that is possible and no run comes.  Gives up
+ * the lock.  Returns false if it has decoded nothing, or with *error set if the caller's function
+ * has failed. */
+static bool decode_directly(struct expansion *e, enum coming coming, int *error)
+{
+    const struct gz_place *place = e->place;
+
+    if (!direct_is_possible(e) || coming == RUN_COMES || place->ended || !in_order_is_idle(e) ||
+        in_order_has_failed(e, error))
+        return false;
+    return direct_decode(e, regions_next_start(e, place->bit), error);
+}
+
 static bool run_ahead(void *ctx, struct gz_place *place)
 {
     struct expansion *e = ctx;
@@ -80,6 +98,7 @@ static bool run_ahead(void *ctx, struct gz_place *place)
     for (;;) {
         enum coming coming;
 
+        share_decide(e);
         if (in_order_is_idle(e) && !in_order_has_failed(e, &error)) {
             /* After a member's last block, no block starts at the next bit.  So do not hand over to
              * a GPU there. */
@@ -94,7 +113,14 @@ static bool run_ahead(void *ctx, struct gz_place *place)
         if (in_order_step(e, e->tools))
             continue;
         coming = in_order_coming(e);
-        if ((coming == RUN_COMES || coming == RUN_MAY_COME) && help_one(e, e->tools))
+        if (decode_directly(e, coming, &error))
+            continue;
+        if (error != 0 && in_order_is_idle(e)) {
+            has_failed = true;
+            break;
+        }
+        if ((coming == RUN_COMES || coming == RUN_MAY_COME) && share_helps(e) &&
+            help_one(e, e->tools))
             continue;
         if (coming != RUN_COMES && in_order_is_idle(e))
             break;

@@ -10,9 +10,11 @@
 #include "pipeline/expand/api.h"
 #include "pipeline/expand/buffers.h"
 #include "pipeline/expand/consumer.h"
+#include "pipeline/expand/direct.h"
 #include "pipeline/expand/gpu_decoder.h"
 #include "pipeline/expand/pushing.h"
 #include "pipeline/expand/regions.h"
+#include "pipeline/expand/share.h"
 #include "pipeline/expand/tools.h"
 
 /* The most bytes that the consumer may have read and not decoded: GZ_IN_SIZE, and the bytes that
@@ -61,14 +63,15 @@ void pipeline_give_back(struct pipeline *p)
 
 /* --- Begin ---------------------------------------------------------------------------------- */
 
-/* Makes an expansion of the input `in`.  If `in` is NULL or too small, or if memory is short,
- * closes `in` and returns NULL. */
+/* Makes an expansion of the input `in`.  If `in` is NULL, or is not in memory and too small, or if
+ * memory is short, closes `in` and returns NULL. */
 static struct expansion *expand(struct pipeline *p, struct input *in, size_t region,
                                 int (*write)(void *ctx, const void *buf, size_t len), void *ctx)
 {
     struct expansion *e = NULL;
 
-    if (in != NULL && (input_size(in) >= PIPELINE_EXPAND_MIN || region > 0 || p->config.is_test))
+    if (in != NULL && (input_size(in) >= PIPELINE_EXPAND_MIN || input_memory(in) != NULL ||
+                       region > 0 || p->config.is_test))
         e = calloc(1, sizeof(*e));
     if (e == NULL) {
         if (in != NULL)
@@ -116,7 +119,7 @@ struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, 
                                          int (*write)(void *ctx, const void *buf, size_t len),
                                          void *ctx)
 {
-    return expand(p, has_others(p) ? input_open_memory(in, len) : NULL, 0, write, ctx);
+    return expand(p, input_open_memory(in, len), 0, write, ctx);
 }
 
 struct expansion *pipeline_expand_pushed(struct pipeline *p,
@@ -160,6 +163,9 @@ void expansion_watch(struct expansion *e,
 void expansion_begin(struct expansion *e)
 {
     e->may_begin = has_others(e->p) || e->p->config.expand_backend != BACKEND_CPU;
+    /* Otherwise the consumer is a thread of the crew, or mostly waits. */
+    if (!e->p->config.caller_works && !e->is_pushed)
+        share_begin(e);
     consumer_consider_help(e);
     decoder_consider(e);
 }
@@ -236,6 +242,7 @@ void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats
         *link = e->next;
     pushing_count(e);
     regions_free(e);
+    share_end(e);
     /* Workers of other expansions may be waiting for a buffer. */
     if (p->expansions->first != NULL)
         crew_call(p);
@@ -244,5 +251,6 @@ void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats
     input_close(e->input, e->cursor);
     *stats = e->stats;
     expand_free_tools(e->tools);
+    direct_free(e);
     free(e);
 }

@@ -9,8 +9,10 @@
  *   find_start  looks for a place where decoding may start
  *   pushing     limits how far an input may be pushed ahead
  *   gpu_decoder lets a GPU decode for the consumer
+ *   share       decides which calls of the library workers help
  *   regions     the list of regions
  *   in_order    accepts, resolves and writes the decoded runs
+ *   direct      decodes from memory to memory
  *   helpers     the work of idle workers
  *   consumer    the work of the thread that decodes from the start, at each block
  *   give_up     frees memory while the caller is away for a long time
@@ -115,10 +117,28 @@ struct pushing {
     uint64_t taken;    /* bytes of output that the caller has taken since it was last away */
 };
 
+/* Decoding from memory to memory (direct.c). */
+struct direct {
+    struct inf_whole *whole; /* the decoder; NULL: not possible */
+    /* The caller's functions (expansion_set_memory). */
+    uint8_t *(*next)(void *ctx, size_t *room);
+    int (*wrote)(void *ctx, size_t len);
+    bool (*goes_on)(void *ctx);
+};
+
+/* Whether workers help (share.c). */
+struct share {
+    bool is_counted; /* the consumer counts in expansions.consumers */
+    bool is_helped;  /* workers may help; counts in expansions.shared */
+};
+
 /* What all decompressions of a pipeline share. */
 struct expansions {
-    struct expansion *first;     /* list of the decompressions in which workers take part */
-    struct buffers *buffers;     /* buffers.c */
+    struct expansion *first; /* list of the decompressions in which workers take part */
+    struct buffers *buffers; /* buffers.c */
+    /* share.c: the consumers that are threads of the program, and how many of them may be helped.
+     * helpers.c: the workers that help now. */
+    int consumers, shared, helpers;
     uint64_t borrowed;           /* pushing.c: sum of pushing.borrowed over all decompressions */
     struct inf_finder *finder;   /* consumer.c; NULL until a decompression lets workers help */
     struct gpu_decoder *decoder; /* gpu_decoder.c; NULL if no GPU was wanted so far */
@@ -144,6 +164,8 @@ struct expansion {
     struct region_list regions; /* regions.c */
     struct run_line in_order;   /* in_order.c */
     struct pushing pushing;     /* pushing.c */
+    struct share share;         /* share.c */
+    struct direct direct;       /* direct.c */
 
     /* The consumer: */
     struct gz_ahead ahead;

@@ -13,6 +13,7 @@
 #include "pipeline/expand/helpers.h"
 #include "pipeline/expand/in_order.h"
 #include "pipeline/expand/regions.h"
+#include "pipeline/expand/share.h"
 #include "pipeline/expand/tools.h"
 
 /* The most regions of a batch, even if the engine takes more.  help_one and decode_batch each have
@@ -127,13 +128,20 @@ bool expand_some(struct worker *w)
 {
     struct pipeline *p = w->pipeline;
 
+    if (!share_has_room(p))
+        return false;
     for (struct expansion *e = p->expansions->first; e != NULL; e = e->next) {
-        if (e->is_closing)
+        bool has_helped;
+
+        if (e->is_closing || !share_helps(e))
             continue;
         /* get_tools gives up the lock, so *e may be freed meanwhile.  So return at once. */
         if (w->expand == NULL)
             return get_tools(w);
-        if (help_one(e, w->expand))
+        p->expansions->helpers++;
+        has_helped = help_one(e, w->expand);
+        p->expansions->helpers--;
+        if (has_helped)
             return true;
     }
     return false;

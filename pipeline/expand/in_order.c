@@ -30,6 +30,16 @@ void in_order_end(struct expansion *e, struct gz_place *place)
         memcpy(place->end - INF_WINDOW, e->in_order.window, INF_WINDOW);
 }
 
+void in_order_hold(struct expansion *e)
+{
+    e->in_order.is_accepting = true;
+}
+
+void in_order_release(struct expansion *e)
+{
+    e->in_order.is_accepting = false;
+}
+
 uint8_t *in_order_window(struct expansion *e)
 {
     return e->in_order.window;

@@ -30,8 +30,14 @@ void in_order_end(struct expansion *e, struct gz_place *place);
  * Gives up the lock.  Returns false if there is nothing to do now. */
 bool in_order_step(struct expansion *e, struct expand_tools *t);
 
+/* Keeps all threads from accepting runs, until in_order_release.  Meanwhile, the caller may use the
+ * window without the lock, and may move the consumer's place with the lock.  Call this only while
+ * in_order_is_idle returns true. */
+void in_order_hold(struct expansion *e);
+void in_order_release(struct expansion *e);
+
 /* Returns the window before the consumer's place.  Call this only while in_order_is_idle returns
- * true. */
+ * true, or between in_order_hold and in_order_release. */
 uint8_t *in_order_window(struct expansion *e);
 
 /* Whether a run starts at the consumer's place. */

@@ -130,6 +130,11 @@ bool input_is_file(const struct input *in)
     return in->is_file;
 }
 
+const uint8_t *input_memory(const struct input *in)
+{
+    return in->memory;
+}
+
 uint64_t input_size(struct input *in)
 {
     uint64_t size;

@@ -35,6 +35,9 @@ uint64_t input_size(struct input *in);
 /* Whether the input is a regular file or memory, any part of which can be read at any time. */
 bool input_is_file(const struct input *in);
 
+/* Returns the bytes of an input that input_open_memory has opened; NULL for any other input. */
+const uint8_t *input_memory(const struct input *in);
+
 /* Whether all bytes before byte `offset` can be read now, or the input's end is known. */
 bool input_has(struct input *in, uint64_t offset);
 

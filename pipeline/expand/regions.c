@@ -12,6 +12,7 @@
 #include "pipeline/expand/gpu_decoder.h"
 #include "pipeline/expand/pushing.h"
 #include "pipeline/expand/regions.h"
+#include "pipeline/expand/share.h"
 
 /* Bytes of input in a region: the least, the most, and the size before the compression ratio is
  * known.  In between, a region's size is chosen so that it makes REGION_OUT bytes of output.  With
@@ -395,6 +396,9 @@ uint64_t regions_next_start(const struct expansion *e, uint64_t bit)
                 return r->task.start;
             break;
         case REGION_NEW:
+            if (!share_helps(e))
+                break; /* nobody will look for its start */
+            /* fall through */
         case REGION_SEARCHING:
             if (8 * r->to > bit)
                 return 8 * r->from > bit ? 8 * r->from : soon;

@@ -530,6 +530,145 @@ static void test_behind_members(void)
     gzlzss_free(z);
 }
 
+/* --- Large buffers, many calls --------------------------------------------------------------- */
+
+/* A call on a large buffer, and the expected results. */
+struct large {
+    uint8_t *in;
+    size_t len, room;
+    uint8_t *out;
+    size_t out_len;
+    gzlzss_status status;
+};
+
+#define LARGES 8
+
+/* Compresses plain[0..n) with zlib, as one gzip member. */
+static uint8_t *by_zlib(const uint8_t *plain, size_t n, size_t *len)
+{
+    z_stream s = {.next_in = (uint8_t *)plain, .avail_in = (uInt)n};
+    uint8_t *out = unit_need(malloc(n + 1000));
+
+    s.next_out = out;
+    s.avail_out = (uInt)n + 1000;
+    if (deflateInit2(&s, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK ||
+        deflate(&s, Z_FINISH) != Z_STREAM_END)
+        abort();
+    *len = s.total_out;
+    deflateEnd(&s);
+    return out;
+}
+
+/* Makes the calls: two good members of different kinds; both in one input; the second one with a
+ * damaged CRC, damaged in the middle, cut off, with garbage after it, and with too little room.
+ * A stream of an object with one thread gives the expected results. */
+static void make_larges(struct large *l, const uint8_t *plain, size_t n)
+{
+    gzlzss *z = object(6, 1);
+    size_t own_len, len;
+    uint8_t *own = compressed(z, plain, n, &own_len), *other = by_zlib(plain, n, &len);
+
+    for (int i = 0; i < LARGES; i++) {
+        l[i] = (struct large){.in = unit_need(malloc(own_len + len + 3)), .room = 2 * n + 10};
+        memcpy(l[i].in, i == 0 || i == 2 ? own : other, i == 0 || i == 2 ? own_len : len);
+        l[i].len = i == 0 || i == 2 ? own_len : len;
+        if (i == 2) {
+            memcpy(l[i].in + l[i].len, other, len);
+            l[i].len += len;
+        }
+    }
+    l[3].in[len - 5] ^= 1;
+    memset(l[4].in + len / 2, 0xff, 300);
+    l[5].len -= len / 3;
+    memcpy(l[6].in + len, "abc", 3);
+    l[6].len += 3;
+    l[7].room = n - 1;
+    for (int i = 0; i < LARGES; i++) {
+        l[i].out = unit_need(malloc(2 * n + 10));
+        l[i].out_len = 2 * n + 10;
+        l[i].status = by_stream(z, l[i].out, &l[i].out_len, l[i].in, l[i].len, NULL);
+    }
+    l[7].status = GZLZSS_ERROR_ROOM;
+    l[7].out_len = n - 1;
+    free(other);
+    free(own);
+    gzlzss_free(z);
+}
+
+/* Makes a call, and returns whether it has the expected results. */
+static bool call_large(gzlzss *z, const struct large *l, bool grows)
+{
+    uint8_t *out = grows ? NULL : unit_need(malloc(l->room));
+    size_t len = l->room;
+    gzlzss_status status;
+    bool is;
+
+    if (grows)
+        status = gzlzss_decompress_new(z, (void **)&out, &len, NULL, NULL, l->in, l->len, NULL);
+    else
+        status = gzlzss_decompress(z, out, &len, l->in, l->len, NULL);
+    is = status == l->status && len == l->out_len && memcmp(out, l->out, len) == 0;
+    free(out);
+    return is;
+}
+
+struct large_caller {
+    gzlzss *z;
+    const struct large *calls;
+    int number;
+    pthread_t thread;
+};
+
+/* Makes calls of each kind.  Uses no CHECK, because CHECK counts failures without a lock. */
+static void *large_main(void *argument)
+{
+    struct large_caller *c = argument;
+    bool ok = true;
+
+    for (int i = 0; i < LARGES; i++) {
+        const struct large *l = &c->calls[(c->number + i) % LARGES];
+
+        ok &= call_large(c->z, l, false);
+        ok &= l->status == GZLZSS_ERROR_ROOM || call_large(c->z, l, true);
+    }
+    return ok ? c : NULL;
+}
+
+/* Large calls have the same results alone and beside others, whether workers help or not. */
+static void test_large_calls(void)
+{
+    const size_t n = 2 * input_size;
+    uint8_t *plain = unit_need(malloc(n));
+    struct large calls[LARGES];
+
+    memcpy(plain, input, input_size);
+    memcpy(plain + input_size, input, input_size);
+    make_larges(calls, plain, n);
+    /* Sanitizers see the most where workers help some of many calls. */
+    for (int threads = UNIT_SANITIZED ? 3 : 1; threads <= 3; threads += 2)
+        for (int callers = UNIT_SANITIZED ? 4 : 1; callers <= 4; callers += 3) {
+            struct large_caller c[4];
+            gzlzss *z = object(6, threads);
+
+            for (int i = 0; i < callers; i++) {
+                c[i] = (struct large_caller){.z = z, .calls = calls, .number = i};
+                pthread_create(&c[i].thread, NULL, large_main, &c[i]);
+            }
+            for (int i = 0; i < callers; i++) {
+                void *ok;
+
+                pthread_join(c[i].thread, &ok);
+                CHECK(ok != NULL);
+            }
+            gzlzss_free(z);
+        }
+    for (int i = 0; i < LARGES; i++) {
+        free(calls[i].in);
+        free(calls[i].out);
+    }
+    free(plain);
+}
+
 /* --- Levels of calls ------------------------------------------------------------------------ */
 
 /* Compresses input[0..len) by a stream that is flushed twice.  Returns the number of bytes of
@@ -990,6 +1129,28 @@ static void test_progress(void)
     CHECK_EQ(gzlzss_decompress(z, back, &back_len, out, len, &call), GZLZSS_ERROR_CANCELLED);
     free(back);
     free(out);
+    gzlzss_free(z);
+}
+
+/* A call that nobody helps can be cancelled. */
+static void test_cancel_large(void)
+{
+    const size_t n = 5 * input_size;
+    gzlzss *z = object(6, 1);
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    uint64_t at = n / 10;
+    uint8_t *plain = unit_need(malloc(n)), *packed;
+    size_t len, back_len = n;
+
+    for (size_t i = 0; i < 5; i++)
+        memcpy(plain + i * input_size, input, input_size);
+    packed = by_zlib(plain, n, &len);
+    call.progress = stop_at;
+    call.ctx = &at;
+    CHECK_EQ(gzlzss_decompress(z, plain, &back_len, packed, len, &call), GZLZSS_ERROR_CANCELLED);
+    CHECK(back_len < n && call.in_bytes < len && call.out_bytes < n);
+    free(packed);
+    free(plain);
     gzlzss_free(z);
 }
 
@@ -1942,6 +2103,8 @@ int main(void)
     RUN(test_header);
     RUN(test_damage);
     RUN(test_behind_members);
+    RUN(test_large_calls);
+    RUN(test_cancel_large);
     RUN(test_streams);
     RUN(test_stream_ends_early);
     RUN(test_stream_is_bounded);

@@ -101,6 +101,47 @@ static void round_trips(void)
     }
 }
 
+/* Writes `size` bytes with room allocated ahead, and zeros at [hole, hole + hole_len).  Checks the
+ * data, and that the file takes no more room than without. */
+static void check_allocated(size_t size, size_t hole, size_t hole_len)
+{
+    uint8_t *bytes = unit_need(malloc(size)), *back = unit_need(malloc(size));
+    struct stat st, plain;
+
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(i >= hole && i - hole < hole_len ? 0 : 1 + i % 255);
+    for (int ahead = 0; ahead < 2; ahead++) {
+        const int fd = new_file();
+        struct sparse_output s = {.fd = fd, .allocates = ahead};
+
+        for (size_t at = 0; at < size; at += 300000)
+            CHECK(sparse_write(&s, bytes + at, size - at < 300000 ? size - at : 300000));
+        CHECK(sparse_end(&s));
+        CHECK(fsync(fd) == 0);
+        CHECK(fstat(fd, ahead ? &st : &plain) == 0);
+        memset(back, 0xaa, size);
+        CHECK_EQ(io_read_at(fd, back, size, 0), (ssize_t)size);
+        CHECK(memcmp(back, bytes, size) == 0);
+        close(fd);
+    }
+    CHECK_EQ(st.st_size, (off_t)size);
+    CHECK_EQ(plain.st_size, (off_t)size);
+    CHECK(st.st_blocks <= plain.st_blocks + 256);
+    free(back);
+    free(bytes);
+}
+
+static void allocated_ahead(void)
+{
+    const size_t size = (size_t)20 << 20;
+
+    check_allocated(size, 0, 0);
+    check_allocated(size + 12345, size / 2, 100000);
+    check_allocated(size, 5000, size - 10000);
+    check_allocated(size, size - 3000000, 3000000);
+    check_allocated(size + 1, size / 4 * 3, 3 * 4096);
+}
+
 /* If a file is shortened between two reads, the missing bytes are not read as zeros. */
 static void shortened(void)
 {
@@ -155,6 +196,7 @@ int main(void)
 {
     srand(1);
     RUN(round_trips);
+    RUN(allocated_ahead);
     RUN(shortened);
     RUN(impossible);
     RUN(errors);

@@ -14,6 +14,9 @@ static struct inf_whole *whole;
 /* The number of streams that zlib found good, and the number of all other streams. */
 static unsigned good, bad;
 
+/* The number of slices that have ended within a block. */
+static unsigned slices;
+
 /* Decodes in[0..len) with zlib.  Returns whether the data is good.  Allocates *out. */
 static bool by_zlib(const uint8_t *in, size_t len, size_t room, uint8_t **out, size_t *used,
                     size_t *made)
@@ -31,6 +34,60 @@ static bool by_zlib(const uint8_t *in, size_t len, size_t room, uint8_t **out, s
     inflateEnd(&z);
     return ok;
 }
+
+/* --- Stretches ------------------------------------------------------------------------------ */
+
+/* The context of stop_sometimes. */
+struct stops {
+    const struct inf_stretch *s;
+    uint64_t state;
+    size_t last;      /* the end of the last slice or block */
+    unsigned slices;  /* number of slices that have ended within a block */
+    bool has_stopped; /* the last call has returned false */
+    bool in_blocks;   /* whether to stop within blocks, too */
+};
+
+static bool stop_sometimes(void *ctx, size_t made, bool at_block)
+{
+    struct stops *t = ctx;
+
+    CHECK(made >= t->last && made <= t->s->room);
+    CHECK(!at_block || t->s->made == made);
+    t->last = made;
+    t->slices += !at_block;
+    t->has_stopped = (at_block || t->in_blocks) && one_in(&t->state, 3);
+    return !t->has_stopped;
+}
+
+/* Decodes in[0..len) in stretches, each of which begins with its own decoder.  Compares the result
+ * with zlib's: want[0..want_made), all of it if `ok` is true.  Returns the number of slices. */
+static unsigned check_stretches(const uint8_t *in, size_t len, uint8_t *out, size_t room, bool ok,
+                                const uint8_t *want, size_t want_used, size_t want_made)
+{
+    struct inf_whole *other = unit_need(inf_whole_new());
+    struct inf_stretch s = {
+        .in = in, .len = len, .out = out, .room = room, .goes_on = stop_sometimes};
+    struct stops t = {.s = &s, .state = 5 + len};
+    enum inf_result result;
+    bool is_other = false;
+
+    s.ctx = &t;
+    do {
+        t.has_stopped = false;
+        t.last = s.made;
+        t.in_blocks = !t.in_blocks;
+        result = inf_whole_stretch(is_other ? other : whole, &s);
+        is_other = !is_other;
+        CHECK(s.made <= want_made && (s.made == 0 || memcmp(out, want, s.made) == 0));
+        CHECK((result == INF_BLOCK) == (t.has_stopped && result != INF_END));
+    } while (result == INF_BLOCK);
+    CHECK((result == INF_END) == ok);
+    CHECK(!ok || (s.made == want_made && (s.place + 7) / 8 == want_used));
+    inf_whole_free(other);
+    return t.slices;
+}
+
+/* --- Checks --------------------------------------------------------------------------------- */
 
 /* Decodes in[0..len), in memory that ends with the input and with the room, so that a sanitizer
  * sees any access beyond them.  Returns whether the result equals zlib's. */
@@ -50,6 +107,7 @@ static bool check(const uint8_t *in, size_t len, size_t room)
                   memcmp(out, want, made) == 0
             : result != INF_END;
     CHECK(is);
+    slices += check_stretches(copy, len, out, room, ok, want, want_used, want_made);
     good += ok;
     bad += !ok;
     free(want);
@@ -159,10 +217,36 @@ static void every_end(void)
             check(out, cut, room);
 }
 
+/* Tests blocks that are longer than several slices. */
+static void long_blocks(void)
+{
+    const size_t len = 3 << 20;
+    uint8_t *in = unit_need(malloc(len)), *out = unit_need(malloc(len));
+    uint64_t state = 8;
+
+    for (unsigned i = 0; i < 2; i++) {
+        z_stream z = {.next_in = in, .avail_in = (uInt)len, .next_out = out};
+        struct bytes raw = {0};
+
+        for (size_t at = 0; at < len; at++)
+            in[at] = (uint8_t)(i == 0 ? at >> 20 : at < 200 ? unit_rand(&state) : in[at - 200]);
+        z.avail_out = (uInt)len;
+        if (deflateInit2(&z, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK ||
+            deflate(&z, Z_FINISH) != Z_STREAM_END)
+            abort();
+        add(&raw, out, len - z.avail_out);
+        deflateEnd(&z);
+        check_stream(&raw, len, &state);
+        drop(&raw);
+    }
+    free(out);
+    free(in);
+}
+
 static void counts(void)
 {
     printf("# %u good streams, %u others\n", good, bad);
-    CHECK(good > 3000 && bad > 10000);
+    CHECK(good > 3000 && bad > 10000 && slices > 100);
 }
 
 int main(void)
@@ -171,6 +255,7 @@ int main(void)
     RUN(random_blocks);
     RUN(by_deflate);
     RUN(every_end);
+    RUN(long_blocks);
     RUN(counts);
     inf_whole_free(whole);
     return unit_done();
