@@ -339,6 +339,11 @@ bool pipeline_copy(struct pipeline *p, int device, void *to, const void *from, s
     return copiers_copy(p->copiers, device, to, from, len);
 }
 
+bool pipeline_put(struct pipeline *p, int device, void *to, const struct iovec *parts, int count)
+{
+    return copiers_put(p->copiers, device, to, parts, count);
+}
+
 /* Closes the GPUs and frees the copiers. */
 static void free_gpus(struct pipeline *p)
 {

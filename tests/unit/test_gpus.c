@@ -288,6 +288,19 @@ bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
     return is_good;
 }
 
+/* No output is in a GPU's memory. */
+bool gpu_put(struct gpu_copier *c, void *to, const struct iovec *parts, int count,
+             char error[GPU_ERROR_SIZE])
+{
+    (void)c;
+    (void)to;
+    (void)parts;
+    (void)count;
+    (void)error;
+    CHECK(false);
+    return false;
+}
+
 void gpu_save_thread(struct gpu_thread *t)
 {
     CHECK(!is_saved);
@@ -1577,6 +1590,7 @@ static void submit_on_gpu(struct pipeline *p, struct gpu_job *g, size_t size, in
                                    .in_len = size,
                                    .size = size,
                                    .is_on_gpu = true,
+                                   .uses_gpu = true,
                                    .device = device,
                                    .in_fd = -1,
                                    .out_fd = fileno(g->out),
@@ -1732,6 +1746,35 @@ static void test_unreadable_gpu_memory(void)
     }
 }
 
+/* Jobs that are too small to be worth a GPU bring it up together, for later jobs. */
+static void test_gpu_for_later_jobs(void)
+{
+    struct pipeline_config c = config(BACKEND_AUTO, 2);
+    struct gpu_job job;
+    struct pipeline *p;
+
+    gpu_min = 500000;
+    be_good(1);
+    p = new_pipeline(&c);
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ(atomic_load(&opened_devices), 0);
+        /* GPUs are weighed at most once in a millisecond. */
+        pause_ms(5);
+        submit_on_gpu(p, &job, 200000, 0);
+        pipeline_wait(p, &job.job);
+        CHECK_EQ(job.job.status, PIPELINE_OK);
+        CHECK_EQ(job.job.stats.gpu_segments, 0);
+        fclose(job.out);
+    }
+    wait_tried(1);
+    CHECK_EQ(atomic_load(&opened_devices), 1);
+    submit_on_gpu(p, &job, input_size, 0);
+    check_on_gpu(p, &job, expected, expected_size);
+    CHECK(job.job.stats.gpu_segments > 0);
+    free_pipeline(p);
+    gpu_min = 0;
+}
+
 /* The GPU that has the input in its memory comes up before other GPUs.  But it does not come up if
  * the configuration leaves it out. */
 static void test_gpu_near_memory(void)
@@ -1807,6 +1850,7 @@ int main(void)
     RUN(test_gpu_memory);
     RUN(test_gpu_memory_is_not_read);
     RUN(test_memory_of_another_gpu);
+    RUN(test_gpu_for_later_jobs);
     RUN(test_unreadable_gpu_memory);
     RUN(test_gpu_near_memory);
     free(on_gpu);
