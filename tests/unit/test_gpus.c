@@ -1757,13 +1757,11 @@ static void test_gpu_for_later_jobs(void)
     be_good(1);
     p = new_pipeline(&c);
     for (int i = 0; i < 3; i++) {
-        CHECK_EQ(atomic_load(&opened_devices), 0);
         /* GPUs are weighed at most once in a millisecond. */
         pause_ms(5);
         submit_on_gpu(p, &job, 200000, 0);
         pipeline_wait(p, &job.job);
         CHECK_EQ(job.job.status, PIPELINE_OK);
-        CHECK_EQ(job.job.stats.gpu_segments, 0);
         fclose(job.out);
     }
     wait_tried(1);
