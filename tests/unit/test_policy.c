@@ -148,15 +148,16 @@ static void test_gpu_up_min(void)
 {
     struct policy_facts f = facts();
 
-    /* A GPU that is up is used for a full batch; by a program that uses the GPU, for what 16 cores
+    /* A GPU that is up is used for a full batch; by a program that uses the GPU, for what two cores
      * match in 2 ms. */
     CHECK_EQ(policy_gpu_up_min(&f, 16 * MIB), 16 * MIB);
     f.uses_gpu = true;
-    CHECK_EQ(policy_gpu_up_min(&f, 16 * MIB), 1600000);
-    CHECK_EQ(policy_gpu_up_min(&f, MIB), MIB);
-    /* At a fast level, the cores need as much time for sharing 3 MiB. */
-    f.core_guess = 250 * MB;
-    CHECK_EQ(policy_gpu_up_min(&f, 16 * MIB), 3 * MIB);
+    f.threads = 2;
+    CHECK_EQ(policy_gpu_up_min(&f, 16 * MIB), 200000);
+    CHECK_EQ(policy_gpu_up_min(&f, MIB / 8), MIB / 8);
+    /* Many cores need as much time to share 1 MB. */
+    f.threads = 16;
+    CHECK_EQ(policy_gpu_up_min(&f, 16 * MIB), 1000000);
     /* At a slow level, for what one core matches in 0.1 s. */
     f = slow_facts();
     f.uses_gpu = true;
