@@ -112,6 +112,8 @@ static cudaError_t wait(struct gpu_copier *c, int i)
 
     for (int k = 0; k < QUERIES && status == cudaErrorNotReady; k++)
         status = cudaEventQuery(c->done[i]);
+    /* Another call in this thread must not take "not ready" for its own error. */
+    (void)cudaGetLastError();
     return status == cudaErrorNotReady ? cudaEventSynchronize(c->done[i]) : status;
 }
 

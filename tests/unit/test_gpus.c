@@ -66,6 +66,7 @@ static struct {
 /* How many GPUs were tried and opened, and how many batches and copies there were. */
 static atomic_long tried, opened, submitted, copied;
 static atomic_uint opened_devices; /* bit n: device n was opened */
+static atomic_int planned;         /* batches that the last GPU was opened for */
 
 /* Engines that were not closed yet. */
 static atomic_long open_engines;
@@ -160,6 +161,7 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     g->level = level;
     g->segment_size = segment_size;
     g->device = device;
+    atomic_store(&planned, batches);
     atomic_fetch_or(&opened_devices, 1U << device);
     atomic_fetch_add(&opened, 1);
     atomic_fetch_add(&open_engines, 1);
@@ -1114,6 +1116,22 @@ static void test_least_size(void)
     gpu_min = 0;
 }
 
+/* With few threads, a GPU gets fewer batches, except at the slow levels. */
+static void test_batches(void)
+{
+    static const int threads[] = {1, 2, 4, 10, 16}, batches[] = {3, 4, 5, 8, 8};
+
+    for (int i = 0; i < (int)(sizeof(threads) / sizeof(threads[0])); i++)
+        for (int is_slow = 0; is_slow < 2; is_slow++) {
+            struct pipeline_config c = config(BACKEND_GPU, threads[i]);
+
+            c.level = is_slow ? LZ_LEVEL_MAX : 1;
+            be_good(1);
+            free_pipeline(new_pipeline(&c));
+            CHECK_EQ(atomic_load(&planned), is_slow ? 4 : batches[i]);
+        }
+}
+
 /* Tests small inputs and large ones in turn, while one GPU after another comes up. */
 static void test_many_inputs(void)
 {
@@ -1837,6 +1855,7 @@ int main(void)
     RUN(test_failure_while_reading_ahead);
     RUN(test_pipe_is_limit);
     RUN(test_least_size);
+    RUN(test_batches);
     RUN(test_many_inputs);
     RUN(test_no_memory);
     RUN(test_many_jobs);
