@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "lzss/lzss.h"
 
@@ -195,6 +196,11 @@ void gpu_free_copier(struct gpu_copier *c);
  * false with a message in error; some of the bytes may have been copied. */
 bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
               char error[GPU_ERROR_SIZE]);
+
+/* Copies `count` parts, 1 or more of host memory, to device memory, one after another. Like
+ * gpu_copy otherwise. */
+bool gpu_put(struct gpu_copier *c, void *to, const struct iovec *parts, int count,
+             char error[GPU_ERROR_SIZE]);
 
 /* --- Pointers and streams of the calling program ---------------------------------------------- */
 

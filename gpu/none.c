@@ -115,6 +115,17 @@ bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
     return false;
 }
 
+bool gpu_put(struct gpu_copier *c, void *to, const struct iovec *parts, int count,
+             char error[GPU_ERROR_SIZE])
+{
+    (void)c;
+    (void)to;
+    (void)parts;
+    (void)count;
+    snprintf(error, GPU_ERROR_SIZE, "%s", message);
+    return false;
+}
+
 void gpu_close(struct gpu_engine *g)
 {
     (void)g;

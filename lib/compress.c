@@ -144,11 +144,31 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len)
 #define NEW_RATIO 3
 #define NEW_LEAST 256
 
+/* Appends a part of a job's output to the call's memory, which is a GPU's. */
+static bool put_on_gpu(struct compress_call *c, const struct iovec *parts, int count)
+{
+    size_t len = 0;
+
+    for (int i = 0; i < count; i++)
+        len += parts[i].iov_len;
+    if (len > c->room - c->len) {
+        c->is_full = true;
+        errno = ENOBUFS;
+        return false;
+    }
+    if (!pipeline_put(c->operation.z->pipeline, c->device, c->out + c->len, parts, count))
+        return false;
+    c->len += len;
+    return true;
+}
+
 /* Appends a part of a job's output to the call's memory. */
 static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
 {
     struct compress_call *c = job->ctx;
 
+    if (c->is_on_gpu)
+        return put_on_gpu(c, parts, count);
     for (int i = 0; i < count; i++) {
         const size_t len = parts[i].iov_len;
 
@@ -162,13 +182,8 @@ static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
             errno = ENOBUFS;
             return false;
         }
-        if (c->is_on_gpu) {
-            if (!pipeline_copy(c->operation.z->pipeline, c->device, c->out + c->len,
-                               parts[i].iov_base, len))
-                return false;
-        } else if (len > 0) {
+        if (len > 0)
             memcpy(c->out + c->len, parts[i].iov_base, len);
-        }
         c->len += len;
     }
     return true;

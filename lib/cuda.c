@@ -53,7 +53,20 @@ static void set_input(struct compress_call *c, const struct gpu_memory *m, const
 {
     compress_call_from(c, m->is_on_gpu ? in : m->host, in_len);
     c->job.is_on_gpu = m->is_on_gpu;
+    c->job.uses_gpu = m->is_on_gpu;
     c->job.device = m->device;
+}
+
+/* Sets the output of a call whose input is set. */
+static void set_output(struct compress_call *c, const struct gpu_memory *m, void *out, size_t room)
+{
+    compress_call_to(c, m->is_on_gpu ? out : m->host, room);
+    c->is_on_gpu = m->is_on_gpu;
+    c->device = m->device;
+    if (m->is_on_gpu && !c->job.is_on_gpu) {
+        c->job.uses_gpu = true;
+        c->job.device = m->device;
+    }
 }
 
 gzlzss_status gzlzss_cuda_compress(gzlzss *z, void *out, size_t *out_len, const void *device_in,
@@ -81,9 +94,7 @@ gzlzss_status gzlzss_cuda_compress(gzlzss *z, void *out, size_t *out_len, const 
         status = cuda_wait(&c.operation, stream, &in, &to);
     if (status == GZLZSS_OK) {
         set_input(&c, &in, device_in, in_len);
-        compress_call_to(&c, to.is_on_gpu ? out : to.host, room);
-        c.is_on_gpu = to.is_on_gpu;
-        c.device = to.device;
+        set_output(&c, &to, out, room);
         status = compress_call_run(&c);
     }
     operation_end(&c.operation);

@@ -33,10 +33,15 @@
  * overlap.  Larger batches and more batches take more pinned memory: 2.5 bytes for each byte of a
  * batch.  Allocating 1 GB of pinned memory takes 0.25 s.  If you raise BATCHES_SIZE / BATCH_SIZE,
  * raise GPUS_BATCHES, too.
+ *
+ * Few threads encode more slowly than a GPU matches, except at the slow levels.  They would wait
+ * until memory for batches is pinned that they do not need.  So a GPU has BATCHES_LEAST batches,
+ * and one more for every two threads.
  */
 #define BATCH_SIZE ((size_t)16 << 20)
 #define BATCH_SIZE_SLOW ((size_t)32 << 20)
 #define BATCHES_SIZE ((size_t)128 << 20)
+#define BATCHES_LEAST 3
 
 _Static_assert(BATCHES_SIZE / BATCH_SIZE <= GPUS_BATCHES, "a GPU's batches");
 
@@ -85,14 +90,23 @@ static void gpus_changed(void *ctx)
     unlock(p);
 }
 
+/* The most batches of a GPU. */
+static int batches(const struct pipeline *p)
+{
+    const int most = (int)(BATCHES_SIZE / p->batch_size);
+    const int wanted = BATCHES_LEAST + p->config.threads / 2;
+
+    return wanted < most && !p->level->finder->is_slow ? wanted : most;
+}
+
 /* Makes the GPU pool and the feeders' state.  With BACKEND_GPU, also brings up GPUs and waits for
  * them.  Returns false, with the reason in `error`, if any of these steps fails. */
 static bool init_gpus(struct pipeline *p, char error[GPU_ERROR_SIZE])
 {
     const bool is_test = p->config.is_test;
 
-    p->gpus = gpus_new(&p->config.gpus, p->level, p->segment_size, p->batch_size,
-                       (int)(BATCHES_SIZE / p->batch_size), gpus_changed, p);
+    p->gpus = gpus_new(&p->config.gpus, p->level, p->segment_size, p->batch_size, batches(p),
+                       gpus_changed, p);
     if (p->gpus == NULL || !feeding_init(p)) {
         snprintf(error, GPU_ERROR_SIZE, "out of memory");
         return false;
@@ -337,6 +351,11 @@ struct pipeline *pipeline_new(const struct pipeline_config *config, char error[G
 bool pipeline_copy(struct pipeline *p, int device, void *to, const void *from, size_t len)
 {
     return copiers_copy(p->copiers, device, to, from, len);
+}
+
+bool pipeline_put(struct pipeline *p, int device, void *to, const struct iovec *parts, int count)
+{
+    return copiers_put(p->copiers, device, to, parts, count);
 }
 
 /* Closes the GPUs and frees the copiers. */

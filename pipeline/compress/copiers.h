@@ -1,8 +1,8 @@
 /*
  * copiers.h - copies from and to the memory of GPUs, for all threads of a pipeline
  *
- * A copier (gpu/gpu.h) serves one thread at a time.  The pipeline keeps copiers that no thread
- * uses, and makes a new one only if all copiers of the device are in use.
+ * A copier (gpu/gpu.h) serves one thread at a time.  The pipeline has a few copiers for each
+ * device, and makes each when it is first needed.  If all are in use, a thread waits for one.
  */
 #ifndef GZLZSS_COPIERS_H
 #define GZLZSS_COPIERS_H
@@ -12,7 +12,7 @@
 
 #include "gpu/gpu.h"
 
-/* The copiers that no thread uses. */
+/* All copiers of a pipeline. */
 struct copiers;
 
 /* Makes an empty list of copiers.  Returns NULL if memory is short. */
@@ -28,5 +28,9 @@ void copiers_free(struct copiers *c);
  * this.  Returns false with errno set: ENOMEM if memory is short, EIO if the device failed or no
  * copier could be made. */
 bool copiers_copy(struct copiers *c, int device, void *to, const void *from, size_t len);
+
+/* Copies `count` parts, 1 or more of host memory, one after another to memory of CUDA device
+ * `device`.  Like copiers_copy otherwise. */
+bool copiers_put(struct copiers *c, int device, void *to, const struct iovec *parts, int count);
 
 #endif

@@ -15,6 +15,7 @@ static void tell_job(const struct job *j, struct policy_facts *f)
 {
     f->is_pipe = !source_is_file(&j->compression->source) && j->total == UINT64_MAX;
     f->is_on_gpu = j->request->is_on_gpu;
+    f->uses_gpu = j->request->uses_gpu;
     f->given = job_known_segments(j) * j->pipeline->segment_size;
     f->reads_ahead = ahead_reads(&j->compression->ahead) && j->reading;
 }

@@ -84,30 +84,39 @@ static bool is_time_to_weigh(struct pipeline *p, const struct job *j)
            feeding_has_grown(p);
 }
 
+/* Decides whether GPUs shall come up for the job and for later jobs (wanted_gpus), and whether they
+ * get work of this job.  `bytes` are the bytes that are known to come. */
+static void weigh(struct job *j, const struct policy_facts *f, uint64_t bytes)
+{
+    struct pipeline *p = j->pipeline;
+    const uint64_t least =
+        p->config.is_test ? p->config.test_gpu_min : policy_gpu_min(f, f->longest);
+    const bool is_worth =
+        f->is_pipe ? pipe_wants_gpu(j, f, least) : policy_files_want_gpu(f, least);
+
+    j->stats.wanted_gpus = is_worth || policy_later_want_gpu(f, least);
+    if (j->stats.wanted_gpus)
+        measure_wanted(p, bytes);
+    if (!feeding_is_on(p) &&
+        (is_worth || (gpus_count(p->gpus) > 0 && bytes >= policy_gpu_up_min(f, p->batch_size))))
+        feeding_begin(p);
+}
+
 void consider_gpus(struct pipeline *p)
 {
     struct job *j = p->gpus != NULL ? jobs_to_weigh(p) : NULL;
     struct policy_facts f;
-    uint64_t least, bytes;
-    bool is_worth;
+    uint64_t bytes;
 
     if (j == NULL || crew_ends(p) || (!feeding_is_on(p) && !is_time_to_weigh(p, j)))
         return;
     facts_get(p, &f);
     bytes = f.is_pipe ? f.given : f.expected;
-    if (!j->stats.wanted_gpus) {
-        least = p->config.is_test ? p->config.test_gpu_min : policy_gpu_min(&f, f.longest);
-        is_worth = f.is_pipe ? pipe_wants_gpu(j, &f, least) : policy_files_want_gpu(&f, least);
-        j->stats.wanted_gpus = is_worth;
-        if (is_worth)
-            measure_wanted(p, bytes);
-        /* A GPU that is up already is worth using for at least a batch's bytes. */
-        if (!feeding_is_on(p) && (is_worth || (bytes >= p->batch_size && gpus_count(p->gpus) > 0)))
-            feeding_begin(p);
-    }
+    if (!j->stats.wanted_gpus)
+        weigh(j, &f, bytes);
     if (j->stats.wanted_gpus)
         gpus_want(p->gpus, policy_gpus(bytes, p->further_gpu, GPUS_MAX),
-                  j->request->is_on_gpu ? j->request->device : -1);
+                  j->request->uses_gpu ? j->request->device : -1);
     if (feeding_is_on(p))
         start_feeders(p);
 }

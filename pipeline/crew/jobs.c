@@ -175,6 +175,7 @@ void jobs_tell(const struct pipeline *p, struct policy_facts *f)
     f->left = jobs->left;
     f->expected = jobs->left + more;
     f->longest = jobs->longest;
+    f->earlier = jobs->on_gpu;
 }
 
 /* --- Submission ----------------------------------------------------------------------------- */
@@ -231,6 +232,9 @@ static void job_remove(struct job *j)
     struct jobs *jobs = &j->pipeline->jobs;
     struct pipeline_job *request = j->request;
 
+    /* A GPU could not have helped a job with a level of its own. */
+    if (request->uses_gpu && request->level == NULL && request->status == PIPELINE_OK)
+        jobs->on_gpu += request->in_len;
     j->failed = true;
     job_count_left(j, 0, 0);
     if (j->previous != NULL)

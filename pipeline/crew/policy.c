@@ -33,6 +33,16 @@
  * the times at which the workers finish differ more. */
 #define PART_MAX 8
 
+/* Bytes a second that a core copies from GPU memory. */
+#define FETCH_RATE 8e9
+
+/* A GPU that is up returns a batch that is not full after about LATENCY seconds, at the slow levels
+ * after SLOW_LATENCY.  Inputs in GPU memory that the cores match in less time are left to the
+ * cores, but no input of MANY bytes or more: the cores need as much time to share such an input. */
+#define LATENCY 0.002
+#define SLOW_LATENCY 0.1
+#define MANY 1000000
+
 /* Rates are trusted once each worker, on average, has matched for 30 ms. */
 #define STEADY_SECONDS 0.03
 
@@ -65,12 +75,19 @@ double policy_match_seconds(const struct policy_facts *f, double bytes)
 /* Seconds that a GPU takes to come up. */
 static double gpu_seconds(const struct policy_facts *f)
 {
-    return f->is_on_gpu ? POLICY_GPU_IN_USE_SECONDS : POLICY_GPU_SECONDS;
+    return f->uses_gpu ? POLICY_GPU_IN_USE_SECONDS : POLICY_GPU_SECONDS;
+}
+
+/* The rate at which a core is assumed to match, after it has fetched the bytes if they are in GPU
+ * memory. */
+static double core_rate(const struct policy_facts *f)
+{
+    return f->is_on_gpu ? 1 / (1 / f->core_guess + 1 / FETCH_RATE) : f->core_guess;
 }
 
 uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest)
 {
-    const uint64_t bytes = (uint64_t)(gpu_seconds(f) * f->threads * f->core_guess);
+    const uint64_t bytes = (uint64_t)(gpu_seconds(f) * f->threads * core_rate(f));
 
     /* However many cores there are, an input takes at least the time in which one core matches a
      * segment.  If that time is longer than a GPU needs to come up and return a first batch, an
@@ -87,7 +104,8 @@ uint64_t policy_gpu_min(const struct policy_facts *f, uint64_t longest)
  * was measured. */
 static double gpu_saves(const struct policy_facts *f, double bytes)
 {
-    const double match = bytes * per_byte(f->match) / f->threads;
+    const double fetch = f->is_on_gpu ? per_byte(f->read) : 0;
+    const double match = bytes * (per_byte(f->match) + fetch) / f->threads;
     const double all = match + bytes * per_byte(f->encode) / f->threads;
 
     return is_steady(f) && all > gpu_seconds(f) ? match * (1 - gpu_seconds(f) / all) : 0;
@@ -97,6 +115,21 @@ bool policy_files_want_gpu(const struct policy_facts *f, uint64_t least)
 {
     return f->backend == BACKEND_GPU || f->expected >= least ||
            gpu_saves(f, (double)f->expected) > gpu_seconds(f);
+}
+
+bool policy_later_want_gpu(const struct policy_facts *f, uint64_t least)
+{
+    return f->uses_gpu && f->earlier + f->expected >= least;
+}
+
+uint64_t policy_gpu_up_min(const struct policy_facts *f, uint64_t batch_size)
+{
+    /* At the slow levels, one core matches a whole segment. */
+    const double seconds = f->is_slow ? SLOW_LATENCY : LATENCY * f->threads;
+    const uint64_t bytes = (uint64_t)(seconds * core_rate(f));
+    const uint64_t least = bytes < MANY ? bytes : MANY;
+
+    return f->uses_gpu && least < batch_size ? least : batch_size;
 }
 
 bool policy_pipe_wants_gpu(const struct policy_facts *f, uint64_t least, double bytes,

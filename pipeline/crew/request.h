@@ -163,7 +163,8 @@ struct pipeline_job {
     const uint8_t *in; /* the input; NULL: the input comes from in_fd, or is pushed */
     size_t in_len;     /* bytes of `in`; 1 or more with PIPELINE_RANGE */
     bool is_on_gpu;    /* `in` is memory of a GPU */
-    int device;        /* that GPU's CUDA device */
+    bool uses_gpu;     /* for the policy: `in` or the output is memory of a GPU */
+    int device;        /* that GPU's CUDA device; the GPU of `in` if both are on GPUs */
     bool is_pushed;    /* pipeline_push gives the input */
     bool has_ended;    /* pipeline_push has given all input; set by the pipeline */
     bool is_flushed;   /* the last pipeline_push has completed a flush; set by the pipeline */

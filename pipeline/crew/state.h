@@ -303,6 +303,7 @@ struct jobs {
     uint64_t submitted, /* jobs submitted so far */
         submitted_size; /* the sum of these jobs' sizes, in bytes, as far as known */
     uint64_t expected;  /* jobs that the caller has announced but not submitted */
+    uint64_t on_gpu;    /* bytes of finished jobs with `uses_gpu` */
     uint64_t emptied;   /* goes up whenever nothing is left to claim */
 };
 

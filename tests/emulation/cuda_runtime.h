@@ -250,7 +250,8 @@ enum cudaError_t {
     cudaSuccess,
     cudaErrorMemoryAllocation,
     cudaErrorDevicesUnavailable,
-    cudaErrorInvalidValue
+    cudaErrorInvalidValue,
+    cudaErrorNotReady
 };
 
 enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDefault };
@@ -388,6 +389,11 @@ static inline cudaError_t cudaEventSynchronize(cudaEvent_t)
     return cudaSuccess;
 }
 
+static inline cudaError_t cudaEventQuery(cudaEvent_t)
+{
+    return cudaSuccess;
+}
+
 static inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t)
 {
     *ms = 0;
@@ -425,7 +431,7 @@ static inline cudaError_t cudaSetDeviceFlags(int)
     return cudaSuccess;
 }
 
-enum cudaMemoryType { cudaMemoryTypeDevice = 2 };
+enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeDevice = 2 };
 
 struct cudaPointerAttributes {
     enum cudaMemoryType type;

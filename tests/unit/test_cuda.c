@@ -173,6 +173,18 @@ bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
     return true;
 }
 
+bool gpu_put(struct gpu_copier *c, void *to, const struct iovec *parts, int count,
+             char error[GPU_ERROR_SIZE])
+{
+    uint8_t *next = to;
+
+    CHECK(count > 0);
+    for (int i = 0; i < count; next += parts[i++].iov_len)
+        if (parts[i].iov_len > 0 && !gpu_copy(c, next, parts[i].iov_base, parts[i].iov_len, error))
+            return false;
+    return true;
+}
+
 /* --- An engine that decompresses: zlib --- */
 
 enum fate { WORKS, LEAVES, FAILS };

@@ -66,6 +66,7 @@ static struct {
 /* How many GPUs were tried and opened, and how many batches and copies there were. */
 static atomic_long tried, opened, submitted, copied;
 static atomic_uint opened_devices; /* bit n: device n was opened */
+static atomic_int planned;         /* batches that the last GPU was opened for */
 
 /* Engines that were not closed yet. */
 static atomic_long open_engines;
@@ -160,6 +161,7 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     g->level = level;
     g->segment_size = segment_size;
     g->device = device;
+    atomic_store(&planned, batches);
     atomic_fetch_or(&opened_devices, 1U << device);
     atomic_fetch_add(&opened, 1);
     atomic_fetch_add(&open_engines, 1);
@@ -286,6 +288,19 @@ bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
         snprintf(error, GPU_ERROR_SIZE, "a copy failed");
     atomic_store(&c->is_in_use, false);
     return is_good;
+}
+
+/* No output is in a GPU's memory. */
+bool gpu_put(struct gpu_copier *c, void *to, const struct iovec *parts, int count,
+             char error[GPU_ERROR_SIZE])
+{
+    (void)c;
+    (void)to;
+    (void)parts;
+    (void)count;
+    (void)error;
+    CHECK(false);
+    return false;
 }
 
 void gpu_save_thread(struct gpu_thread *t)
@@ -1101,6 +1116,22 @@ static void test_least_size(void)
     gpu_min = 0;
 }
 
+/* With few threads, a GPU gets fewer batches, except at the slow levels. */
+static void test_batches(void)
+{
+    static const int threads[] = {1, 2, 4, 10, 16}, batches[] = {3, 4, 5, 8, 8};
+
+    for (int i = 0; i < (int)(sizeof(threads) / sizeof(threads[0])); i++)
+        for (int is_slow = 0; is_slow < 2; is_slow++) {
+            struct pipeline_config c = config(BACKEND_GPU, threads[i]);
+
+            c.level = is_slow ? LZ_LEVEL_MAX : 1;
+            be_good(1);
+            free_pipeline(new_pipeline(&c));
+            CHECK_EQ(atomic_load(&planned), is_slow ? 4 : batches[i]);
+        }
+}
+
 /* Tests small inputs and large ones in turn, while one GPU after another comes up. */
 static void test_many_inputs(void)
 {
@@ -1577,6 +1608,7 @@ static void submit_on_gpu(struct pipeline *p, struct gpu_job *g, size_t size, in
                                    .in_len = size,
                                    .size = size,
                                    .is_on_gpu = true,
+                                   .uses_gpu = true,
                                    .device = device,
                                    .in_fd = -1,
                                    .out_fd = fileno(g->out),
@@ -1732,6 +1764,33 @@ static void test_unreadable_gpu_memory(void)
     }
 }
 
+/* Jobs that are too small to be worth a GPU bring it up together, for later jobs. */
+static void test_gpu_for_later_jobs(void)
+{
+    struct pipeline_config c = config(BACKEND_AUTO, 2);
+    struct gpu_job job;
+    struct pipeline *p;
+
+    gpu_min = 500000;
+    be_good(1);
+    p = new_pipeline(&c);
+    for (int i = 0; i < 3; i++) {
+        /* GPUs are weighed at most once in a millisecond. */
+        pause_ms(5);
+        submit_on_gpu(p, &job, 200000, 0);
+        pipeline_wait(p, &job.job);
+        CHECK_EQ(job.job.status, PIPELINE_OK);
+        fclose(job.out);
+    }
+    wait_tried(1);
+    CHECK_EQ(atomic_load(&opened_devices), 1);
+    submit_on_gpu(p, &job, input_size, 0);
+    check_on_gpu(p, &job, expected, expected_size);
+    CHECK(job.job.stats.gpu_segments > 0);
+    free_pipeline(p);
+    gpu_min = 0;
+}
+
 /* The GPU that has the input in its memory comes up before other GPUs.  But it does not come up if
  * the configuration leaves it out. */
 static void test_gpu_near_memory(void)
@@ -1796,6 +1855,7 @@ int main(void)
     RUN(test_failure_while_reading_ahead);
     RUN(test_pipe_is_limit);
     RUN(test_least_size);
+    RUN(test_batches);
     RUN(test_many_inputs);
     RUN(test_no_memory);
     RUN(test_many_jobs);
@@ -1807,6 +1867,7 @@ int main(void)
     RUN(test_gpu_memory);
     RUN(test_gpu_memory_is_not_read);
     RUN(test_memory_of_another_gpu);
+    RUN(test_gpu_for_later_jobs);
     RUN(test_unreadable_gpu_memory);
     RUN(test_gpu_near_memory);
     free(on_gpu);

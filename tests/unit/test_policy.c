@@ -62,9 +62,12 @@ static void test_gpu_min(void)
     CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 224000000);
     f.threads = 2;
     CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 28000000);
-    /* If the device is in use already, it comes up in 0.1 s. */
+    /* If the device is in use already, it comes up in 0.02 s. */
+    f.uses_gpu = true;
+    CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 2000000);
+    /* If the input is there, the cores first fetch it, at 8 GB/s: 0.02 s x 2 x 49.7 MB/s. */
     f.is_on_gpu = true;
-    CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 10000000);
+    CHECK_EQ(policy_gpu_min(&f, UINT64_MAX), 1987577);
     /* At a slow level, one segment is enough, since only one core would work on that segment.  But
      * the file must be larger than a segment. */
     f = slow_facts();
@@ -93,15 +96,20 @@ static void test_files(void)
     CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
     f.expected = 731000000;
     CHECK(policy_files_want_gpu(&f, UINT64_MAX));
-    /* On a device in use, the GPU comes up in 0.1 s, and the matching that is left must take 0.1
+    /* On a device in use, the GPU comes up in 0.02 s, and the matching that is left must take 0.02
      * s. */
+    f.uses_gpu = true;
+    CHECK(policy_files_want_gpu(&f, UINT64_MAX));
+    f.expected = 52300000;
+    CHECK(policy_files_want_gpu(&f, UINT64_MAX));
+    f.expected = 51700000;
+    CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
+    /* The cores' time for fetching counts, too, but only if they have to fetch the input. */
+    f.read = (struct policy_work){.bytes = 100 * MB, .seconds = 0.1};
+    CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
     f.is_on_gpu = true;
     CHECK(policy_files_want_gpu(&f, UINT64_MAX));
-    f.expected = 261000000;
-    CHECK(policy_files_want_gpu(&f, UINT64_MAX));
-    f.expected = 259000000;
-    CHECK(!policy_files_want_gpu(&f, UINT64_MAX));
-    f.is_on_gpu = false;
+    f.uses_gpu = f.is_on_gpu = false;
     f.expected = 731000000;
     /* If the matching that is left takes less than 0.1 s, a GPU is not wanted, however long
      * encoding takes. */
@@ -120,6 +128,40 @@ static void test_files(void)
     f.expected = 1;
     f.backend = BACKEND_GPU;
     CHECK(policy_files_want_gpu(&f, UINT64_MAX));
+}
+
+static void test_later(void)
+{
+    struct policy_facts f = facts();
+
+    /* Bytes of earlier jobs count, but only if the program uses the GPU. */
+    f.earlier = 600;
+    f.expected = 400;
+    CHECK(!policy_later_want_gpu(&f, 1000));
+    f.uses_gpu = true;
+    CHECK(policy_later_want_gpu(&f, 1000));
+    CHECK(!policy_later_want_gpu(&f, 1001));
+    CHECK(!policy_files_want_gpu(&f, 1000));
+}
+
+static void test_gpu_up_min(void)
+{
+    struct policy_facts f = facts();
+
+    /* A GPU that is up is used for a full batch; by a program that uses the GPU, for what two cores
+     * match in 2 ms. */
+    CHECK_EQ(policy_gpu_up_min(&f, 16 * MIB), 16 * MIB);
+    f.uses_gpu = true;
+    f.threads = 2;
+    CHECK_EQ(policy_gpu_up_min(&f, 16 * MIB), 200000);
+    CHECK_EQ(policy_gpu_up_min(&f, MIB / 8), MIB / 8);
+    /* Many cores need as much time to share 1 MB. */
+    f.threads = 16;
+    CHECK_EQ(policy_gpu_up_min(&f, 16 * MIB), 1000000);
+    /* At a slow level, for what one core matches in 0.1 s. */
+    f = slow_facts();
+    f.uses_gpu = true;
+    CHECK_EQ(policy_gpu_up_min(&f, 32 * MIB), 400000);
 }
 
 static void test_pipes(void)
@@ -287,6 +329,8 @@ int main(void)
     RUN(test_match_seconds);
     RUN(test_gpu_min);
     RUN(test_files);
+    RUN(test_later);
+    RUN(test_gpu_up_min);
     RUN(test_pipes);
     RUN(test_gpus);
     RUN(test_matching_without);
