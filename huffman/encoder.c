@@ -205,8 +205,8 @@ static bool divide(struct huff_encoder *e, const uint8_t *in, size_t len,
     return true;
 }
 
-/* Counts the parts of a block, which starts at *at and has `parts` parts, again: sets *block.  Moves
- * *at to its end.  The matches are known to be right. */
+/* Counts the parts of a block, which starts at *at and has `parts` parts, again: sets *block.
+ * Moves *at to its end.  The matches are known to be right. */
 static void count_block(struct huff_encoder *e, const uint8_t *in, size_t len,
                         const struct lz_chunk *chunks, size_t parts, struct huff_place *at,
                         struct huff_block *block)

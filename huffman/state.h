@@ -61,16 +61,16 @@ struct huff_block {
  * than the time to compare more blocks. */
 #define HUFF_BEST_SPLIT ((size_t)2 << 10)
 
-/* The most chunks that are divided at a time: those of a segment of 4 MiB.  A block ends after these
- * chunks in any case. */
+/* The most chunks that are divided at a time: those of a segment of 4 MiB.  A block ends after
+ * these chunks in any case. */
 #define HUFF_DIVIDED_CHUNKS ((size_t)128)
 
 /* The most parts of these chunks: in each chunk, each part has HUFF_BEST_SPLIT bytes or more unless
  * it is the last one. */
 #define HUFF_DIVIDED_PARTS (HUFF_DIVIDED_CHUNKS * (LZ_CHUNK_SIZE / HUFF_BEST_SPLIT + 1))
 
-/* The most open blocks of a division.  With 40, output is less than 0.01 % smaller, and encoding takes
- * 1.6 times as long. */
+/* The most open blocks of a division.  With 40, output is less than 0.01 % smaller, and encoding
+ * takes 1.6 times as long. */
 #define HUFF_OPEN 16
 
 /* A block that may be the last one of a division of the parts so far.  Later parts may join it. */
