@@ -7,7 +7,7 @@
  * these belong to the chunk before.
  *
  * A table has 2^LZ_CHAINS_HASH_BITS_FEW entries, 64 KiB. An H100 multiprocessor holds three blocks
- * with such tables, but only one with tables of 16 bits. Hashes of four and seven bytes have 16
+ * with such tables, but only one with tables of 16 bits. Hashes of four to eight bytes have 16
  * bits, so two blocks share the positions of a chunk: one block enters the positions with an even
  * hash, the other block those with an odd hash.
  */
@@ -46,24 +46,42 @@ static __device__ __forceinline__ gpu_chunk gpu_chunk_at(const gpu_view &v, uint
     return c;
 }
 
+/* The words of a step's positions that are loaded ahead. Those of long prefixes would take too many
+ * registers; links_hash loads them when it needs them. */
+template <unsigned BYTES> using prefix_bytes = step_bytes<(BYTES <= 12 ? BYTES : 1)>;
+
+/* Returns the hash of the BYTES bytes at this thread's position in group g. pos: the thread's
+ * position in its first group. */
 template <unsigned BYTES>
-static __device__ __forceinline__ uint32_t links_hash(const step_bytes<BYTES> &bytes, uint32_t pos,
+static __device__ __forceinline__ uint32_t links_hash(const prefix_bytes<BYTES> &bytes,
+                                                      const uint32_t *data, uint32_t pos,
                                                       uint32_t g)
 {
-    const uint32_t a = bytes.at(pos, g, 0);
+    const uint32_t at = pos + g * WARP;
 
     if constexpr (BYTES == 3)
-        return lz_hash3(a);
+        return lz_hash3(bytes.at(pos, g, 0));
     else if constexpr (BYTES == 4)
-        return lz_hash4(a);
+        return lz_hash4(bytes.at(pos, g, 0));
+    else if constexpr (BYTES == 5)
+        return lz_hash5(bytes.at(pos, g, 0), bytes.at(pos, g, 1));
+    else if constexpr (BYTES == 6)
+        return lz_hash6(bytes.at(pos, g, 0), bytes.at(pos, g, 1));
     else if constexpr (BYTES == 7)
-        return lz_hash7(a, bytes.at(pos, g, 1));
+        return lz_hash7(bytes.at(pos, g, 0), bytes.at(pos, g, 1));
+    else if constexpr (BYTES == 8)
+        return lz_hash8(bytes.at(pos, g, 0), bytes.at(pos, g, 1));
+    else if constexpr (BYTES == 12)
+        return lz_hash12(bytes.at(pos, g, 0), bytes.at(pos, g, 1), bytes.at(pos, g, 2));
+    else if constexpr (BYTES == 24)
+        return lz_hash24(load64(data, at), load64(data, at + 8), load64(data, at + 16));
     else
-        return lz_hash12(a, bytes.at(pos, g, 1), bytes.at(pos, g, 2));
+        return lz_hash64(load64(data, at), load64(data, at + 16), load64(data, at + 40),
+                         load64(data, at + 56));
 }
 
 /* Links each position of a chunk to the nearest earlier position whose first BYTES bytes have the
- * same hash, at most `farthest` bytes back. With BYTES of 4 or 7, a call makes only half of the
+ * same hash, at most `farthest` bytes back. With BYTES of 4 to 8, a call makes only half of the
  * links: half 0 is for positions with an even hash, half 1 for those with an odd hash. All
  * TABLE_THREADS threads of a block call this function; `table` is shared memory of LINKS_SHARED
  * bytes. */
@@ -71,11 +89,11 @@ template <unsigned BYTES>
 static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c, uint32_t farthest,
                                   uint32_t half = 0)
 {
-    constexpr bool IN_HALVES = BYTES == 4 || BYTES == LZ_LONG;
+    constexpr bool IN_HALVES = BYTES >= 4 && BYTES <= 8;
     /* Start at the first position that links can reach, rounded down to whole steps. */
     const uint32_t reach = min(c.history, (farthest + STEP - 1) / STEP * STEP);
     uint32_t pos = c.history - reach + place_in_step();
-    step_bytes<BYTES> bytes;
+    prefix_bytes<BYTES> bytes;
 
     bytes.load(c.data, pos);
     clear_table(table, LZ_CHAINS_HASH_BITS_FEW, LINKS_NONE);
@@ -84,7 +102,7 @@ static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c,
 
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++) {
-            entry[g] = links_hash<BYTES>(bytes, pos, g);
+            entry[g] = links_hash<BYTES>(bytes, c.data, pos, g);
             if (IN_HALVES)
                 entry[g] = (entry[g] & 1) == half ? entry[g] >> 1 : NO_ENTRY;
         }

@@ -4,15 +4,18 @@
  * Each chunk's shortest path is computed sequentially, from its last position to its first. All
  * other work is parallel: matches are gathered at all positions side by side, and the lengths at
  * one position of the path are tried side by side. The chunks of a batch are always side by side.
- * Lists, links and counts take 1.4 MiB of device memory for each chunk. The kernels run in this
+ * Lists, links and counts take 1.7 MiB of device memory for each chunk. The kernels run in this
  * order:
  *
- * - link: makes the chains by 3, 4, 7 and 12 bytes (links.cuh).
+ * - link: makes the chains by each prefix (links.cuh).
  *
  * - gather: one thread for each position makes its list of matches.
  *
  * - first: one warp for each chunk empties the lists inside matches of `nice` bytes, walks the
  *   first parse, and counts the symbols of its units.
+ *
+ * - For each pass over the samples: the kernels of a pass, which leave out all other chunks. Here,
+ *   and in the first pass over a group that has a sample, split makes one block of the sample.
  *
  * - For each pass: split (one warp for each group, in the block of the group's first chunk) joins
  *   units into blocks. Then path (one warp for each chunk) finds the shortest path, position by
@@ -55,10 +58,10 @@ static_assert(LZ_UNIT_SIZE % WARP == 0, "a warp's positions are of one unit");
 /* A chunk's scratch memory. */
 struct optimal_scratch {
     uint32_t matches[LZ_MAX_MATCHES][LZ_CHUNK_SIZE];
-    uint16_t links3[LZ_CHUNK_SIZE], links4[LZ_CHUNK_SIZE], links7[LZ_CHUNK_SIZE],
-        links12[LZ_CHUNK_SIZE];
+    uint16_t links[LZ_PREFIXES][LZ_CHUNK_SIZE]; /* the chains by prefixes of LZ_PREFIX(i) bytes */
     uint16_t steps[LZ_CHUNK_SIZE];
     uint8_t matches_count[LZ_CHUNK_SIZE];
+    bool in_sample;            /* the chunk is in its group's sample */
     uint64_t unit_size[UNITS]; /* the unit's size as a block of its own (lz_symbol_size) */
     uint32_t counts[UNITS][LZ_SYMBOLS];
     /* Counts of the block that starts with the unit; undefined if no block starts with it. */
@@ -85,9 +88,17 @@ template <typename T> static __device__ __forceinline__ T warp_sum(T x)
     return x;
 }
 
-/* Blocks of threads that make a chunk's links. Blocks 0 and 1 each make half of the links by four
- * and seven bytes. Block 2 makes the links by three bytes, and block 3 those by twelve. */
-#define LINK_BLOCKS 4
+/* Blocks of threads that make a chunk's links. Hashes of 16 bits take two blocks (links.cuh), those
+ * of prefixes 0, 5, 6 and 7 one. The last two are of the two prefixes that some levels leave
+ * out. */
+#define LINK_BLOCKS 12
+
+template <uint32_t PREFIX>
+static __device__ __forceinline__ void make_links_by(struct optimal_scratch *s, uint16_t *table,
+                                                     const gpu_chunk &c, uint32_t half = 0)
+{
+    make_links<LZ_PREFIX(PREFIX)>(s->links[PREFIX], table, c, LZ_CHAINS_WINDOW, half);
+}
 
 static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
 {
@@ -96,13 +107,27 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
     const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
     struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
 
-    if (blockIdx.y < 2) {
-        make_links<4>(s->links4, table, c, LZ_CHAINS_WINDOW, blockIdx.y);
-        make_links<LZ_LONG>(s->links7, table, c, LZ_CHAINS_WINDOW, blockIdx.y);
-    } else if (blockIdx.y == 2) {
-        make_links<3>(s->links3, table, c, LZ_CHAINS_WINDOW);
-    } else {
-        make_links<LZ_LONGEST>(s->links12, table, c, LZ_CHAINS_WINDOW);
+    switch (blockIdx.y) {
+    case 0:
+        return make_links_by<0>(s, table, c);
+    case 1:
+        return make_links_by<5>(s, table, c);
+    case 2:
+    case 3:
+        return make_links_by<1>(s, table, c, blockIdx.y % 2);
+    case 4:
+    case 5:
+        return make_links_by<2>(s, table, c, blockIdx.y % 2);
+    case 6:
+    case 7:
+        return make_links_by<3>(s, table, c, blockIdx.y % 2);
+    case 8:
+    case 9:
+        return make_links_by<4>(s, table, c, blockIdx.y % 2);
+    case 10:
+        return make_links_by<6>(s, table, c);
+    default:
+        return make_links_by<7>(s, table, c);
     }
 }
 
@@ -124,20 +149,6 @@ static __device__ __forceinline__ void add(optimal_list &l, uint32_t length, uin
     l.matches[l.count++ * LZ_CHUNK_SIZE] = lz_pack_match(length, distance);
 }
 
-/* Whether the first BYTES bytes (4, 7 or 12) at `pos` and at `there` are equal. first: the four
- * bytes at pos. */
-template <unsigned BYTES>
-static __device__ __forceinline__ bool same_prefix(const uint32_t *data, uint32_t pos,
-                                                   uint32_t first, uint32_t there)
-{
-    if (load32(data, there) != first)
-        return false;
-    if (BYTES == 7)
-        return ((load32(data, there + 4) ^ load32(data, pos + 4)) & 0xffffff) == 0;
-    return BYTES == 4 || (load32(data, there + 4) == load32(data, pos + 4) &&
-                          load32(data, there + 8) == load32(data, pos + 8));
-}
-
 /* Returns the length of a match, at most max. The caller knows that the first `known` bytes are
  * equal. */
 static __device__ __forceinline__ uint32_t match_length(const uint32_t *data, uint32_t pos,
@@ -153,9 +164,8 @@ static __device__ __forceinline__ uint32_t match_length(const uint32_t *data, ui
     return min(n, max);
 }
 
-/* Follows the chain by BYTES bytes from the latest candidate on, through up to `depth` candidates.
- * Adds each match that is longer than those before. Stops after a match of `enough` bytes. */
-template <unsigned BYTES>
+/* Follows a chain from the latest candidate on, through up to `depth` candidates. Adds each match
+ * that is longer than those before. Stops after a match of `enough` bytes. */
 static __device__ __forceinline__ void gather(optimal_list &l, const gpu_chunk &c,
                                               const gpu_links &links, uint32_t pos, uint32_t max,
                                               uint32_t depth, uint32_t enough)
@@ -174,8 +184,7 @@ static __device__ __forceinline__ void gather(optimal_list &l, const gpu_chunk &
             break;
         }
         there = pos - l.distance;
-        if (load32(c.data, there + l.best - 3) == last &&
-            same_prefix<BYTES>(c.data, pos, first, there)) {
+        if (load32(c.data, there + l.best - 3) == last && load32(c.data, there) == first) {
             uint32_t n = match_length(c.data, pos, there, 4, max);
 
             if (n > l.best) {
@@ -189,47 +198,49 @@ static __device__ __forceinline__ void gather(optimal_list &l, const gpu_chunk &
     }
 }
 
+/* Adds the nearest match of three bytes. */
+static __device__ __forceinline__ void gather_three(optimal_list &l, const gpu_chunk &c,
+                                                    const gpu_links &links, uint32_t pos)
+{
+    uint32_t distance = 0;
+
+    for (uint32_t i = LZ_OPTIMAL_DEPTH3; i > 0; i--) {
+        distance += link_at(links, c, pos - distance);
+        if (distance > LZ_CHAINS_WINDOW)
+            break;
+        if (((load32(c.data, pos - distance) ^ load32(c.data, pos)) & 0xffffff) == 0) {
+            add(l, LZ_MIN_MATCH, distance);
+            break;
+        }
+    }
+}
+
 static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
     gather_chunks(gpu_view v, uint32_t depth, uint32_t long_depth, uint32_t longest_depth,
-                  uint32_t nice)
+                  uint32_t level_nice)
 {
     const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
     struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
     /* Without history, no search reads the links of the chunk before, so any pointer will do. */
     const struct optimal_scratch *before = c.history > 0 ? s - 1 : s;
-    const gpu_links links3 = {s->links3, before->links3};
-    const gpu_links links4 = {s->links4, before->links4};
-    const gpu_links links7 = {s->links7, before->links7};
-    const gpu_links links12 = {s->links12, before->links12};
+    const uint32_t prefixes = lz_prefixes(longest_depth);
 
     for (uint32_t pos = c.history + threadIdx.x; pos < c.end; pos += GATHER_THREADS) {
         const uint32_t max = min(c.end - pos, (uint32_t)LZ_MAX_MATCH);
-        const uint32_t enough = min(nice, max);
+        const uint32_t nice = min(level_nice, max);
         optimal_list l = {&s->matches[0][pos - c.history], 0, LZ_MIN_MATCH, 0, false};
-        uint32_t distance = 0;
 
-        for (uint32_t i = max >= LZ_MIN_MATCH ? LZ_OPTIMAL_DEPTH3 : 0; i > 0; i--) {
-            uint32_t link = link_at(links3, c, pos - distance);
+        if (max >= LZ_MIN_MATCH)
+            gather_three(l, c, {s->links[0], before->links[0]}, pos);
+        for (uint32_t i = 1; i < prefixes; i++) {
+            const uint32_t bytes = LZ_PREFIX(i);
+            const uint32_t enough = i + 1 < prefixes ? LZ_PREFIX(i + 1) : nice;
 
-            distance += link;
-            if (distance > LZ_CHAINS_WINDOW)
+            if (!lz_goes_on(&l.best, &l.distance, l.ended, bytes, nice))
                 break;
-            if (((load32(c.data, pos - distance) ^ load32(c.data, pos)) & 0xffffff) == 0) {
-                add(l, LZ_MIN_MATCH, distance);
-                break;
-            }
-        }
-        if (max > LZ_MIN_MATCH) {
-            bool longer;
-
-            gather<4>(l, c, links4, pos, max, depth, min(enough, LZ_LONG));
-            longer = lz_goes_on(&l.best, &l.distance, l.ended, LZ_LONG, max);
-            if (longer && l.best < min(enough, LZ_LONGEST)) {
-                gather<LZ_LONG>(l, c, links7, pos, max, long_depth, min(enough, LZ_LONGEST));
-                longer = lz_goes_on(&l.best, &l.distance, l.ended, LZ_LONGEST, max);
-            }
-            if (longer && l.best >= LZ_LONGEST - 1 && l.best < enough)
-                gather<LZ_LONGEST>(l, c, links12, pos, max, longest_depth, enough);
+            if (l.best < enough)
+                gather(l, c, {s->links[i], before->links[i]}, pos, max,
+                       lz_prefix_depth(bytes, depth, long_depth, longest_depth), min(enough, nice));
         }
         s->matches_count[pos - c.history] = (uint8_t)l.count;
     }
@@ -385,15 +396,26 @@ static __device__ uint32_t skip_within(struct optimal_scratch *s, uint32_t group
     return within ? 0 : longest;
 }
 
-static __global__ void __launch_bounds__(WARP)
-    first_chunks(gpu_view v, uint32_t depth, uint32_t nice)
+/* Notes which chunks of the group, which starts with chunk `first`, are in its sample, if it has
+ * one. */
+static __device__ void choose_sample(const gpu_view &v, uint32_t first, uint32_t chunks)
+{
+    struct optimal_scratch *scratch = (struct optimal_scratch *)v.scratch + first;
+    const bool has_sample =
+        chunks >= LZ_SAMPLE_STEP && count_distinct(v, first + LZ_SAMPLE_FIRST) >= LZ_SAMPLE_VALUES;
+
+    for (uint32_t i = threadIdx.x; i < chunks; i += WARP)
+        scratch[i].in_sample = has_sample && lz_in_sample(i);
+}
+
+static __global__ void __launch_bounds__(WARP) first_chunks(gpu_view v, uint32_t nice)
 {
     __shared__ tally t;
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
     const uint32_t size = span.end - span.start;
     const uint32_t lane = threadIdx.x;
     struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
-    const uint32_t least = lz_least_length(count_distinct(v, blockIdx.x), depth);
+    const uint32_t least = lz_least_length(count_distinct(v, blockIdx.x), LZ_OPTIMAL_LEAST_DEPTH);
     pending p = {0, 0, 0};
     /* The current match, packed, which starts at `pos`. The match at the next position may replace
      * it. */
@@ -445,12 +467,41 @@ static __global__ void __launch_bounds__(WARP)
     }
     count_match(t, p);
     store_tally(s, t, 1);
+    choose_sample(v, blockIdx.x, gpu_chunk_span(v, blockIdx.x).group);
 }
 
 /* --- Costs --- */
 
+/* Whether the group, which starts with chunk `first`, has a sample. */
+static __device__ bool has_sample(const gpu_view &v, uint32_t first, uint32_t chunks)
+{
+    return chunks >= LZ_SAMPLE_STEP &&
+           ((struct optimal_scratch *)v.scratch)[first + LZ_SAMPLE_FIRST].in_sample;
+}
+
+/* Joins the units of the group's sample to one block, whose costs all units of the group get. */
+static __device__ void join_sample(const gpu_view &v, uint32_t first, uint32_t chunks)
+{
+    struct optimal_scratch *scratch = (struct optimal_scratch *)v.scratch + first;
+    uint32_t sum[SYMBOLS_A_LANE] = {0};
+
+    for (uint32_t i = 0; i < chunks; i++) {
+        if (threadIdx.x < UNITS)
+            scratch[i].block_of[threadIdx.x] = first * UNITS;
+        for (uint32_t unit = 0; lz_in_sample(i) && unit < UNITS; unit++) {
+            uint32_t own[SYMBOLS_A_LANE];
+
+            load_counts(own, scratch[i].counts[unit]);
+#pragma unroll
+            for (uint32_t k = 0; k < SYMBOLS_A_LANE; k++)
+                sum[k] += own[k];
+        }
+    }
+    store_counts(scratch[0].blocks[0], sum);
+}
+
 /* If this chunk starts a group, joins the units of the group into blocks. Stores a block's counts
- * at its first unit. */
+ * at its first unit. Pass 0 is a pass over the samples. */
 static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t pass)
 {
     const uint32_t first = blockIdx.x;
@@ -460,6 +511,12 @@ static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t
     uint32_t block = 0;
     uint64_t open_size = 0;
 
+    if (pass <= 1 && has_sample(v, first, chunks)) {
+        join_sample(v, first, chunks);
+        return;
+    }
+    if (pass == 0)
+        return;
     for (uint32_t i = 0; i < chunks * UNITS; i++) {
         struct optimal_scratch *s = &scratch[first + i / UNITS];
         const uint32_t unit = i % UNITS;
@@ -508,19 +565,20 @@ struct path_memory {
     uint32_t distance[WARP];
     uint32_t to_end[RING + LZ_MAX_MATCH + WARP];
     /* The lists of 32 positions: the matches' lengths, and the costs of their distances. After a
-     * list's last match, its length is repeated. A row of costs has one number more than it needs, so
-     * that the lanes' rows start in different banks. */
+     * list's last match, its length is repeated. A row of costs has one number more than it needs,
+     * so that the lanes' rows start in different banks. */
     uint4 lengths[WARP];
     uint32_t distances[WARP][LZ_MAX_MATCHES + 1];
-    /* A bit for each length from LZ_MIN_MATCH on, which is set if one of the list's matches has that
-     * length; and the length of the longest match, 0 if there is none. */
+    /* A bit for each length from LZ_MIN_MATCH on, which is set if one of the list's matches has
+     * that length; and the length of the longest match, 0 if there is none. */
     uint32_t ends[WARP][LENGTH_ROUNDS];
     uint32_t longest[WARP];
 };
 
 static_assert(LZ_MAX_MATCHES * sizeof(uint16_t) == sizeof(uint4), "a list's lengths in one load");
 
-static __device__ void make_costs(path_memory &m, const uint32_t *counts)
+/* Sets the costs of symbols in a block with these counts; `last`: for the last pass. */
+static __device__ void make_costs(path_memory &m, const uint32_t *counts, bool last)
 {
     uint32_t litlens = 0, distances = 0, litlen, distance;
 
@@ -533,12 +591,12 @@ static __device__ void make_costs(path_memory &m, const uint32_t *counts)
     litlen = lz_log2_litlens(warp_sum(litlens));
     distance = lz_log2_distances(warp_sum(distances));
     for (uint32_t i = threadIdx.x; i < 256; i += WARP)
-        m.literal[i] = lz_literal_step(counts[i], litlen);
+        m.literal[i] = lz_literal_step(counts[i], litlen, last);
     for (uint32_t i = LZ_MIN_MATCH + threadIdx.x; i <= LZ_MAX_MATCH; i += WARP)
-        m.length[i] = lz_length_step(i, counts[deflate_length_symbol(i)], litlen);
+        m.length[i] = lz_length_step(i, counts[deflate_length_symbol(i)], litlen, last);
     if (threadIdx.x < DEFLATE_DISTANCE_SYMBOLS)
-        m.distance[threadIdx.x] =
-            lz_distance_step(threadIdx.x, counts[DEFLATE_LITLEN_SYMBOLS + threadIdx.x], distance);
+        m.distance[threadIdx.x] = lz_distance_step(
+            threadIdx.x, counts[DEFLATE_LITLEN_SYMBOLS + threadIdx.x], distance, last);
     __syncwarp();
 }
 
@@ -639,9 +697,9 @@ static __device__ __forceinline__ void find_least(const path_memory &m, uint32_t
     } while (LZ_MIN_MATCH + WARP * round <= most);
 }
 
-/* Finds the steps of N positions, up to TOGETHER, the last of which has number `last` in the group.
- * next: the cost from the position after them to the chunk's end. Returns the cost from the first of
- * them. */
+/* Finds the steps of N positions, up to TOGETHER, the last of which has number `last` in the
+ * group.  next: the cost from the position after them to the chunk's end. Returns the cost from the
+ * first of them. */
 template <uint32_t N>
 static __device__ __forceinline__ uint32_t find_together(path_memory &m, path_group &g,
                                                          uint32_t last, uint32_t next)
@@ -695,8 +753,9 @@ static __device__ uint32_t find_steps(path_memory &m, struct optimal_scratch *s,
     return next;
 }
 
-/* Finds the shortest path of each chunk, and stores its steps in s->steps. */
-static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
+/* Finds the shortest path of each chunk, and stores its steps in s->steps. Pass 0 is a pass over
+ * the samples, which leaves out all other chunks. `last`: this is the last pass. */
+static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v, uint32_t pass, bool last)
 {
     __shared__ path_memory m;
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
@@ -708,6 +767,8 @@ static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
     uint32_t count = load_count(s, group + threadIdx.x, size), next_count = 0;
     uint32_t matches[LZ_MAX_MATCHES];
 
+    if (pass == 0 && !s->in_sample)
+        return;
     load_list(matches, s, group + threadIdx.x, count);
     if (group > 0)
         next_count = load_count(s, group - WARP + threadIdx.x, size);
@@ -717,7 +778,7 @@ static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v)
         if (s->block_of[group / LZ_UNIT_SIZE] != block) {
             block = s->block_of[group / LZ_UNIT_SIZE];
             __syncwarp();
-            make_costs(m, scratch[block / UNITS].blocks[block % UNITS]);
+            make_costs(m, scratch[block / UNITS].blocks[block % UNITS], last);
         }
         __syncwarp();
         store_list(m, matches, count);
@@ -750,7 +811,8 @@ static __device__ __forceinline__ uint32_t load_distance(const struct optimal_sc
                                        : 0;
 }
 
-/* Follows the path of `pass`. Without LAST, counts the symbols of the path; with LAST, writes its
+/* Follows the path of `pass`, as in path_chunks. Without LAST, counts the symbols of the path; with
+ * LAST, writes its
  * tags. */
 template <bool LAST>
 static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v, uint32_t pass)
@@ -767,6 +829,8 @@ static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v, uint32_t 
     uint32_t step = load_step(s, lane, size), distance = load_distance(s, lane, step);
     uint32_t next_step = load_step(s, WARP + lane, size);
 
+    if (pass == 0 && !s->in_sample)
+        return;
     if (LAST) {
         for (uint32_t i = lane; i < (size + 7) / 8; i += WARP)
             ((uint4 *)tags)[i] = make_uint4(0, 0, 0, 0);
@@ -821,16 +885,23 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
 {
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
+    const unsigned left_out = LZ_PREFIXES - lz_prefixes(level->longest_depth);
+    const unsigned blocks = LINK_BLOCKS - left_out;
 
     if (status != cudaSuccess)
         return status;
-    link_chunks<<<dim3(v.chunks, LINK_BLOCKS), TABLE_THREADS, LINKS_SHARED, stream>>>(v);
+    link_chunks<<<dim3(v.chunks, blocks), TABLE_THREADS, LINKS_SHARED, stream>>>(v);
     gather_chunks<<<v.chunks, GATHER_THREADS, 0, stream>>>(v, level->depth, level->long_depth,
                                                            level->longest_depth, level->nice);
-    first_chunks<<<v.chunks, WARP, 0, stream>>>(v, level->depth, level->nice);
+    first_chunks<<<v.chunks, WARP, 0, stream>>>(v, level->nice);
+    for (unsigned i = 0; i < LZ_SAMPLE_PASSES; i++) {
+        split_groups<<<v.chunks, WARP, 0, stream>>>(v, 0);
+        path_chunks<<<v.chunks, WARP, 0, stream>>>(v, 0, false);
+        walk_chunks<false><<<v.chunks, WARP, 0, stream>>>(v, 0);
+    }
     for (unsigned pass = 1; pass <= level->passes; pass++) {
         split_groups<<<v.chunks, WARP, 0, stream>>>(v, pass);
-        path_chunks<<<v.chunks, WARP, 0, stream>>>(v);
+        path_chunks<<<v.chunks, WARP, 0, stream>>>(v, pass, pass == level->passes);
         if (pass < level->passes)
             walk_chunks<false><<<v.chunks, WARP, 0, stream>>>(v, pass);
     }

@@ -41,6 +41,13 @@ static __device__ __forceinline__ uint32_t load32(Data data, uint32_t offset)
     return __funnelshift_r(word_at(data, i), word_at(data, i + 1), offset * 8);
 }
 
+/* Returns the eight bytes at `offset`. */
+template <typename Data>
+static __device__ __forceinline__ uint64_t load64(Data data, uint32_t offset)
+{
+    return (uint64_t)load32(data, offset + 4) << 32 | load32(data, offset);
+}
+
 /* Returns how many leading bytes of a and b are equal, 0 to 4. The first byte is the lowest. */
 static __device__ __forceinline__ uint32_t common_bytes(uint32_t a, uint32_t b)
 {
@@ -66,8 +73,8 @@ static __device__ __forceinline__ uint32_t common_bytes(uint32_t a, uint32_t b)
 static_assert(LZ_WINDOW_SIZE % STEP == 0, "a history is whole steps");
 
 /* The last step may begin with a chunk's last byte. Kernels read ahead into the step after the last
- * step: up to 12 bytes for each position, in whole words. */
-static_assert(2 * STEP + 12 + sizeof(uint32_t) <= GPU_INPUT_PAD, "reads behind a batch");
+ * step: up to 64 bytes for each position, in whole words. */
+static_assert(2 * STEP + 64 + sizeof(uint32_t) <= GPU_INPUT_PAD, "reads behind a batch");
 
 /* Returns this thread's position in the first group of its warp, counted from the step's start. */
 static __device__ __forceinline__ uint32_t place_in_step(void)

@@ -186,31 +186,63 @@ static bool encode_by_parts(struct huff_encoder *e, const uint8_t *in, size_t le
     return true;
 }
 
-/* Does what encode_by_parts does, for a segment of at most HUFF_BEST_MAX bytes.  Compares all ways
- * to divide the segment into blocks. */
-static bool encode_best(struct huff_encoder *e, const uint8_t *in, size_t len,
-                        const struct lz_chunk *chunks, struct huff_place at, enum huff_end end,
-                        uint8_t *out, size_t *out_len)
+/* Divides the data from `at` to the start of chunk `end_chunk`, or to the segment's end, into
+ * blocks.  False if a match is wrong. */
+static bool divide(struct huff_encoder *e, const uint8_t *in, size_t len,
+                   const struct lz_chunk *chunks, struct huff_place at, size_t end_chunk)
 {
-    struct huff_division *const d = &e->division;
-    struct huff_block *const block = &e->blocks[0];
-    struct bitwriter w = {out, 0, 0};
+    struct huff_block *const part = &e->blocks[0];
 
-    show_reads(in, len, chunks, at.chunk);
-    for (d->count = 0; at.byte < len; d->count++) {
-        struct huff_block *part = &d->parts[d->count];
-
+    huff_divide_start(&e->division);
+    while (at.byte < len && at.chunk < end_chunk) {
         part->start = at;
         if (!huff_count_part(e, in, len, chunks, HUFF_BEST_SPLIT, &at, &part->counts))
             return false;
         part->end = at;
+        huff_divide_add(&e->division, e->functions, part);
     }
-    huff_divide(d, e->functions, block);
-    for (size_t part = 0; part < d->count; part = d->next[part]) {
-        huff_join_parts(d, part, d->next[part], block);
-        end_block(e, &w, in, len, chunks, block, end == HUFF_LAST && d->next[part] == d->count);
+    huff_divide_finish(&e->division);
+    return true;
+}
+
+/* Counts the parts of a block, which starts at *at and has `parts` parts, again: sets *block.
+ * Moves *at to its end.  The matches are known to be right. */
+static void count_block(struct huff_encoder *e, const uint8_t *in, size_t len,
+                        const struct lz_chunk *chunks, size_t parts, struct huff_place *at,
+                        struct huff_block *block)
+{
+    struct huff_block *const part = &e->blocks[1];
+
+    for (size_t i = 0; i < parts; i++) {
+        part->start = *at;
+        (void)huff_count_part(e, in, len, chunks, HUFF_BEST_SPLIT, at, &part->counts);
+        part->end = *at;
+        if (i == 0)
+            *block = *part;
+        else
+            huff_join(block, part, block);
     }
-    *out_len = end_segment(&w, in, end, d->count == 0, out);
+}
+
+/* Does what encode_by_parts does, but compares many ways to divide the segment into blocks. */
+static bool encode_best(struct huff_encoder *e, const uint8_t *in, size_t len,
+                        const struct lz_chunk *chunks, struct huff_place at, enum huff_end end,
+                        uint8_t *out, size_t *out_len)
+{
+    const struct huff_division *const d = &e->division;
+    struct huff_block *const block = &e->blocks[0];
+    struct bitwriter w = {out, 0, 0};
+
+    show_reads(in, len, chunks, at.chunk);
+    while (at.byte < len) {
+        if (!divide(e, in, len, chunks, at, at.chunk + HUFF_DIVIDED_CHUNKS))
+            return false;
+        for (size_t part = 0; part < d->count; part = d->link[part]) {
+            count_block(e, in, len, chunks, d->link[part] - part, &at, block);
+            end_block(e, &w, in, len, chunks, block, end == HUFF_LAST && at.byte == len);
+        }
+    }
+    *out_len = end_segment(&w, in, end, len == 0, out);
     return true;
 }
 
@@ -219,10 +251,9 @@ static bool encode(struct huff_encoder *e, const uint8_t *in, size_t len,
                    const struct lz_chunk *chunks, struct huff_place at, size_t split,
                    enum huff_end end, uint8_t *out, size_t *out_len)
 {
-    if (split == HUFF_BEST && len <= HUFF_BEST_MAX)
+    if (split == HUFF_BEST)
         return encode_best(e, in, len, chunks, at, end, out, out_len);
-    return encode_by_parts(e, in, len, chunks, at, split == HUFF_BEST ? HUFF_SPLIT_MIN : split, end,
-                           out, out_len);
+    return encode_by_parts(e, in, len, chunks, at, split, end, out, out_len);
 }
 
 size_t huff_store(const uint8_t *in, size_t len, enum huff_end end, uint8_t *out)

@@ -25,10 +25,9 @@ void huff_encoder_free(struct huff_encoder *e);
 /* The smallest `split` that huff_encode_segment takes. */
 #define HUFF_SPLIT_MIN ((size_t)4 << 10)
 
-/* Given as `split`, HUFF_BEST makes huff_encode_segment find better places for the ends of blocks,
- * in a segment of at most HUFF_BEST_MAX bytes. */
+/* Given as `split`, HUFF_BEST makes huff_encode_segment find better places for the ends of
+ * blocks. */
 #define HUFF_BEST ((size_t)0)
-#define HUFF_BEST_MAX ((size_t)64 << 10)
 
 /* The most bytes that huff_encode_segment writes for a segment of `len` bytes, with the mark that
  * ends a segment and the bit writer's slack. */
@@ -60,9 +59,8 @@ enum huff_end {
  * A block may end where a chunk ends.  Within a chunk, it may end after each match but the chunk's
  * last one, if at least `split` bytes (HUFF_SPLIT_MIN or more) lie between the match's end and the
  * previous place where a block may end.  With a smaller split, blocks follow the data more closely,
- * and encoding takes longer.  HUFF_BEST gives the smallest output: of all ways to divide the
- * segment into blocks, the encoder takes the way that it estimates to be the smallest.  In a
- * segment of more than HUFF_BEST_MAX bytes, HUFF_BEST is the same as HUFF_SPLIT_MIN.
+ * and encoding takes longer.  HUFF_BEST gives the smallest output: the encoder compares many ways
+ * to divide the segment into blocks, and takes the one that it estimates to be the smallest.
  *
  * Returns true, with the number of bytes written in *out_len.  Returns false if the match of a
  * sequence is wrong: if it differs from the bytes to which it refers, refers to bytes before the

@@ -73,24 +73,22 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t product)
  * positions take a search's time, and use up its depth.  With more bits, the tables no longer fit
  * in a core's nearest caches.
  *
- * For prefixes of four and seven bytes, 16 bits are best: with 15 bits, levels 2 to 6 take 3 %
+ * For prefixes of four to eight bytes, 16 bits are best: with 15 bits, levels 2 to 6 take 3 %
  * longer (up to 9 % on machine code), and levels 7 to 9 take 9 % longer; with 17 bits, all take 2
- * to 3 % longer.  For prefixes of three and twelve bytes, 15 bits are enough, because with three
- * bytes only near candidates count, and with twelve bytes searches look at few candidates.  (A
+ * to 3 % longer.  For prefixes of three and of twelve or more bytes, 15 bits are enough, because
+ * with three bytes only near candidates count, and long prefixes have few candidates.  (A
  * GPU's tables always have 15 bits: gpu/links.cuh.)
  */
 #define LZ_CHAINS_HASH_BITS 16
 #define LZ_CHAINS_HASH_BITS_FEW 15
 
 /*
- * Chains by a long prefix.  Beside chains by the first three and four bytes, there are chains by
- * the first LZ_LONG and LZ_LONGEST bytes.  A longer prefix has fewer candidates, and more of them
+ * Chains by a long prefix, for chains.h.  Beside chains by the first three and four bytes, there
+ * are chains by the first LZ_LONG bytes.  A longer prefix has fewer candidates, and more of them
  * lead to a long match; but its chains cannot find a match that is shorter than the prefix.  The
- * CPU compares up to eight bytes of a prefix with one load.  lz_hash7 and lz_hash12 are made for
- * these two lengths.
+ * CPU compares up to eight bytes of a prefix with one load.  lz_hash7 is made for this length.
  */
 #define LZ_LONG 7
-#define LZ_LONGEST 12
 
 /* The odd factors of Fibonacci hashing, for the first, second and third word of four bytes.  The
  * first is 2^32 divided by the golden ratio. */
@@ -98,7 +96,7 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t product)
 #define LZ_FACTOR_B 2246822519u
 #define LZ_FACTOR_C 3266489917u
 
-/* Hashes of the first 3, 4, 7 and 12 bytes of the input.  The input is read as little-endian words
+/* Hashes of the first 3 to 8 and 12 bytes of the input.  The input is read as little-endian words
  * of four bytes: a, then b, then c. */
 LZ_INLINE uint32_t lz_hash3(uint32_t a)
 {
@@ -110,14 +108,43 @@ LZ_INLINE uint32_t lz_hash4(uint32_t a)
     return (a * LZ_FACTOR_A) >> (32 - LZ_CHAINS_HASH_BITS);
 }
 
+LZ_INLINE uint32_t lz_hash5(uint32_t a, uint32_t b)
+{
+    return (a * 2654435761u + (b << 24) * 2246822519u) >> (32 - LZ_CHAINS_HASH_BITS);
+}
+
+LZ_INLINE uint32_t lz_hash6(uint32_t a, uint32_t b)
+{
+    return (a * 2654435761u + (b << 16) * 2246822519u) >> (32 - LZ_CHAINS_HASH_BITS);
+}
+
 LZ_INLINE uint32_t lz_hash7(uint32_t a, uint32_t b)
 {
     return (a * LZ_FACTOR_A + (b << 8) * LZ_FACTOR_B) >> (32 - LZ_CHAINS_HASH_BITS);
 }
 
+LZ_INLINE uint32_t lz_hash8(uint32_t a, uint32_t b)
+{
+    return (a * 2654435761u + b * 2246822519u) >> (32 - LZ_CHAINS_HASH_BITS);
+}
+
 LZ_INLINE uint32_t lz_hash12(uint32_t a, uint32_t b, uint32_t c)
 {
     return (a * LZ_FACTOR_A + b * LZ_FACTOR_B + c * LZ_FACTOR_C) >> (32 - LZ_CHAINS_HASH_BITS_FEW);
+}
+
+/* Hashes of the first 24 and 64 bytes, which are read as little-endian words of eight bytes.  Those
+ * of 64 bytes are at 0, 16, 40 and 56: prefixes that differ only between these share a chain. */
+LZ_INLINE uint32_t lz_hash24(uint64_t a, uint64_t b, uint64_t c)
+{
+    return (
+        uint32_t)((a * 0x9e3779b97f4a7c15u + b * 0xc2b2ae3d27d4eb4fu + c * 0x165667b19e3779f9u) >>
+                  (64 - LZ_CHAINS_HASH_BITS_FEW));
+}
+
+LZ_INLINE uint32_t lz_hash64(uint64_t at0, uint64_t at16, uint64_t at40, uint64_t at56)
+{
+    return lz_hash24(at0 ^ at56 >> 32 ^ at56 << 32, at16, at40);
 }
 
 #endif

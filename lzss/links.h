@@ -28,8 +28,8 @@ _Static_assert(LZ_CHUNK_SIZE == 32768 && LZ_CHAINS_WINDOW < 32768, "positions in
 
 /* A set of chains, by prefixes of one length. */
 struct links {
-    /* The last position of each hash, or LINKS_NONE.  Prefixes of 3 and 12 bytes use only the first
-     * half of the table. */
+    /* The last position of each hash, or LINKS_NONE.  Prefixes of 3 and of 12 or more bytes use
+     * only the first half of the table. */
     int16_t table[1 << LZ_CHAINS_HASH_BITS];
 
     /* The links of the previous chunk, then those of the current one. */
@@ -45,10 +45,10 @@ static inline uint16_t *links_at(struct links *l)
     return l->links + LZ_CHUNK_SIZE;
 }
 
-/* The number of bits of the hash of `bytes` (3, 4, 7 or 12) bytes. */
+/* The number of bits of the hash of `bytes` bytes. */
 static inline int links_hash_bits(unsigned bytes)
 {
-    return bytes == 4 || bytes == LZ_LONG ? LZ_CHAINS_HASH_BITS : LZ_CHAINS_HASH_BITS_FEW;
+    return bytes >= 4 && bytes <= 8 ? LZ_CHAINS_HASH_BITS : LZ_CHAINS_HASH_BITS_FEW;
 }
 
 /* Empties the table at the start of a segment. */
@@ -102,7 +102,7 @@ static inline uint16_t links_enter(int16_t *entry, int32_t pos)
     return (uint16_t)distance;
 }
 
-/* The hash of the `bytes` (3, 4, 7 or 12) bytes at p. */
+/* The hash of the `bytes` (3 to 8, 12, 24 or 64) bytes at p. */
 static inline uint32_t links_hash(const uint8_t *p, unsigned bytes)
 {
     uint64_t eight;
@@ -112,8 +112,18 @@ static inline uint32_t links_hash(const uint8_t *p, unsigned bytes)
     if (bytes == 4)
         return lz_hash4(load32(p));
     eight = load64(p);
+    if (bytes == 5)
+        return lz_hash5((uint32_t)eight, (uint32_t)(eight >> 32));
+    if (bytes == 6)
+        return lz_hash6((uint32_t)eight, (uint32_t)(eight >> 32));
     if (bytes == 7)
         return lz_hash7((uint32_t)eight, (uint32_t)(eight >> 32));
+    if (bytes == 8)
+        return lz_hash8((uint32_t)eight, (uint32_t)(eight >> 32));
+    if (bytes == 24)
+        return lz_hash24(eight, load64(p + 8), load64(p + 16));
+    if (bytes == 64)
+        return lz_hash64(eight, load64(p + 16), load64(p + 40), load64(p + 56));
     return lz_hash12((uint32_t)eight, (uint32_t)(eight >> 32), load32(p + 8));
 }
 

@@ -61,8 +61,7 @@ struct optimal_state {
     /* lz_log2_256 of each number from 1 on, which takes many steps to compute. */
     uint16_t log2_small[SMALL_COUNTS];
 
-    /* The chains by the first 3, 4, LZ_LONG and LZ_LONGEST bytes. */
-    struct links by3, by4, by7, by12;
+    struct links chains[LZ_PREFIXES]; /* the chains by prefixes of LZ_PREFIX(i) bytes */
 
     /* The lists of the group's kept chunks, one position's after the other's.  After these is room
      * for the lists of one more chunk. */
@@ -244,40 +243,52 @@ static inline void gather_three(struct optimal_list *l, const uint16_t *links, c
     }
 }
 
-/* Whether gathering goes on with the step by `bytes` bytes (lz_goes_on). */
-static inline bool goes_on(struct optimal_list *l, uint32_t bytes, uint32_t max)
+/* The search for a position's list. */
+struct optimal_search {
+    const uint8_t *here;
+    int32_t pos;        /* the position in its chunk */
+    uint32_t max, nice; /* the longest match that there can be, and one that ends the search */
+};
+
+/* Does the step of gathering by prefix i, 1 or more.  `last`: it is the last step.  Returns false if
+ * gathering does not go on.  Each step has its own copy of the loop, so that the processor predicts
+ * its branches apart. */
+static inline __attribute__((always_inline)) bool gather_by(struct optimal_list *l,
+                                                            const struct optimal_search *s,
+                                                            struct links *chains, unsigned i,
+                                                            uint32_t depth, bool last)
 {
-    return lz_goes_on(&l->best, &l->distance, l->ended, bytes, max);
+    const uint32_t bytes = LZ_PREFIX(i), enough = last ? s->nice : LZ_PREFIX(i + 1);
+    const uint64_t all = ~(uint64_t)0;
+
+    if (!lz_goes_on(&l->best, &l->distance, l->ended, bytes, s->nice))
+        return false;
+    if (l->best < enough)
+        gather(l, links_at(&chains[i]), s->here, s->pos, s->max, depth,
+               enough < s->nice ? enough : s->nice, bytes < 8 ? all >> (64 - 8 * bytes) : all,
+               bytes < 8 ? bytes : 8);
+    return true;
 }
 
 /* Writes the list of position `pos` of the chunk in[0..size) to `matches`; returns its length. */
 static inline uint32_t gather_all(struct optimal_state *o, const struct lz_level *level,
                                   const uint8_t *in, int32_t size, int32_t pos, uint32_t *matches)
 {
-    const uint64_t all = ~(uint64_t)0;
-    const uint8_t *here = in + pos;
     const uint32_t left = (uint32_t)(size - pos);
     const uint32_t max = left < LZ_MAX_MATCH ? left : LZ_MAX_MATCH;
-    const uint32_t nice = level->nice < max ? level->nice : max;
+    const struct optimal_search s = {in + pos, pos, max, level->nice < max ? level->nice : max};
     struct optimal_list l = {.matches = matches, .best = LZ_MIN_MATCH};
 
     if (max < LZ_MIN_MATCH)
         return 0;
-    gather_three(&l, links_at(&o->by3), here, pos);
-    if (max <= LZ_MIN_MATCH)
-        return l.count;
-    gather(&l, links_at(&o->by4), here, pos, max, level->depth, nice < LZ_LONG ? nice : LZ_LONG,
-           UINT32_MAX, 4);
-    if (!goes_on(&l, LZ_LONG, max) || l.best >= nice)
-        return l.count;
-    if (l.best < LZ_LONGEST) {
-        gather(&l, links_at(&o->by7), here, pos, max, level->long_depth,
-               nice < LZ_LONGEST ? nice : LZ_LONGEST, all >> (64 - 8 * LZ_LONG), LZ_LONG);
-        if (!goes_on(&l, LZ_LONGEST, max))
-            return l.count;
-    }
-    if (l.best < nice)
-        gather(&l, links_at(&o->by12), here, pos, max, level->longest_depth, nice, all, 8);
+    gather_three(&l, links_at(&o->chains[0]), s.here, pos);
+    if (gather_by(&l, &s, o->chains, 1, level->depth, false) &&
+        gather_by(&l, &s, o->chains, 2, level->depth, false) &&
+        gather_by(&l, &s, o->chains, 3, level->depth, false) &&
+        gather_by(&l, &s, o->chains, 4, level->long_depth, false) &&
+        gather_by(&l, &s, o->chains, 5, level->long_depth, level->longest_depth == 0) &&
+        level->longest_depth > 0 && gather_by(&l, &s, o->chains, 6, level->longest_depth, false))
+        gather_by(&l, &s, o->chains, 7, level->longest_depth, true);
     return l.count;
 }
 
@@ -364,10 +375,11 @@ static inline uint32_t longest(const uint32_t *matches, const uint32_t *starts, 
 }
 
 /* Makes the first parse of chunk c. */
-static void first_parse(const struct optimal_state *o, const struct lz_level *level,
-                        const struct optimal_chunk *c, struct optimal_parse *parse)
+static void first_parse(const struct optimal_state *o, const struct optimal_chunk *c,
+                        struct optimal_parse *parse)
 {
-    const uint32_t least = lz_least_length(lz_count_distinct(c->in, c->size), level->depth);
+    const uint32_t least =
+        lz_least_length(lz_count_distinct(c->in, c->size), LZ_OPTIMAL_LEAST_DEPTH);
     int32_t pos = 0;
 
     while (pos < c->size) {
@@ -458,20 +470,22 @@ static void split(struct optimal_state *o, unsigned units, unsigned pass)
         o->block_of[u] = (uint16_t)blocks++;
         open_size = own_size;
     }
+    o->costs_of = LZ_UNITS_A_GROUP;
 }
 
-/* Sets the costs of symbols in a block with these counts. */
-static void make_costs(struct optimal_costs *c, const uint32_t counts[LZ_SYMBOLS])
+/* Sets the costs of symbols in a block with these counts; `last`: for the last pass. */
+static void make_costs(struct optimal_costs *c, const uint32_t counts[LZ_SYMBOLS], bool last)
 {
     uint32_t litlen, distance;
 
     log2_totals(counts, &litlen, &distance);
     for (unsigned i = 0; i < 256; i++)
-        c->literal[i] = lz_literal_step(counts[i], litlen);
+        c->literal[i] = lz_literal_step(counts[i], litlen, last);
     for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++)
-        c->length[length] = lz_length_step(length, counts[deflate_length_symbol(length)], litlen);
+        c->length[length] =
+            lz_length_step(length, counts[deflate_length_symbol(length)], litlen, last);
     for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
-        c->distance[i] = lz_distance_step(i, counts[DEFLATE_LITLEN_SYMBOLS + i], distance);
+        c->distance[i] = lz_distance_step(i, counts[DEFLATE_LITLEN_SYMBOLS + i], distance, last);
 }
 
 /* --- The shortest path --- */
@@ -596,8 +610,8 @@ static const struct optimal_functions functions[CPU_PATHS] = {
 #endif
 };
 
-/* Finds the chunk's shortest path: sets o->steps. */
-static void find_path(struct optimal_state *o, const struct optimal_chunk *c)
+/* Finds the chunk's shortest path: sets o->steps.  `last`: in the last pass. */
+static void find_path(struct optimal_state *o, const struct optimal_chunk *c, bool last)
 {
     int32_t pos = c->size;
 
@@ -608,7 +622,7 @@ static void find_path(struct optimal_state *o, const struct optimal_chunk *c)
 
         if (o->costs_of != block) {
             o->costs_of = block;
-            make_costs(&o->costs, o->blocks[block]);
+            make_costs(&o->costs, o->blocks[block], last);
         }
         o->functions->find_steps(o, c->in, c->starts, begin, pos);
         pos = begin;
@@ -648,15 +662,19 @@ static struct optimal_chunk chunk_at(const struct optimal_state *o, const uint8_
 }
 
 /* Makes the chunk's links.  `first`: the tables hold no earlier chunk. */
-static NOINLINE void link_chunk(struct optimal_state *o, const struct optimal_chunk *c, bool first)
+static NOINLINE void link_chunk(struct optimal_state *o, const struct lz_level *level,
+                                const struct optimal_chunk *c, bool first)
 {
-    struct links *chains[] = {&o->by3, &o->by4, &o->by7, &o->by12};
-    static const unsigned bytes[] = {3, 4, LZ_LONG, LZ_LONGEST};
+    struct links *l = o->chains;
+    const uint32_t prefixes = lz_prefixes(level->longest_depth);
 
-    for (int i = 0; i < 4; i++)
-        links_start_chunk(chains[i], bytes[i], !first);
-    links_make_two(&o->by3, 3, &o->by4, 4, c->in, c->size);
-    links_make_two(&o->by7, LZ_LONG, &o->by12, LZ_LONGEST, c->in, c->size);
+    for (uint32_t i = 0; i < prefixes; i++)
+        links_start_chunk(&l[i], LZ_PREFIX(i), !first);
+    links_make_two(&l[0], LZ_PREFIX(0), &l[1], LZ_PREFIX(1), c->in, c->size);
+    links_make_two(&l[2], LZ_PREFIX(2), &l[3], LZ_PREFIX(3), c->in, c->size);
+    links_make_two(&l[4], LZ_PREFIX(4), &l[5], LZ_PREFIX(5), c->in, c->size);
+    if (prefixes > 6)
+        links_make_two(&l[6], LZ_PREFIX(6), &l[7], LZ_PREFIX(7), c->in, c->size);
 }
 
 /* Gathers the matches of the group in[begin..end) of a segment, and makes its first parse. */
@@ -669,9 +687,9 @@ static void begin_group(struct optimal_state *o, const struct lz_level *level, c
         struct optimal_parse parse = {.in = c.in, .counts = o->counts + c.unit};
         size_t used;
 
-        link_chunk(o, &c, start == 0);
+        link_chunk(o, level, &c, start == 0);
         used = gather_chunk(o, level, &c);
-        first_parse(o, level, &c, &parse);
+        first_parse(o, &c, &parse);
         /* Keep these lists if there is room after them for the lists of one more chunk. */
         if (o->kept == index && (start + LZ_CHUNK_SIZE >= end || has_room(o, used))) {
             o->kept++;
@@ -680,8 +698,8 @@ static void begin_group(struct optimal_state *o, const struct lz_level *level, c
     }
 }
 
-/* Gathers the matches of chunk c, which starts at in[start], again.  In each pass, this is called
- * for all chunks whose lists are not kept, in order; `is_first` marks the first of them. */
+/* Gathers the matches of chunk c, which starts at in[start], again.  `is_first`: the chains do not
+ * have the chunk before c as their last one. */
 static void gather_again(struct optimal_state *o, const struct lz_level *level, const uint8_t *in,
                          size_t start, bool is_first, const struct optimal_chunk *c)
 {
@@ -690,10 +708,55 @@ static void gather_again(struct optimal_state *o, const struct lz_level *level, 
         const struct optimal_chunk before = {.in = in + start - LZ_CHUNK_SIZE,
                                              .size = LZ_CHUNK_SIZE};
 
-        link_chunk(o, &before, true);
+        link_chunk(o, level, &before, true);
     }
-    link_chunk(o, c, start == 0);
+    link_chunk(o, level, c, start == 0);
     (void)gather_chunk(o, level, c);
+}
+
+/* Joins the units of the group's sample to one block, whose costs all units of the group get. */
+static void join_sample(struct optimal_state *o, unsigned units)
+{
+    uint32_t *block = o->blocks[0];
+
+    memset(block, 0, sizeof(o->blocks[0]));
+    for (unsigned u = 0; u < units; u++) {
+        o->block_of[u] = 0;
+        if (lz_in_sample(u / LZ_UNITS_A_CHUNK))
+            for (unsigned i = 0; i < LZ_SYMBOLS; i++)
+                block[i] += o->counts[u][i];
+    }
+    o->costs_of = LZ_UNITS_A_GROUP;
+}
+
+/* Does the passes over the sample of the group in[begin..end) of a segment, and sets the costs of
+ * the first pass over the group. */
+static void pass_over_sample(struct optimal_state *o, const struct lz_level *level,
+                             const uint8_t *in, size_t begin, size_t end, unsigned units)
+{
+    join_sample(o, units);
+    for (unsigned pass = 1; pass <= LZ_SAMPLE_PASSES; pass++) {
+        for (size_t start = begin + LZ_SAMPLE_FIRST * LZ_CHUNK_SIZE; start < end;
+             start += LZ_SAMPLE_STEP * LZ_CHUNK_SIZE) {
+            const struct optimal_chunk c = chunk_at(o, in, start, begin, end);
+            struct optimal_parse parse = {.in = c.in, .counts = o->counts + c.unit};
+
+            if ((start - begin) / LZ_CHUNK_SIZE >= o->kept)
+                gather_again(o, level, in, start, true, &c);
+            memset(parse.counts, 0, sizeof(o->counts[0]) * LZ_UNITS_A_CHUNK);
+            find_path(o, &c, false);
+            walk_path(o, &c, &parse);
+        }
+        join_sample(o, units);
+    }
+}
+
+/* Whether the group in[begin..end) has a sample. */
+static bool has_sample(const uint8_t *in, size_t begin, size_t end)
+{
+    return LZ_CHUNKS(end - begin) >= LZ_SAMPLE_STEP &&
+           lz_count_distinct(in + begin + LZ_SAMPLE_FIRST * LZ_CHUNK_SIZE, LZ_CHUNK_SIZE) >=
+               LZ_SAMPLE_VALUES;
 }
 
 /* Finds the sequences of the group in[begin..end) of a segment. */
@@ -702,14 +765,17 @@ static void find_in_group(struct lz_matcher *m, const struct lz_level *level, co
 {
     struct optimal_state *o = m->state;
     const unsigned units = (unsigned)((end - begin + LZ_UNIT_SIZE - 1) / LZ_UNIT_SIZE);
+    const bool sampled = has_sample(in, begin, end);
 
     memset(o->counts, 0, sizeof(o->counts[0]) * units);
     begin_group(o, level, in, begin, end);
+    if (sampled)
+        pass_over_sample(o, level, in, begin, end, units);
     for (unsigned pass = 1; pass <= level->passes; pass++) {
         const bool last = pass == level->passes;
 
-        split(o, units, pass);
-        o->costs_of = LZ_UNITS_A_GROUP;
+        if (pass > 1 || !sampled)
+            split(o, units, pass);
         memset(o->counts, 0, sizeof(o->counts[0]) * units);
         for (size_t start = begin; start < end; start += LZ_CHUNK_SIZE) {
             const struct optimal_chunk c = chunk_at(o, in, start, begin, end);
@@ -723,7 +789,7 @@ static void find_in_group(struct lz_matcher *m, const struct lz_level *level, co
 
             if (in_group >= o->kept)
                 gather_again(o, level, in, start, in_group == o->kept, &c);
-            find_path(o, &c);
+            find_path(o, &c, last);
             walk_path(o, &c, &parse);
             m->to_chunks[index].sequences = sequences;
             m->to_chunks[index].count = (uint32_t)(parse.out - sequences);
@@ -739,7 +805,7 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
     if (m->begin > 0) {
         const struct optimal_chunk before = {.in = in, .size = LZ_CHUNK_SIZE};
 
-        link_chunk(o, &before, true);
+        link_chunk(o, level, &before, true);
     }
     for (size_t begin = m->begin; begin < len; begin += o->group_size) {
         size_t end = len - begin < o->group_size ? len : begin + o->group_size;

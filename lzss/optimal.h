@@ -13,23 +13,35 @@
  * Matches.  A position's list has matches of growing length and growing distance.  It is gathered
  * by following chains as in chains.h, the nearest candidate first, and noting each match that is
  * longer than all before it.  A list has at most LZ_MAX_MATCHES matches; if it is full, a new match
- * replaces the last one.  The steps of gathering are:
+ * replaces the last one.  There are chains by prefixes of LZ_PREFIXES lengths (LZ_PREFIX), and one
+ * step of gathering for each:
  *
- *   - LZ_OPTIMAL_DEPTH3 candidates by three bytes, for the nearest match of three; it counts as a
- *     match of three even if more bytes agree.
- *   - `depth` candidates by four bytes, until a match has LZ_LONG bytes.
- *   - `long_depth` candidates by LZ_LONG bytes, until a match has LZ_LONGEST bytes.
- *   - `longest_depth` candidates by LZ_LONGEST bytes, until a match has `nice` bytes.
+ *   - The first step looks at LZ_OPTIMAL_DEPTH3 candidates by three bytes, for the nearest match of
+ *     three; it counts as a match of three even if more bytes agree.
+ *   - Each further step looks at lz_prefix_depth candidates, until a match has as many bytes as the
+ *     next step's prefix.  The last step looks for a match of `nice` bytes.
  *
- * If a candidate has ended a step, the next step goes on from that candidate; otherwise it starts
- * at the position.  If a step reaches the end of its chain without a match of that length, no
- * longer match exists, and the list ends.  Positions within a match of `nice` bytes have an empty
- * list: gathering goes on after the match.
+ * Steps whose prefix is longer than `nice`, or goes past the chunk's end, are left out.  If a
+ * candidate has ended a step, the next step goes on from that candidate; otherwise it starts at the
+ * position.  If a step reaches the end of its chain without such a match, no longer match exists,
+ * and the list ends.  Positions within a match of `nice` bytes have an empty list: gathering goes
+ * on after the match.
+ *
+ * The nearest match of a prefix's length or more is the first one in the chain by this prefix.  So
+ * with chains by many prefixes, few candidates are enough, even where thousands of positions agree
+ * in some bytes.
  *
  * First parse.  It goes through the chunk and takes the longest match of each position, but passes
- * over a match that is shorter than lz_least_length, or that has three bytes and a distance above
- * LZ_OPTIMAL_NEAR3.  If the next position's longest match is no shorter and its lz_score is higher
+ * over a match that is shorter than lz_least_length (for LZ_OPTIMAL_LEAST_DEPTH), or that has three
+ * bytes and a distance above LZ_OPTIMAL_NEAR3.  If the next position's longest match is no shorter and its lz_score is higher
  * by LZ_GAIN_NEXT or more, that match replaces the current one, without the two checks above.
+ *
+ * Sample.  The first parse's costs are far from those of a good parse, so a few passes with better
+ * costs are as good as many passes.  If a group has LZ_SAMPLE_STEP chunks or more, and the first
+ * chunk of its sample has LZ_SAMPLE_VALUES different bytes or more (sample.h), its sample is one of
+ * each LZ_SAMPLE_STEP chunks.  The sample's units are one block, whose costs the whole group
+ * gets; the sample gets a new parse from its shortest path, LZ_SAMPLE_PASSES times.  The costs of
+ * the last of these parses are those of the group's first pass.
  *
  * In each parse, adjacent matches at one distance are one match (lz_continues), cut as lz_pieces
  * says.
@@ -42,7 +54,8 @@
  * of literals and lengths includes one end-of-block symbol, which is not counted otherwise.  (A
  * group is LZ_OPTIMAL_GROUP chunks of a segment, or the rest of it.)  A symbol's cost in a unit is
  * its information content in the unit's block, in 1/16 bits, and at most 15 bits, DEFLATE's longest
- * code.  A symbol that does not occur costs as if it occurred half a time.
+ * code.  A symbol that does not occur costs as if it occurred half a time.  In the last pass, costs
+ * are near whole bits (lz_symbol_cost).
  *
  * Shortest path.  For each position of the chunk, from the last to the first, the cheapest way to
  * the chunk's end starts with a literal, or with any length up to that of the longest match there.
@@ -63,8 +76,52 @@
  * takes up to four bytes of memory for each byte of a group, on either engine. */
 #define LZ_MAX_MATCHES 8
 
-/* The most candidates by three bytes that are compared at a position. */
+/* The most candidates that the first step of gathering looks at. */
 #define LZ_OPTIMAL_DEPTH3 4
+
+/* The depth that the first parse gives to lz_least_length.  Lists are as good as those of a search
+ * with much depth, so short matches in data of few letters are not worth taking. */
+#define LZ_OPTIMAL_LEAST_DEPTH 16
+
+/*
+ * The lengths of the prefixes by which there are chains.  Each takes the CPU 1 ns for each byte of
+ * input, and some cache.  Prefixes of five and six bytes count in text and source code, the longest
+ * ones in very repetitive data.
+ */
+#define LZ_PREFIXES 8
+
+/* The length of prefix i, 0 to LZ_PREFIXES - 1; a constant expression if i is one. */
+#define LZ_PREFIX(i) ((uint32_t)(0x40180c0806050403 >> 8 * (i)) & 255)
+
+/* The most candidates that are compared at a position in a step by `bytes` bytes, 4 or more.  The
+ * depths are a level's. */
+LZ_INLINE uint32_t lz_prefix_depth(uint32_t bytes, uint32_t depth, uint32_t long_depth,
+                                   uint32_t longest_depth)
+{
+    return bytes < 8 ? depth : bytes < 24 ? long_depth : longest_depth;
+}
+
+/* The number of prefixes that a level uses: those whose depth is not 0. */
+LZ_INLINE uint32_t lz_prefixes(uint32_t longest_depth)
+{
+    return longest_depth > 0 ? LZ_PREFIXES : LZ_PREFIXES - 2;
+}
+
+/* A sample has every LZ_SAMPLE_STEP-th chunk of a group.  With a larger sample, the first pass has
+ * better costs, and its passes take longer. */
+#define LZ_SAMPLE_STEP 8
+#define LZ_SAMPLE_FIRST (LZ_SAMPLE_STEP / 2)
+#define LZ_SAMPLE_PASSES 3
+
+/* Whether the chunk with this number in its group is in the sample. */
+LZ_INLINE bool lz_in_sample(uint32_t chunk)
+{
+    return chunk % LZ_SAMPLE_STEP == LZ_SAMPLE_FIRST;
+}
+
+/* The number of different byte values (sample.h) below which a group has no sample.  In data of few
+ * letters, as DNA, costs are far from codes of whole bits, and each pass takes fewer matches. */
+#define LZ_SAMPLE_VALUES 16
 
 /* The largest distance at which the first parse takes a match of three.  The first parse knows no
  * costs yet, and a match of three further away saves hardly anything. */
@@ -102,17 +159,19 @@ LZ_STATIC_ASSERT(DEFLATE_DISTANCE_SYMBOLS <= 32, "symbols of five bits");
 
 /*
  * Whether gathering goes on with the step by `bytes` bytes, because there can still be a match of
- * that many bytes or more.  *best is the longest match so far, and `max` the longest that there can
- * be; `ended` says that the last step came to the end of its chain.  If the list has no match of
- * `bytes` bytes yet, sets *best and *distance so that the next step looks for one, and starts at
- * the position.
+ * that many bytes or more.  *best is the longest match so far; `nice` is the level's, or the
+ * longest match that there can be; `ended` says that the last step came to the end of its chain.
+ * If the list has no match of `bytes` bytes yet, sets *best and *distance so that the next step
+ * looks for one, and starts at the position.
  */
 LZ_INLINE bool lz_goes_on(uint32_t *best, uint32_t *distance, bool ended, uint32_t bytes,
-                          uint32_t max)
+                          uint32_t nice)
 {
+    if (bytes > nice || *best >= nice)
+        return false;
     if (*best >= bytes)
         return true;
-    if (ended || max < bytes)
+    if (ended)
         return false;
     *best = bytes - 1;
     *distance = 0;
@@ -204,11 +263,20 @@ LZ_INLINE bool lz_joins_block(uint64_t block, uint64_t unit, uint64_t both)
     return both <= block + unit;
 }
 
-/* The cost of coding a symbol once, without its extra bits, in 1/16 bits. */
-LZ_INLINE uint32_t lz_symbol_cost(uint32_t count, uint32_t log2_total)
+/*
+ * The cost of coding a symbol once, without its extra bits, in 1/16 bits.
+ *
+ * Codes have whole bits.  So in the last pass, `last`, the cost is three quarters of the way to the
+ * nearest whole number of bits, 1 or more.  That makes output 0.03 % smaller.  In earlier passes,
+ * it would keep rare symbols rare.
+ */
+LZ_INLINE uint32_t lz_symbol_cost(uint32_t count, uint32_t log2_total, bool last)
 {
     uint32_t cost = (count == 0 ? log2_total + 256 : log2_total - lz_log2_256(count)) / 16;
+    const uint32_t whole = cost < 24 ? 16 : (cost + 8) / 16 * 16;
 
+    if (last)
+        cost = (cost + 3 * whole + 2) / 4;
     return cost < 16 * DEFLATE_MAX_CODE ? cost : 16 * DEFLATE_MAX_CODE;
 }
 
@@ -227,22 +295,22 @@ LZ_STATIC_ASSERT(16 * (LZ_CHUNK_SIZE * DEFLATE_MAX_CODE + 48) < 1 << (32 - LZ_ST
                  "costs above them");
 
 /* These functions return what a literal, a length and a distance add to a sum.  `count` is the
- * symbol's count in the block, and log2_total as in lz_symbol_size. */
-LZ_INLINE uint32_t lz_literal_step(uint32_t count, uint32_t log2_total)
+ * symbol's count in the block; log2_total and `last` are as in lz_symbol_cost. */
+LZ_INLINE uint32_t lz_literal_step(uint32_t count, uint32_t log2_total, bool last)
 {
-    return lz_symbol_cost(count, log2_total) << LZ_STEP_BITS | 1;
+    return lz_symbol_cost(count, log2_total, last) << LZ_STEP_BITS | 1;
 }
 
-LZ_INLINE uint32_t lz_length_step(uint32_t length, uint32_t count, uint32_t log2_total)
+LZ_INLINE uint32_t lz_length_step(uint32_t length, uint32_t count, uint32_t log2_total, bool last)
 {
     uint32_t extra = deflate_length_extra_bits(deflate_length_symbol(length));
 
-    return (lz_symbol_cost(count, log2_total) + 16 * extra) << LZ_STEP_BITS | length;
+    return (lz_symbol_cost(count, log2_total, last) + 16 * extra) << LZ_STEP_BITS | length;
 }
 
-LZ_INLINE uint32_t lz_distance_step(uint32_t symbol, uint32_t count, uint32_t log2_total)
+LZ_INLINE uint32_t lz_distance_step(uint32_t symbol, uint32_t count, uint32_t log2_total, bool last)
 {
-    return (lz_symbol_cost(count, log2_total) + 16 * deflate_distance_extra_bits(symbol))
+    return (lz_symbol_cost(count, log2_total, last) + 16 * deflate_distance_extra_bits(symbol))
            << LZ_STEP_BITS;
 }
 

@@ -24,8 +24,14 @@ static struct huff_lengths_work work;
 
 #define MIB ((size_t)1 << 20)
 #define MAX_LEN (2 * MIB)
-#define MAX_CHUNKS LZ_CHUNKS(MAX_LEN)
-#define MAX_PARTS (MAX_LEN / HUFF_SPLIT_MIN + MAX_CHUNKS + 1)
+
+/* The chunks after which a block ends in any case with HUFF_BEST, and two more. */
+#define DIVIDED_CHUNKS 128
+#define MAX_CHUNKS (DIVIDED_CHUNKS + 2)
+
+/* The bytes between two places where a block may end with HUFF_BEST, as with `split`. */
+#define BEST_SPLIT 2048
+#define MAX_PARTS (MAX_CHUNKS * (LZ_CHUNK_SIZE / BEST_SPLIT + 1) + 1)
 #define MAX_BLOCKS (MAX_PARTS + MAX_CHUNKS + 2)
 
 enum { STORED, FIXED, DYNAMIC };
@@ -1248,35 +1254,7 @@ static void most_blocks(void)
     segment_free(&s);
 }
 
-/* Encodes the sequences that each level finds, with each split. */
-static void every_level_and_split(void)
-{
-    uint64_t state = 18;
-    struct segment s;
-
-    segment_new(&s, 3 * LZ_CHUNK_SIZE + 100);
-    for (size_t pos = 0; pos < s.len;) {
-        size_t n = 1 + unit_below(&state, 9000);
-
-        n = n < s.len - pos ? n : s.len - pos;
-        fill_values(s.in + pos, n, (unsigned)unit_below(&state, 100),
-                    1 + (unsigned)unit_below(&state, 150), &state);
-        pos += n;
-    }
-    for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++) {
-        find_matches_of(&s, level);
-        CHECK(lz_level(level)->split >= HUFF_SPLIT_MIN);
-        check_split(&s, lz_level(level)->split, true, &blocks);
-        for (size_t i = 0; i < SPLITS; i++)
-            check_split(&s, splits[i], false, &blocks);
-    }
-    segment_free(&s);
-}
-
 /* --- The best blocks --- */
-
-/* The bytes between two places where a block may end with HUFF_BEST, as with `split`. */
-#define BEST_SPLIT 2048
 
 /* Whether parts [begin, end) may be a block with HUFF_BEST.  A block of less than HUFF_SPLIT_MIN
  * bytes must end where a chunk ends. */
@@ -1286,6 +1264,9 @@ static bool may_be_block(const struct segment *s, size_t begin, size_t end)
 
     return stop - start >= HUFF_SPLIT_MIN || stop % LZ_CHUNK_SIZE == 0 || stop == s->len;
 }
+
+/* Lengths of segments in these tests.  The textbook method takes long for long ones. */
+#define LONG_ENOUGH ((size_t)64 << 10)
 
 /* Returns the least sum of estimates of all divisions of the segment's parts into blocks. */
 static double least_of_divisions(const struct segment *s)
@@ -1348,8 +1329,7 @@ static void best_blocks(void)
 
     for (unsigned round = 0; round < 60; round++) {
         struct style style = random_style(&state);
-        const size_t len =
-            round == 0 ? HUFF_BEST_MAX - 1 : 1 + unit_below(&state, HUFF_BEST_MAX - 1);
+        const size_t len = 1 + unit_below(&state, (round % 4 + 1) * LONG_ENOUGH);
         struct segment s;
 
         segment_new(&s, len);
@@ -1370,7 +1350,7 @@ static void best_blocks_of_hostile_data(void)
     for (unsigned values = 0; values <= 256; values += 64) {
         struct segment s;
 
-        segment_new(&s, HUFF_BEST_MAX - 255);
+        segment_new(&s, LONG_ENOUGH);
         for (size_t pos = 0, n = 0; pos + BEST_SPLIT < s.len; n++) {
             fill_values(s.in + pos, BEST_SPLIT, 0, n % 2 == 0 ? 256 : 1 + values % 256, &state);
             pos = add_sequence(&s, pos / LZ_CHUNK_SIZE, pos, BEST_SPLIT - 3, 3);
@@ -1380,27 +1360,53 @@ static void best_blocks_of_hostile_data(void)
     }
 }
 
-/* A segment that is too long for HUFF_BEST is encoded as with HUFF_SPLIT_MIN. */
-static void too_long_for_best(void)
+/* In data that does not change, blocks are long.  One ends after DIVIDED_CHUNKS chunks. */
+static void best_blocks_of_a_long_segment(void)
 {
     static const struct style style = {'a', 4, 30, 60, 32768};
     uint64_t state = 22;
     struct segment s;
-    uint8_t *best, *usual;
-    size_t best_size = 0, usual_size = 0;
+    uint8_t *out;
+    size_t size = 0;
 
-    segment_new(&s, HUFF_BEST_MAX + 1);
-    for (size_t c = 0; c < LZ_CHUNKS(s.len); c++)
+    segment_new(&s, MAX_CHUNKS * LZ_CHUNK_SIZE - 5);
+    for (size_t c = 0; c < MAX_CHUNKS; c++)
         add_random(&s, c, &style, &state);
-    best = unit_need(malloc(huff_bound(s.len)));
-    usual = unit_need(malloc(huff_bound(s.len)));
-    CHECK(huff_encode_segment(encoder, s.in, s.len, s.chunks, HUFF_BEST, HUFF_MARK, best,
-                              &best_size));
-    CHECK(huff_encode_segment(encoder, s.in, s.len, s.chunks, HUFF_SPLIT_MIN, HUFF_MARK, usual,
-                              &usual_size));
-    CHECK(best_size == usual_size && memcmp(best, usual, usual_size) == 0);
-    free(best);
-    free(usual);
+    out = unit_need(malloc(huff_bound(s.len)));
+    CHECK(huff_encode_segment(encoder, s.in, s.len, s.chunks, HUFF_BEST, HUFF_LAST, out, &size));
+    if (decode(out, size, s.in, s.len, true, &blocks)) {
+        CHECK(blocks.count < 8);
+        CHECK(one_ends_at(blocks.block, blocks.block + blocks.count,
+                          DIVIDED_CHUNKS * LZ_CHUNK_SIZE));
+    }
+    free(out);
+    segment_free(&s);
+}
+
+/* Encodes the sequences that each level finds, with each split. */
+static void every_level_and_split(void)
+{
+    uint64_t state = 18;
+    struct segment s;
+
+    segment_new(&s, 3 * LZ_CHUNK_SIZE + 100);
+    for (size_t pos = 0; pos < s.len;) {
+        size_t n = 1 + unit_below(&state, 9000);
+
+        n = n < s.len - pos ? n : s.len - pos;
+        fill_values(s.in + pos, n, (unsigned)unit_below(&state, 100),
+                    1 + (unsigned)unit_below(&state, 150), &state);
+        pos += n;
+    }
+    for (int level = LZ_LEVEL_MIN; level <= LZ_LEVEL_MAX; level++) {
+        find_matches_of(&s, level);
+        if (lz_level(level)->split == HUFF_BEST)
+            check_best(&s);
+        else
+            check_split(&s, lz_level(level)->split, true, &blocks);
+        for (size_t i = 0; i < SPLITS; i++)
+            check_split(&s, splits[i], false, &blocks);
+    }
     segment_free(&s);
 }
 
@@ -1614,10 +1620,10 @@ int main(void)
     RUN(cuts_are_exact);
     RUN(hostile_parts);
     RUN(most_blocks);
-    RUN(every_level_and_split);
     RUN(best_blocks);
     RUN(best_blocks_of_hostile_data);
-    RUN(too_long_for_best);
+    RUN(best_blocks_of_a_long_segment);
+    RUN(every_level_and_split);
     RUN(numbers_out_of_range);
     RUN(bytes_that_differ);
     RUN(damaged_lists);

@@ -42,8 +42,8 @@ struct list {
 
 /* earlier[k][pos] is the nearest position before pos whose first prefixes[k] bytes have the same
  * hash, or -1. */
-enum { BY3, BY4, BY7, BY12, PREFIXES };
-static const unsigned prefixes[PREFIXES] = {3, 4, 7, 12};
+#define PREFIXES 8
+static const unsigned prefixes[PREFIXES] = {3, 4, 5, 6, 8, 12, 24, 64};
 static int32_t *earlier[PREFIXES];
 
 /* The lists of one group's positions, and how many matches each list has. */
@@ -93,7 +93,7 @@ TEXTBOOK enum end step(struct search *s, int k, size_t depth, size_t enough)
             return CHAIN_ENDED;
         s->at = (size_t)candidate;
         distance = s->pos - s->at;
-        length = agreeing(s->in + s->pos, s->in + s->at, k == BY3 && s->most > 3 ? 3 : s->most);
+        length = agreeing(s->in + s->pos, s->in + s->at, k == 0 && s->most > 3 ? 3 : s->most);
         if (length < prefixes[k] || length <= s->longest)
             continue;
         s->count -= s->count == LIST;
@@ -109,25 +109,33 @@ TEXTBOOK enum end step(struct search *s, int k, size_t depth, size_t enough)
 TEXTBOOK unsigned make_list(const struct lz_level *level, const uint8_t *in, size_t pos, size_t end,
                             struct match *list)
 {
-    const struct {
-        int k;
-        size_t depth, enough;
-    } steps[] = {
-        {BY4, level->depth, 7},
-        {BY7, level->long_depth, 12},
-        {BY12, level->longest_depth, level->nice},
+    const size_t depths[PREFIXES] = {
+        4,
+        level->depth,
+        level->depth,
+        level->depth,
+        level->long_depth,
+        level->long_depth,
+        level->longest_depth,
+        level->longest_depth,
     };
+    /* Without longest_depth, the last two prefixes are left out. */
+    const int last = level->longest_depth > 0 ? 7 : 5;
     struct search s = {.in = in, .pos = pos, .most = end - pos < 258 ? end - pos : 258, .at = pos};
 
     s.list = list;
     if (s.most < 3)
         return 0;
-    step(&s, BY3, 4, 3);
+    step(&s, 0, depths[0], 3);
     s.at = pos;
-    for (int i = 0; i < 3 && s.longest < level->nice && s.most >= prefixes[steps[i].k]; i++) {
-        if (s.longest >= steps[i].enough)
+    for (int k = 1; k <= last && s.longest < level->nice; k++) {
+        const size_t enough = k < last ? prefixes[k + 1] : level->nice;
+
+        if (prefixes[k] > s.most || prefixes[k] > level->nice)
+            break;
+        if (s.longest >= enough)
             continue;
-        switch (step(&s, steps[i].k, steps[i].depth, steps[i].enough)) {
+        switch (step(&s, k, depths[k], enough < level->nice ? enough : level->nice)) {
         case GOOD_ENOUGH:
             break;
         case DEPTH_USED_UP:
@@ -244,9 +252,9 @@ TEXTBOOK struct match longest_at(const struct chunk *c, size_t pos)
     return c->lists[pos].matches[c->list_counts[pos] - 1];
 }
 
-TEXTBOOK void first_parse(const struct chunk *c, const struct lz_level *level)
+TEXTBOOK void first_parse(const struct chunk *c)
 {
-    const unsigned least = least_taken(sample_values(c->in, c->size), level->depth);
+    const unsigned least = least_taken(sample_values(c->in, c->size), 16);
 
     for (size_t pos = 0; pos < c->size;) {
         struct match match = longest_at(c, pos), next = longest_at(c, pos + 1);
@@ -324,24 +332,24 @@ struct prices {
     uint64_t literal[256], length[259], distance[30];
 };
 
-TEXTBOOK void make_prices(const uint32_t *counts, struct prices *prices)
+TEXTBOOK void make_prices(const uint32_t *counts, bool last, struct prices *prices)
 {
     uint32_t litlen, distance;
     unsigned symbol, extra_bits;
 
     log2_totals(counts, &litlen, &distance);
     for (unsigned i = 0; i < 256; i++)
-        prices->literal[i] = lz_symbol_cost(counts[i], litlen);
+        prices->literal[i] = lz_symbol_cost(counts[i], litlen, last);
     for (size_t length = 3; length <= 258; length++) {
         symbol = length_symbol(length, &extra_bits);
-        prices->length[length] = lz_symbol_cost(counts[symbol], litlen) + 16 * extra_bits;
+        prices->length[length] = lz_symbol_cost(counts[symbol], litlen, last) + 16 * extra_bits;
     }
     for (unsigned i = 0; i < 30; i++)
         prices->distance[i] =
-            lz_symbol_cost(counts[286 + i], distance) + 16 * (i < 4 ? 0 : i / 2 - 1);
+            lz_symbol_cost(counts[286 + i], distance, last) + 16 * (i < 4 ? 0 : i / 2 - 1);
 }
 
-TEXTBOOK void shortest_path(const struct chunk *c)
+TEXTBOOK void shortest_path(const struct chunk *c, bool last)
 {
     static struct prices prices;
     static uint64_t to_end[LZ_CHUNK_SIZE + 1];
@@ -351,7 +359,7 @@ TEXTBOOK void shortest_path(const struct chunk *c)
     to_end[c->size] = 0;
     for (size_t pos = c->size; pos-- > 0;) {
         if (pos + 1 == c->size || (pos + 1) % UNIT == 0)
-            make_prices(blocks[block_of[c->unit + pos / UNIT]], &prices);
+            make_prices(blocks[block_of[c->unit + pos / UNIT]], last, &prices);
         to_end[pos] = prices.literal[c->in[pos]] + to_end[pos + 1];
         steps[pos] = (struct match){1, 0};
         for (size_t length = 3, i = 0; i < c->list_counts[pos]; i++) {
@@ -378,32 +386,73 @@ TEXTBOOK void shortest_path(const struct chunk *c)
 static struct lz_sequence (*want)[LZ_CHUNK_MAX_SEQUENCES];
 static size_t want_counts[LZ_CHUNKS(MAX_LEN)];
 
+/* Makes one block of all units of the chunks in the sample: chunks 4, 12, 20 and so on. */
+TEXTBOOK void join_sample(unsigned count)
+{
+    memset(blocks[0], 0, sizeof(blocks[0]));
+    for (unsigned u = 0; u < count; u++) {
+        for (unsigned i = 0; i < SYMBOLS; i++)
+            blocks[0][i] += u / (LZ_CHUNK_SIZE / UNIT) % 8 == 4 ? units[u][i] : 0;
+        block_of[u] = 0;
+    }
+}
+
+/* The chunk that starts at in[start], in the group in[begin..end). */
+TEXTBOOK struct chunk chunk_at(const uint8_t *in, size_t start, size_t begin, size_t end)
+{
+    const size_t first = start - begin;
+
+    return (struct chunk){
+        .in = in + start,
+        .size = end - start < LZ_CHUNK_SIZE ? end - start : LZ_CHUNK_SIZE,
+        .lists = lists + first,
+        .list_counts = list_counts + first,
+        .unit = (unsigned)(first / UNIT),
+    };
+}
+
+/* Makes three parses of the chunks in the group's sample, and the block for the group's first pass.
+ * False if the group has no sample. */
+TEXTBOOK bool parse_sample(const uint8_t *in, size_t begin, size_t end, unsigned count)
+{
+    const size_t first = begin + 4 * LZ_CHUNK_SIZE;
+
+    if (LZ_CHUNKS(end - begin) < 8 || sample_values(in + first, LZ_CHUNK_SIZE) < 16)
+        return false;
+    for (unsigned pass = 0; pass < 3; pass++) {
+        join_sample(count);
+        memset(units, 0, count * sizeof(units[0]));
+        for (size_t start = first; start < end; start += 8 * LZ_CHUNK_SIZE) {
+            const struct chunk c = chunk_at(in, start, begin, end);
+
+            parse_count = 0;
+            shortest_path(&c, false);
+            count_symbols(&c);
+        }
+    }
+    join_sample(count);
+    return true;
+}
+
 /* Finds the sequences of the group in[begin..end). */
 TEXTBOOK void match_group(const struct lz_level *level, const uint8_t *in, size_t begin, size_t end)
 {
     unsigned count = (unsigned)((end - begin + UNIT - 1) / UNIT);
 
     for (unsigned pass = 0; pass <= level->passes; pass++) {
-        if (pass > 0)
+        if (pass > 1 || (pass == 1 && !parse_sample(in, begin, end, count)))
             make_blocks(count, pass);
         memset(units, 0, count * sizeof(units[0]));
         for (size_t start = begin; start < end; start += LZ_CHUNK_SIZE) {
-            size_t first = start - begin;
-            struct chunk c = {
-                .in = in + start,
-                .size = end - start < LZ_CHUNK_SIZE ? end - start : LZ_CHUNK_SIZE,
-                .lists = lists + first,
-                .list_counts = list_counts + first,
-                .unit = (unsigned)(first / UNIT),
-            };
+            const struct chunk c = chunk_at(in, start, begin, end);
 
             if (pass == 0)
-                make_lists(level, in, start, start + c.size, first);
+                make_lists(level, in, start, start + c.size, start - begin);
             parse_count = 0;
             if (pass == 0)
-                first_parse(&c, level);
+                first_parse(&c);
             else
-                shortest_path(&c);
+                shortest_path(&c, pass == level->passes);
             count_symbols(&c);
             want_counts[start / LZ_CHUNK_SIZE] = to_sequences(want[start / LZ_CHUNK_SIZE]);
         }
@@ -548,17 +597,28 @@ static void symbols(void)
             double got = (double)lz_symbol_size(count, log2_total, 1408) / 256;
 
             CHECK(got < size + count / 256.0 + 0.01 && got > size - count / 256.0 - 0.01);
-            CHECK(lz_symbol_cost(count, log2_total) < cost + 0.1);
-            CHECK(lz_symbol_cost(count, log2_total) > cost - 1.1);
+            CHECK(lz_symbol_cost(count, log2_total, false) < cost + 0.1);
+            CHECK(lz_symbol_cost(count, log2_total, false) > cost - 1.1);
         }
         /* A symbol that does not occur counts as half an occurrence, so it costs one bit more than
          * one that occurs once. */
         if (total <= 8192)
-            CHECK_EQ(lz_symbol_cost(0, log2_total), lz_symbol_cost(1, log2_total) + 16);
+            CHECK_EQ(lz_symbol_cost(0, log2_total, false),
+                     lz_symbol_cost(1, log2_total, false) + 16);
     }
-    CHECK_EQ(lz_symbol_cost(0, lz_log2_256(1u << 15)), 240);
-    CHECK_EQ(lz_symbol_cost(1, lz_log2_256(1u << 15)), 240);
-    CHECK_EQ(lz_symbol_cost(1, lz_log2_256(1u << 16)), 240);
+    CHECK_EQ(lz_symbol_cost(0, lz_log2_256(1u << 15), false), 240);
+    CHECK_EQ(lz_symbol_cost(1, lz_log2_256(1u << 15), false), 240);
+    CHECK_EQ(lz_symbol_cost(1, lz_log2_256(1u << 16), false), 240);
+
+    /* In the last pass, three quarters of the way to whole bits. */
+    for (uint32_t count = 1; count <= 4096; count++) {
+        const uint32_t cost = lz_symbol_cost(count, lz_log2_256(4096), false);
+        uint32_t whole = 16;
+
+        while (cost >= whole + 8)
+            whole += 16;
+        CHECK_EQ(lz_symbol_cost(count, lz_log2_256(4096), true), (cost + 3 * whole + 2) / 4);
+    }
 }
 
 static void packing(void)
@@ -842,7 +902,7 @@ static void check_depth(size_t bytes, size_t size, size_t back, uint64_t *state)
  * beyond it. */
 static void depths(void)
 {
-    static const size_t sizes[][2] = {{3, 3}, {3, 18}, {4, 6}, {4, 18}, {7, 9}, {7, 18}, {12, 18}};
+    static const size_t sizes[][2] = {{3, 3}, {3, 18}, {4, 6}, {4, 18}, {8, 9}, {8, 18}, {24, 30}};
     static bool done[7][2000];
     uint64_t state = 10;
 
@@ -851,7 +911,7 @@ static void depths(void)
             size_t bytes = sizes[s][0];
             size_t depth = bytes == 3   ? LZ_OPTIMAL_DEPTH3
                            : bytes == 4 ? row(r)->depth
-                           : bytes == 7 ? row(r)->long_depth
+                           : bytes == 8 ? row(r)->long_depth
                                         : row(r)->longest_depth;
 
             for (size_t back = depth > 1 ? depth - 1 : 0; back <= depth + 2; back++) {

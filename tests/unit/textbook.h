@@ -51,17 +51,36 @@ TEXTBOOK inline int magnitude(size_t n)
     return bits;
 }
 
-/* Returns the hash of the bytes at p, whose number is `bytes` (3, 4, 7 or 12). */
+/* Returns the hash of the bytes at p, whose number is `bytes` (3 to 8, 12, 24 or 64). */
 TEXTBOOK inline uint32_t hash_at(const uint8_t *p, unsigned bytes)
 {
-    uint32_t words[3] = {0, 0, 0};
+    uint64_t eights[8] = {0};
+    uint32_t a, b;
 
     for (unsigned i = 0; i < bytes; i++)
-        words[i / 4] |= (uint32_t)p[i] << 8 * (i % 4);
-    return bytes == 3   ? lz_hash3(words[0])
-           : bytes == 4 ? lz_hash4(words[0])
-           : bytes == 7 ? lz_hash7(words[0], words[1])
-                        : lz_hash12(words[0], words[1], words[2]);
+        eights[i / 8] |= (uint64_t)p[i] << 8 * (i % 8);
+    a = (uint32_t)eights[0];
+    b = (uint32_t)(eights[0] >> 32);
+    switch (bytes) {
+    case 3:
+        return lz_hash3(a);
+    case 4:
+        return lz_hash4(a);
+    case 5:
+        return lz_hash5(a, b);
+    case 6:
+        return lz_hash6(a, b);
+    case 7:
+        return lz_hash7(a, b);
+    case 8:
+        return lz_hash8(a, b);
+    case 12:
+        return lz_hash12(a, b, (uint32_t)eights[1]);
+    case 24:
+        return lz_hash24(eights[0], eights[1], eights[2]);
+    default:
+        return lz_hash64(eights[0], eights[2], eights[5], eights[7]);
+    }
 }
 
 /* Returns how many different values the first 4096 bytes of the chunk in[0..size) have. */
