@@ -283,8 +283,8 @@ static void window_ends(void)
  * positions. */
 static void stale_positions(void)
 {
-    static const size_t nearby[] = {0, 1, 4, 5, 8, 300, 32766, 32767, 32768, 32769};
-    static const size_t back[] = {1 << 16, 2 << 16, 1 << 18, 2 << 18};
+    static const size_t nearby[] = {0, 1, 5, 300, 32767, 32768};
+    static const size_t back[] = {1 << 16, 2 << 16, 1 << 18};
 
     for (size_t b = 0; b < sizeof(back) / sizeof(*back); b++) {
         for (size_t n = 0; n < sizeof(nearby) / sizeof(*nearby); n++) {
