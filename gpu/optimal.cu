@@ -826,11 +826,13 @@ static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v, uint32_t 
     pending p = {0, 0, 0};
     uint32_t pos = 0;
     /* The distances of the next group, and the steps of the group after it, are loaded ahead. */
-    uint32_t step = load_step(s, lane, size), distance = load_distance(s, lane, step);
-    uint32_t next_step = load_step(s, WARP + lane, size);
+    uint32_t step, distance, next_step;
 
     if (pass == 0 && !s->in_sample)
         return;
+    step = load_step(s, lane, size);
+    distance = load_distance(s, lane, step);
+    next_step = load_step(s, WARP + lane, size);
     if (LAST) {
         for (uint32_t i = lane; i < (size + 7) / 8; i += WARP)
             ((uint4 *)tags)[i] = make_uint4(0, 0, 0, 0);
