@@ -69,8 +69,8 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t four_bytes)
 #define LZ_CHAINS_HASH_BITS_FEW 15
 
 /*
- * Chains by a long prefix, for chains.h.  Beside chains by the first three and four bytes, there are chains by
- * the first LZ_LONG bytes.  A longer prefix has fewer candidates, and more of them
+ * Chains by a long prefix, for chains.h.  Beside chains by the first three and four bytes, there
+ * are chains by the first LZ_LONG bytes.  A longer prefix has fewer candidates, and more of them
  * lead to a long match; but its chains cannot find a match that is shorter than the prefix.  The
  * CPU compares up to eight bytes of a prefix with one load.  lz_hash7 is made for this length.
  */

@@ -32,6 +32,11 @@ static const struct lz_finder finder_stored = {.name = "stored"};
  * speed on source code.  From level 7 on, searches by long prefixes come first.  Each further step
  * costs more and gains less, up to level 10, where a parse by costs takes over.
  *
+ * From level 10 on, chains by eight prefixes find the nearest match of each length with few
+ * candidates.  More depth and more passes still gain most on text.  Level 10 leaves out the two
+ * longest prefixes, which take 4 % of its time and gain 0.5 % on XML, 0.1 % on source code, and
+ * nothing on other data.
+ *
  * `split`: a block may end every 8 KiB or every 4 KiB.  Compared with 16 KiB, 8 KiB makes output
  * 0.01 to 0.03 % smaller on source code and 0.1 to 0.4 % on machine code, and encoding takes 5 to 9
  * % longer.  Compared with 8 KiB, 4 KiB makes machine code another 0.1 to 0.2 % smaller (the first
