@@ -4,7 +4,7 @@
  * Each chunk's shortest path is computed sequentially, from its last position to its first. All
  * other work is parallel: matches are gathered at all positions side by side, and the lengths at
  * one position of the path are tried side by side. The chunks of a batch are always side by side.
- * Lists, links and counts take 1.7 MiB of device memory for each chunk. The kernels run in this
+ * Lists, links and counts take 1.6 MiB of device memory for each chunk. The kernels run in this
  * order:
  *
  * - link: makes the chains by each prefix (links.cuh).
@@ -89,7 +89,7 @@ template <typename T> static __device__ __forceinline__ T warp_sum(T x)
 }
 
 /* Blocks of threads that make a chunk's links. Hashes of 16 bits take two blocks (links.cuh), those
- * of prefixes 0, 5, 6 and 7 one. The last two are of the two prefixes that some levels leave
+ * of prefixes 0, 5, 6 and 7 one. The last two blocks are for the prefixes that some levels leave
  * out. */
 #define LINK_BLOCKS 12
 
@@ -812,8 +812,7 @@ static __device__ __forceinline__ uint32_t load_distance(const struct optimal_sc
 }
 
 /* Follows the path of `pass`, as in path_chunks. Without LAST, counts the symbols of the path; with
- * LAST, writes its
- * tags. */
+ * LAST, writes its tags. */
 template <bool LAST>
 static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v, uint32_t pass)
 {

@@ -40,6 +40,11 @@ static const struct lz_finder finder_stored = {.name = "stored"};
  * From level 6 on, a match of three bytes may lie 8192 bytes back.  Compared with 4096, that makes
  * machine code 0.11 % and images 0.4 % smaller, and source code and XML 0.03 % larger.
  *
+ * From level 10 on, chains by eight prefixes find the nearest match of each length with few
+ * candidates.  More depth and more passes still gain most on text.  Level 10 leaves out the two
+ * longest prefixes, which take 4 % of its time and gain 0.5 % on XML, 0.1 % on source code, and
+ * nothing on other data.
+ *
  * `split`: a block may end every 8 KiB or every 4 KiB.  Compared with 16 KiB, 8 KiB makes output
  * 0.01 to 0.03 % smaller on source code and 0.1 to 0.4 % on machine code, and encoding takes 5 to 9
  * % longer.  Compared with 8 KiB, 4 KiB makes machine code another 0.1 to 0.2 % smaller (the first

@@ -136,9 +136,10 @@ struct lz_finder {
  * `param` holds. */
 struct lz_level {
     const struct lz_finder *finder;
-    uint16_t depth;           /* the most candidates of a search by four bytes */
-    uint16_t long_depth;      /* the most candidates of a search by seven bytes */
-    uint16_t longest_depth;   /* the most candidates of a search by twelve bytes */
+    uint16_t depth;           /* the most candidates of a search by four bytes; optimal: by four to
+                               * six bytes */
+    uint16_t long_depth;      /* chains: by seven bytes; optimal: by eight and twelve bytes */
+    uint16_t longest_depth;   /* optimal: by 24 and 64 bytes; 0: no such search */
     uint16_t nice;            /* a match of this length ends a search: 12 to 258 */
     uint16_t max_distance3;   /* chains: largest distance of a match of three; 0: no such match */
     uint8_t lazy;             /* chains: how many positions lazy matching looks ahead: 0, 1 or 2 */

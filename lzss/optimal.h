@@ -33,8 +33,9 @@
  *
  * First parse.  It goes through the chunk and takes the longest match of each position, but passes
  * over a match that is shorter than lz_least_length (for LZ_OPTIMAL_LEAST_DEPTH), or that has three
- * bytes and a distance above LZ_OPTIMAL_NEAR3.  If the next position's longest match is no shorter and its lz_score is higher
- * by LZ_GAIN_NEXT or more, that match replaces the current one, without the two checks above.
+ * bytes and a distance above LZ_OPTIMAL_NEAR3.  If the next position's longest match is no shorter
+ * and its lz_score is higher by LZ_GAIN_NEXT or more, that match replaces the current one, without
+ * the two checks above.
  *
  * Sample.  The first parse's costs are far from those of a good parse, so a few passes with better
  * costs are as good as many passes.  If a group has LZ_SAMPLE_STEP chunks or more, and the first

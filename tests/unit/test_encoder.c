@@ -1376,8 +1376,8 @@ static void best_blocks_of_a_long_segment(void)
     CHECK(huff_encode_segment(encoder, s.in, s.len, s.chunks, HUFF_BEST, HUFF_LAST, out, &size));
     if (decode(out, size, s.in, s.len, true, &blocks)) {
         CHECK(blocks.count < 8);
-        CHECK(one_ends_at(blocks.block, blocks.block + blocks.count,
-                          DIVIDED_CHUNKS * LZ_CHUNK_SIZE));
+        CHECK(
+            one_ends_at(blocks.block, blocks.block + blocks.count, DIVIDED_CHUNKS * LZ_CHUNK_SIZE));
     }
     free(out);
     segment_free(&s);

@@ -876,7 +876,7 @@ static void side_by_side(void)
 static void check_depth(size_t bytes, size_t size, size_t back, uint64_t *state)
 {
     static uint8_t in[65536];
-    uint8_t text[20];
+    uint8_t text[32];
     size_t len = 0;
 
     for (size_t i = 0; i < 256; i++)
