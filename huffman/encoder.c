@@ -231,6 +231,7 @@ static bool encode_best(struct huff_encoder *e, const uint8_t *in, size_t len,
 {
     const struct huff_division *const d = &e->division;
     struct huff_block *const block = &e->blocks[0];
+    const bool is_empty = at.byte == len;
     struct bitwriter w = {out, 0, 0};
 
     show_reads(in, len, chunks, at.chunk);
@@ -242,7 +243,7 @@ static bool encode_best(struct huff_encoder *e, const uint8_t *in, size_t len,
             end_block(e, &w, in, len, chunks, block, end == HUFF_LAST && at.byte == len);
         }
     }
-    *out_len = end_segment(&w, in, end, len == 0, out);
+    *out_len = end_segment(&w, in, end, is_empty, out);
     return true;
 }
 
