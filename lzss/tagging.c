@@ -231,10 +231,14 @@ static inline __attribute__((always_inline)) void walk_in_turn(struct tagging_wa
                                                                agreeing *agree)
 {
     struct tagging_place a = w->places[0], b = w->places[1], c = w->places[2], d = w->places[3];
+    bool goes_on;
 
-    while (next(w, 0, &a, agree) | next(w, 1, &b, agree) | next(w, 2, &c, agree) |
-           next(w, 3, &d, agree))
-        ;
+    do {
+        goes_on = next(w, 0, &a, agree);
+        goes_on |= next(w, 1, &b, agree);
+        goes_on |= next(w, 2, &c, agree);
+        goes_on |= next(w, 3, &d, agree);
+    } while (goes_on);
     w->places[0] = a, w->places[1] = b, w->places[2] = c, w->places[3] = d;
 }
 
