@@ -20,8 +20,8 @@ struct sparse_output {
     uint64_t position; /* bytes given to sparse_write so far */
     uint64_t zeros;    /* zeros at the end of the bytes given, not written yet */
     /* Whether to allocate ahead; the file must be empty at first.  Set it to the result of
-     * sparse_pays_to_allocate.  It becomes false when that has failed, or the file has got a
-     * hole. */
+     * sparse_pays_to_allocate.  It becomes false when too little room is free, allocating has
+     * failed, or the file has got a hole. */
     bool allocates;
     bool has_allocated; /* room may be allocated after the file's end */
     uint64_t allocated; /* bytes of the file that have room */

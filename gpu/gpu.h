@@ -197,8 +197,8 @@ void gpu_free_copier(struct gpu_copier *c);
 bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
               char error[GPU_ERROR_SIZE]);
 
-/* Copies `count` parts, 1 or more of host memory, to device memory, one after another. Like
- * gpu_copy otherwise. */
+/* Copies the `count` parts, which are in host memory, one after another to device memory. `count`
+ * is 1 or more. Like gpu_copy otherwise. */
 bool gpu_put(struct gpu_copier *c, void *to, const struct iovec *parts, int count,
              char error[GPU_ERROR_SIZE]);
 

@@ -501,7 +501,8 @@ static __device__ void join_sample(const gpu_view &v, uint32_t first, uint32_t c
 }
 
 /* If this chunk starts a group, joins the units of the group into blocks. Stores a block's counts
- * at its first unit. Pass 0 is a pass over the samples. */
+ * at its first unit. Pass 0 is a pass over the samples. In pass 0, and in pass 1 over a group that
+ * has a sample, makes one block of the sample, whose costs all units of the group get. */
 static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t pass)
 {
     const uint32_t first = blockIdx.x;
@@ -557,8 +558,8 @@ static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t
 #define LENGTH_ROUNDS ((LZ_MAX_MATCH - LZ_MIN_MATCH + WARP) / WARP)
 
 /* The path's shared memory. literal, length and distance have the costs of steps (lz_literal_step
- * and so on). to_end is the ring of costs to the chunk's end, after which its first costs
- * are repeated, so that a position and the lengths from it are in a row. */
+ * and so on). to_end is the ring of costs to the chunk's end. Its first costs are repeated after
+ * it, so that the costs to which a position's lengths lead are in a row. */
 struct path_memory {
     uint32_t literal[256];
     uint32_t length[LZ_MAX_MATCH + 1];
@@ -655,7 +656,8 @@ struct path_group {
     uint32_t best;    /* the least cost at this lane's position, when it is known */
 };
 
-/* No match is shorter, so of as many positions in a row, none leads to another one by a match. */
+/* The number of positions that find_together takes at a time. No match has fewer bytes, so no match
+ * at one of these positions ends at another one of them. */
 #define TOGETHER LZ_MIN_MATCH
 
 /*
@@ -698,7 +700,7 @@ static __device__ __forceinline__ void find_least(const path_memory &m, uint32_t
 }
 
 /* Finds the steps of N positions, up to TOGETHER, the last of which has number `last` in the
- * group.  next: the cost from the position after them to the chunk's end. Returns the cost from the
+ * group. next: the cost from the position after them to the chunk's end. Returns the cost from the
  * first of them. */
 template <uint32_t N>
 static __device__ __forceinline__ uint32_t find_together(path_memory &m, path_group &g,

@@ -15,11 +15,10 @@
  *
  * - walk: one warp for each chunk. Each lane compares the eight bytes at its position, and the byte
  *   before, with its candidate's, unless a match from an earlier step covers its position. Then
- *   comes the greedy
- *   walk, group by group. The walk looks at the lanes in order, from its own position on, and takes
- *   the match of the first lane that has a match. If all eight bytes are equal, the whole warp
- *   extends the match, 128 bytes at a time. A group has two or three matches, which are taken one
- *   after another; but all lanes have the same state, so nothing diverges.
+ *   comes the greedy walk, group by group. The walk looks at the lanes in order, from its own
+ *   position on, and takes the match of the first lane that has a match. If all eight bytes are
+ *   equal, the whole warp extends the match, 128 bytes at a time. A group has two or three matches,
+ *   which are taken one after another; but all lanes have the same state, so nothing diverges.
  *
  * Both kernels load the next step's data before they work on the current step, and so wait for
  * memory once for each step, not for each group.
@@ -197,7 +196,7 @@ static __global__ void __launch_bounds__(WARP) walk(gpu_view v)
     }
 }
 
-/* Bytes for each chunk: what look_up tells walk. */
+/* Bytes for each chunk: the lz_tagging_least that look_up stores for walk. */
 static size_t scratch_size(const struct lz_level *level)
 {
     (void)level;

@@ -181,7 +181,7 @@ static __device__ __forceinline__ void replace(uint16_t *table, const uint32_t (
 }
 
 /*
- * The first BYTES bytes (3 to 12) at this lane's positions of a step, kept as whole words. A
+ * The first BYTES bytes (1 to 12) at this lane's positions of a step, kept as whole words. A
  * kernel loads the next step's words before it works on the current step.
  */
 template <unsigned BYTES> struct step_bytes {

@@ -18,7 +18,7 @@
 #include "inflate/fast.h"
 
 /* The input and the output of a call: in[0..len), and out[0..room), of which out[0..made) is
- * written so far.  The current slice of output is not longer than up to out[slice_end]. */
+ * written so far.  The current slice of output ends at out[slice_end], or before. */
 struct buffers {
     const uint8_t *in;
     size_t len;

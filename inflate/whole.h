@@ -2,7 +2,7 @@
  * whole.h - decodes DEFLATE from memory that has all of it, to memory that has room for all of it
  *
  * The decoder of raw.h can stop at any bit, and goes on there when it is called again.  This
- * decoder can only stop between two blocks.  So it takes less time, and no copies.
+ * decoder can go on only where a block starts.  So it takes less time, and no copies.
  */
 #ifndef GZLZSS_INFLATE_WHOLE_H
 #define GZLZSS_INFLATE_WHOLE_H
@@ -45,13 +45,16 @@ struct inf_stretch {
      * free. */
     uint8_t *out;
     size_t room, made;
-    /* Called when out[0..made) is decoded: at least after each block, and after at most about
-     * INF_SLICE bytes of output.  `at_block` says whether a block has just ended; if so, `place`
-     * and `made` are up to date in the struct.  Decoding stops if the function returns false. */
+    /* Called when out[0..made) is decoded: at least after each block, and within a block after
+     * INF_SLICE to about 2 * INF_SLICE bytes of output.  `at_block` says whether a block has just
+     * ended; if so, `place` and `made` are up to date in the struct.  Decoding stops if the
+     * function returns false. */
     bool (*goes_on)(void *ctx, size_t made, bool at_block);
     void *ctx;
 };
 
+/* Bytes of output that are decoded before the caller's function sees them.  With more, they may
+ * have left the processor's cache.  With fewer, the decoder's loop starts more often. */
 #define INF_SLICE ((size_t)256 << 10)
 
 /*

@@ -70,7 +70,7 @@ static void make_links3(struct chains_state *s, const struct lz_level *level,
 }
 
 /* The type of a function that returns how many bytes at a and b agree, up to `max`.  The first four
- * bytes are known to agree.  Reads up to LZ_INPUT_PAD bytes from b on. */
+ * bytes are known to agree.  May read up to LZ_INPUT_PAD bytes after the first `max`. */
 typedef size_t agreeing(const uint8_t *a, const uint8_t *b, size_t max);
 
 /*

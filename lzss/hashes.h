@@ -40,12 +40,12 @@
 /* The factor of Fibonacci hashing: 2^32 divided by the golden ratio. */
 #define LZ_TAGGING_FACTOR 2654435761u
 
-/* The number of bits by which the fifth and the sixth byte are moved up, before they are combined
- * with the first four.  Since it is no multiple of 8, the bits in which letters and digits mostly
- * differ do not meet those of another byte. */
+/* The number of bits by which the fifth byte is moved up before it is combined with the first four.
+ * Since it is no multiple of 8, the bits in which letters and digits mostly differ do not meet
+ * those of another byte. */
 #define LZ_TAGGING_LATER_SHIFT 11
 
-/* Combines four input bytes and the two bytes after them, both read as little-endian numbers, into
+/* Combines four input bytes, read as a little-endian number, and the byte after them, `later`, into
  * one number.  `later` is 0 if only four bytes are hashed (lz_tagging_least).  Different bytes
  * mostly give different products. */
 LZ_INLINE uint32_t lz_tagging_product(uint32_t four, uint32_t later)
@@ -96,8 +96,8 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t product)
 #define LZ_FACTOR_B 2246822519u
 #define LZ_FACTOR_C 3266489917u
 
-/* Hashes of the first 3 to 8 and 12 bytes of the input.  The input is read as little-endian words
- * of four bytes: a, then b, then c. */
+/* Hashes of the first 3 to 8 or 12 bytes of the input.  The input is read as little-endian words of
+ * four bytes: a, then b, then c. */
 LZ_INLINE uint32_t lz_hash3(uint32_t a)
 {
     return ((a << 8) * LZ_FACTOR_A) >> (32 - LZ_CHAINS_HASH_BITS_FEW);

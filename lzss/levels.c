@@ -40,20 +40,20 @@ static const struct lz_finder finder_stored = {.name = "stored"};
  * From level 6 on, a match of three bytes may lie 8192 bytes back.  Compared with 4096, that makes
  * machine code 0.11 % and images 0.4 % smaller, and source code and XML 0.03 % larger.
  *
- * From level 10 on, chains by eight prefixes find the nearest match of each length with few
+ * From level 10 on, chains by up to eight prefixes find the nearest match of each length with few
  * candidates.  More depth and more passes still gain most on text.  Level 10 leaves out the two
  * longest prefixes, which take 4 % of its time and gain 0.5 % on XML, 0.1 % on source code, and
  * nothing on other data.
  *
- * `split`: a block may end every 8 KiB or every 4 KiB.  Compared with 16 KiB, 8 KiB makes output
+ * `split`: a block may end every 16, 8 or 4 KiB.  Compared with 16 KiB, 8 KiB makes output
  * 0.01 to 0.03 % smaller on source code and 0.1 to 0.4 % on machine code, and encoding takes 5 to 9
  * % longer.  Compared with 8 KiB, 4 KiB makes machine code another 0.1 to 0.2 % smaller (the first
  * 40 MB of a /usr/bin, 0.7 %), and changes other data by at most 0.04 %.  With 4 KiB, level 1 takes
  * 7 % longer, levels 2 and 4 take 1 to 2 % longer, and level 7 takes the same time.  With 4 KiB,
  * level 6 needs a fifth less depth for the same size of machine code.  Level 1 has 16 KiB, which
  * takes 3 % less time than 8 KiB; text is as large, and machine code and XML are 0.2 % larger.
- * From level 10 on, the
- * encoder compares many divisions (HUFF_BEST), which makes output 0.1 % smaller (XML, 0.4 %).
+ * From level 10 on, the encoder compares many divisions (HUFF_BEST), which makes output 0.1 %
+ * smaller (XML, 0.4 %).
  *
  * `core_guess` is the speed of a core on source code, on a machine with an H100 and 16 busy cores
  * (Intel Xeon).  A run uses it until its first segments have shown the real speed.  Level 1 is

@@ -14,7 +14,7 @@
  * by following chains as in chains.h, the nearest candidate first, and noting each match that is
  * longer than all before it.  A list has at most LZ_MAX_MATCHES matches; if it is full, a new match
  * replaces the last one.  There are chains by prefixes of LZ_PREFIXES lengths (LZ_PREFIX), and one
- * step of gathering for each:
+ * step of gathering for each.  A level may leave out the two longest (lz_prefixes).
  *
  *   - The first step looks at LZ_OPTIMAL_DEPTH3 candidates by three bytes, for the nearest match of
  *     three; it counts as a match of three even if more bytes agree.
@@ -102,14 +102,16 @@ LZ_INLINE uint32_t lz_prefix_depth(uint32_t bytes, uint32_t depth, uint32_t long
     return bytes < 8 ? depth : bytes < 24 ? long_depth : longest_depth;
 }
 
-/* The number of prefixes that a level uses: those whose depth is not 0. */
+/* The number of prefixes that a level uses: without a longest_depth, it leaves out the two longest
+ * ones. */
 LZ_INLINE uint32_t lz_prefixes(uint32_t longest_depth)
 {
     return longest_depth > 0 ? LZ_PREFIXES : LZ_PREFIXES - 2;
 }
 
-/* A sample has every LZ_SAMPLE_STEP-th chunk of a group.  With a larger sample, the first pass has
- * better costs, and its passes take longer. */
+/* A sample has every LZ_SAMPLE_STEP-th chunk of a group, from chunk LZ_SAMPLE_FIRST on, and gets
+ * LZ_SAMPLE_PASSES passes.  With a larger sample, the group's first pass has better costs, and the
+ * passes over the sample take longer. */
 #define LZ_SAMPLE_STEP 8
 #define LZ_SAMPLE_FIRST (LZ_SAMPLE_STEP / 2)
 #define LZ_SAMPLE_PASSES 3

@@ -14,9 +14,9 @@
  * The second pass (walk) goes from set bit to set bit, and compares bytes only there.  In a walk,
  * each load has to wait for the load before it: first the bits are loaded, then the distance, then
  * the bytes.  So four chunks are walked in turn, one sequence of each at a time, and their loads
- * overlap.  Beside the loads, mispredicted branches take the most time.  So each walk compares 64
- * bytes at once, of which the first is the byte before the match; and tags keep walks from stopping
- * where no match is.
+ * overlap.  Beside the loads, mispredicted branches take the most time.  So with vectors, each walk
+ * compares 64 bytes at once, of which the first is the byte before the match; and tags keep walks
+ * from stopping where no match is.
  *
  * The walk writes sequences at once.  Writing a tag array first, as the GPU does, gives the same
  * sequences; tests/unit/test_matcher.c checks that.
@@ -191,8 +191,8 @@ struct agreement {
     bool before;   /* whether the bytes before the two places agree */
 };
 
-/* The type of a function that compares the bytes from a[-1] and b[-1] on, a[0..max) at most.  The
- * result's length may be more than `max` if bytes after the first `max` agree, too. */
+/* The type of a function that compares the bytes at a and b, up to `max`, and the bytes before
+ * them.  The result's length may be more than `max` if bytes after the first `max` agree, too. */
 typedef struct agreement agreeing(const uint8_t *a, const uint8_t *b, size_t max);
 
 /*
@@ -318,7 +318,7 @@ AVX2_PATH NOINLINE static void hash_avx2(struct tagging_block *b, const uint8_t 
     /* Number i gets bytes i to i + 3. */
     const __m256i four = _mm256_setr_epi32(0x03020100, 0x04030201, 0x05040302, 0x06050403,
                                            0x07060504, 0x08070605, 0x09080706, 0x0a090807);
-    /* Number i gets bytes i + 4 and i + 5 in its middle; only zeros if four bytes are hashed. */
+    /* Number i gets byte i + 4 in its second byte; only zeros if four bytes are hashed. */
     const __m256i later =
         least > 4
             ? _mm256_setr_epi32((int)0x80800480, (int)0x80800580, (int)0x80800680, (int)0x80800780,
@@ -415,7 +415,7 @@ AVX512_PATH NOINLINE static void hash_avx512(struct tagging_block *b, const uint
     /* Number i gets bytes i to i + 3. */
     const __m512i four = _mm512_add_epi32(_mm512_mullo_epi32(lanes, _mm512_set1_epi32(0x01010101)),
                                           _mm512_set1_epi32(0x03020100));
-    /* Number i gets bytes i + 4 and i + 5 in its middle; only zeros if four bytes are hashed. */
+    /* Number i gets byte i + 4 in its second byte; only zeros if four bytes are hashed. */
     const __m512i later = _mm512_add_epi32(_mm512_mullo_epi32(lanes, _mm512_set1_epi32(0x00010100)),
                                            _mm512_set1_epi32(0x00050400));
     const __mmask64 middle = least > 4 ? UINT64_C(0x2222222222222222) : 0;

@@ -9,8 +9,8 @@
  *
  *   - If all eight agree, it tags the first four, and goes on four bytes further at the same
  *     distance.
- *   - If fewer agree, but at least as many as are hashed, it tags these.  Where it goes on at a
- *     distance, four are always left.
+ *   - If fewer agree, but at least as many as are hashed, it tags these.  If the walk has just gone
+ *     on at the same distance, it tags all that agree; the last step has seen that four do.
  *   - If too few agree, it tags one byte with 0: a literal.
  *
  * Where a match starts after a literal, and the byte before the candidate is the same as that

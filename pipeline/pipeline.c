@@ -34,9 +34,9 @@
  * batch.  Allocating 1 GB of pinned memory takes 0.25 s.  If you raise BATCHES_SIZE / BATCH_SIZE,
  * raise GPUS_BATCHES, too.
  *
- * Few threads encode more slowly than a GPU matches, except at the slow levels.  They would wait
- * until memory for batches is pinned that they do not need.  So a GPU has BATCHES_LEAST batches,
- * and one more for every two threads.
+ * Few threads encode more slowly than a GPU matches, except at the slow levels.  They do not need
+ * all batches, but would wait until the memory of all of them is pinned.  So a GPU has
+ * BATCHES_LEAST batches, and one more for every two threads.
  */
 #define BATCH_SIZE ((size_t)16 << 20)
 #define BATCH_SIZE_SLOW ((size_t)32 << 20)

@@ -37,8 +37,9 @@
 #define FETCH_RATE 8e9
 
 /* A GPU that is up returns a batch that is not full after about LATENCY seconds, at the slow levels
- * after SLOW_LATENCY.  Inputs in GPU memory that the cores match in less time are left to the
- * cores, but no input of MANY bytes or more: the cores need as much time to share such an input. */
+ * after SLOW_LATENCY.  If the input or the output is in GPU memory, inputs that the cores match in
+ * less time are left to the cores, but no input of MANY bytes or more: the cores need as much time
+ * to share such an input. */
 #define LATENCY 0.002
 #define SLOW_LATENCY 0.1
 #define MANY 1000000

@@ -68,7 +68,7 @@ static void sum_up(struct stretch *d, size_t to)
     d->part_summed = to;
 }
 
-/* The decoder's function (whole.h). */
+/* The function that the decoder calls after each slice and block (whole.h). */
 static bool goes_on(void *ctx, size_t made, bool at_block)
 {
     struct stretch *d = ctx;

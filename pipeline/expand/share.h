@@ -19,10 +19,11 @@
 /* Counts the consumer as a thread of the program.  Called without the lock. */
 void share_begin(struct expansion *e);
 
-/* Ends what share_begin has begun, if anything. */
+/* Ends what share_begin has begun, if anything.  Called with the lock. */
 void share_end(struct expansion *e);
 
-/* Decides again whether workers help this decompression.  The consumer calls it now and then. */
+/* Decides again whether workers help this decompression.  The consumer calls this at each block or
+ * stretch, with the lock. */
 void share_decide(struct expansion *e);
 
 /* Whether workers may help this decompression. */
