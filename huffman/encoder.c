@@ -7,7 +7,8 @@
  * plan.c estimates from the counts how many bits the part would take as a block.  One block is kept
  * open: if block and part take no more bits together than apart, the part joins the block;
  * otherwise the block is written, and the part opens the next one.  With HUFF_BEST, divide.c
- * decides where blocks end, after all parts are counted.
+ * decides where blocks end, once the parts of up to HUFF_DIVIDED_CHUNKS chunks are counted.  They
+ * are not kept, but counted again when their blocks are written.
  *
  * When a block is written, plan.c chooses the shortest of DEFLATE's three forms by their exact
  * sizes, and write.c writes it.
@@ -78,7 +79,8 @@ size_t huff_bound(size_t len)
     /* No block takes more bytes than its data would take as stored blocks.  A stored block adds at
      * most 5 bytes to its data, with padding.  A block has at least as many parts as its data would
      * need stored blocks, so 5 bytes for each part are enough.  Each part has HUFF_SPLIT_MIN bytes
-     * or more, unless it is its chunk's last one. */
+     * or more, unless it is its chunk's last one.  With HUFF_BEST, parts may be shorter; but each
+     * block has as many bytes, unless it ends where a chunk ends. */
     return len + 5 * (len / HUFF_SPLIT_MIN + len / LZ_CHUNK_SIZE + 2) + 2 * 5 + 2 * BITWRITER_SLACK;
 }
 

@@ -153,7 +153,8 @@ struct huff_functions {
 /* One thread's memory. */
 struct huff_encoder {
     const struct huff_functions *functions; /* the versions for this processor */
-    struct huff_block blocks[3];            /* the open block, the next part, and both joined */
+    struct huff_block blocks[3];            /* the open block, the next part, and both joined; with
+                                             * HUFF_BEST, a block or a part, and a part */
     struct huff_division division;          /* the places where blocks end (HUFF_BEST) */
     struct huff_plan plan;                  /* the plan of the block that is written */
     struct huff_codes codes;                /* the codes of the block that is written */
