@@ -242,18 +242,6 @@ static inline __attribute__((always_inline)) void walk_in_turn(struct tagging_wa
     w->places[0] = a, w->places[1] = b, w->places[2] = c, w->places[3] = d;
 }
 
-/* Returns an agreement.  Bit i of `differ` says whether a[i - 1] and b[i - 1] differ, for the first
- * `compared` bytes. */
-static inline struct agreement agreement(uint64_t differ, unsigned compared, const uint8_t *a,
-                                         const uint8_t *b, size_t max)
-{
-    const uint64_t from_a = differ >> 1;
-
-    return (struct agreement){from_a == 0 ? match_length(a, b, compared - 1, max)
-                                          : (size_t)__builtin_ctzll(from_a),
-                              (differ & 1) == 0};
-}
-
 /* --- Without vectors --- */
 
 static void hash_portable(struct tagging_block *b, const uint8_t *in, uint32_t pos, size_t n,
@@ -305,6 +293,18 @@ static void walk_portable(struct tagging_walk *w)
 /* --- With vectors of 32 bytes --- */
 
 #include <immintrin.h>
+
+/* Returns an agreement.  Bit i of `differ` says whether a[i - 1] and b[i - 1] differ, for the first
+ * `compared` bytes. */
+static inline struct agreement agreement(uint64_t differ, unsigned compared, const uint8_t *a,
+                                         const uint8_t *b, size_t max)
+{
+    const uint64_t from_a = differ >> 1;
+
+    return (struct agreement){from_a == 0 ? match_length(a, b, compared - 1, max)
+                                          : (size_t)__builtin_ctzll(from_a),
+                              (differ & 1) == 0};
+}
 
 /* Spreads 16 bytes over eight numbers, as `places` says. */
 AVX2_PATH static inline __m256i spread_eight(__m128i bytes, __m256i places)
