@@ -225,6 +225,7 @@ static __device__ __forceinline__ uint32_t count_distinct(const gpu_view &v, uin
     const gpu_span span = gpu_chunk_span(v, index);
     uint32_t distinct = 0;
 
+    __syncthreads(); /* an earlier call may still read `seen` */
     if (threadIdx.x < 8)
         seen[threadIdx.x] = 0;
     __syncthreads();

@@ -523,6 +523,7 @@ static void find_steps_portable(struct optimal_state *o, const uint8_t *in, cons
  * literals of that length cost, so a step of that length is never the cheapest. */
 #define NO_MATCH (UINT32_C(1) << 26)
 
+_Static_assert(LZ_INPUT_PAD >= 63, "a prefix of 64 bytes from the last one on");
 _Static_assert(16 * NEAR_END * DEFLATE_MAX_CODE << LZ_STEP_BITS < NO_MATCH, "literals cost less");
 _Static_assert(16 * (LZ_CHUNK_SIZE * DEFLATE_MAX_CODE + 48) <
                    (1 << (32 - LZ_STEP_BITS)) - (int)(NO_MATCH >> LZ_STEP_BITS),
