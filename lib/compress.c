@@ -144,6 +144,17 @@ size_t gzlzss_bound(const gzlzss *z, size_t in_len)
 #define NEW_RATIO 3
 #define NEW_LEAST 256
 
+/* Whether the call's memory has room for `len` more bytes.  If not, remembers that it is full, and
+ * sets errno. */
+static bool has_room(struct compress_call *c, size_t len)
+{
+    if (len <= c->room - c->len)
+        return true;
+    c->is_full = true;
+    errno = ENOBUFS;
+    return false;
+}
+
 /* Appends a part of a job's output to the call's memory, which is a GPU's. */
 static bool put_on_gpu(struct compress_call *c, const struct iovec *parts, int count)
 {
@@ -151,12 +162,8 @@ static bool put_on_gpu(struct compress_call *c, const struct iovec *parts, int c
 
     for (int i = 0; i < count; i++)
         len += parts[i].iov_len;
-    if (len > c->room - c->len) {
-        c->is_full = true;
-        errno = ENOBUFS;
-        return false;
-    }
-    if (!pipeline_put(c->operation.z->pipeline, c->device, c->out + c->len, parts, count))
+    if (!has_room(c, len) ||
+        !pipeline_put(c->operation.z->pipeline, c->device, c->out + c->len, parts, count))
         return false;
     c->len += len;
     return true;
@@ -177,11 +184,8 @@ static bool put_parts(struct pipeline_job *job, struct iovec *parts, int count)
                 return false;
             continue;
         }
-        if (len > c->room - c->len) {
-            c->is_full = true;
-            errno = ENOBUFS;
+        if (!has_room(c, len))
             return false;
-        }
         if (len > 0)
             memcpy(c->out + c->len, parts[i].iov_base, len);
         c->len += len;

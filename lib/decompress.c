@@ -122,6 +122,13 @@ static ssize_t read_fd(void *ctx, void *buf, size_t len)
     return n;
 }
 
+/* Counts `len` bytes of output, and tells the caller.  Returns as a `write` does. */
+static int count_output(struct decompress_call *w, size_t len)
+{
+    w->out_bytes += len;
+    return tell(w) ? 0 : -1;
+}
+
 static int write_memory(void *ctx, const void *buf, size_t len)
 {
     struct decompress_call *w = ctx;
@@ -153,8 +160,7 @@ static int wrote_memory(void *ctx, size_t len)
     struct decompress_call *w = ctx;
 
     w->out_len += len;
-    w->out_bytes += len;
-    return tell(w) ? 0 : -1;
+    return count_output(w, len);
 }
 
 static bool goes_on(void *ctx)
@@ -170,8 +176,7 @@ static int write_fd(void *ctx, const void *buf, size_t len)
 
     if (!io_write(w->out_fd, buf, len))
         return -1;
-    w->out_bytes += len;
-    return tell(w) ? 0 : -1;
+    return count_output(w, len);
 }
 
 static int write_growing(void *ctx, const void *buf, size_t len)
@@ -180,8 +185,7 @@ static int write_growing(void *ctx, const void *buf, size_t len)
 
     if (!grow_put(w->grow, buf, len))
         return -1;
-    w->out_bytes += len;
-    return tell(w) ? 0 : -1;
+    return count_output(w, len);
 }
 
 /* The same for memory that grows. */
@@ -197,8 +201,7 @@ static int wrote_growing(void *ctx, size_t len)
     struct decompress_call *w = ctx;
 
     w->grow->len += len;
-    w->out_bytes += len;
-    return tell(w) ? 0 : -1;
+    return count_output(w, len);
 }
 
 /* Makes the expansion of an input in memory.  Without memory for it, the calling thread does all of

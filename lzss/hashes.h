@@ -90,11 +90,15 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t product)
  */
 #define LZ_LONG 7
 
-/* The odd factors of Fibonacci hashing, for the first, second and third word of four bytes.  The
- * first is 2^32 divided by the golden ratio. */
+/* The odd factors of Fibonacci hashing, for the first, second and third word of four bytes; and for
+ * the first, second and third word of eight.  The first of each is 2^32 or 2^64 divided by the
+ * golden ratio. */
 #define LZ_FACTOR_A 2654435761u
 #define LZ_FACTOR_B 2246822519u
 #define LZ_FACTOR_C 3266489917u
+#define LZ_FACTOR_LONG_A 0x9e3779b97f4a7c15u
+#define LZ_FACTOR_LONG_B 0xc2b2ae3d27d4eb4fu
+#define LZ_FACTOR_LONG_C 0x165667b19e3779f9u
 
 /* Hashes of the first 3 to 8 or 12 bytes of the input.  The input is read as little-endian words of
  * four bytes: a, then b, then c. */
@@ -108,24 +112,24 @@ LZ_INLINE uint32_t lz_hash4(uint32_t a)
     return (a * LZ_FACTOR_A) >> (32 - LZ_CHAINS_HASH_BITS);
 }
 
-LZ_INLINE uint32_t lz_hash5(uint32_t a, uint32_t b)
+LZ_INLINE uint32_t lz_hash8(uint32_t a, uint32_t b)
 {
-    return (a * 2654435761u + (b << 24) * 2246822519u) >> (32 - LZ_CHAINS_HASH_BITS);
-}
-
-LZ_INLINE uint32_t lz_hash6(uint32_t a, uint32_t b)
-{
-    return (a * 2654435761u + (b << 16) * 2246822519u) >> (32 - LZ_CHAINS_HASH_BITS);
+    return (a * LZ_FACTOR_A + b * LZ_FACTOR_B) >> (32 - LZ_CHAINS_HASH_BITS);
 }
 
 LZ_INLINE uint32_t lz_hash7(uint32_t a, uint32_t b)
 {
-    return (a * LZ_FACTOR_A + (b << 8) * LZ_FACTOR_B) >> (32 - LZ_CHAINS_HASH_BITS);
+    return lz_hash8(a, b << 8);
 }
 
-LZ_INLINE uint32_t lz_hash8(uint32_t a, uint32_t b)
+LZ_INLINE uint32_t lz_hash6(uint32_t a, uint32_t b)
 {
-    return (a * 2654435761u + b * 2246822519u) >> (32 - LZ_CHAINS_HASH_BITS);
+    return lz_hash8(a, b << 16);
+}
+
+LZ_INLINE uint32_t lz_hash5(uint32_t a, uint32_t b)
+{
+    return lz_hash8(a, b << 24);
 }
 
 LZ_INLINE uint32_t lz_hash12(uint32_t a, uint32_t b, uint32_t c)
@@ -137,9 +141,9 @@ LZ_INLINE uint32_t lz_hash12(uint32_t a, uint32_t b, uint32_t c)
  * of 64 bytes are at 0, 16, 40 and 56: prefixes that differ only between these share a chain. */
 LZ_INLINE uint32_t lz_hash24(uint64_t a, uint64_t b, uint64_t c)
 {
-    return (
-        uint32_t)((a * 0x9e3779b97f4a7c15u + b * 0xc2b2ae3d27d4eb4fu + c * 0x165667b19e3779f9u) >>
-                  (64 - LZ_CHAINS_HASH_BITS_FEW));
+    const uint64_t sum = a * LZ_FACTOR_LONG_A + b * LZ_FACTOR_LONG_B + c * LZ_FACTOR_LONG_C;
+
+    return (uint32_t)(sum >> (64 - LZ_CHAINS_HASH_BITS_FEW));
 }
 
 LZ_INLINE uint32_t lz_hash64(uint64_t at0, uint64_t at16, uint64_t at40, uint64_t at56)

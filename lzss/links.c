@@ -12,6 +12,7 @@
 
 #include "base/cpu.h"
 #include "lzss/links.h"
+#include "lzss/vectors.h"
 
 /* The number of positions in a block.  With a larger number, the hashes take more of the
  * first-level cache.  With a smaller number, the loops start more often. */
@@ -120,29 +121,9 @@ static void next_chunk_portable(struct links *l)
 
 /* --- With vectors of 32 bytes --- */
 
-#include <immintrin.h>
-
-/* Returns eight numbers of four bytes: the bytes at p, the bytes at p + 1, and so on.  Reads 16
- * bytes. */
-AVX2_PATH static inline __m256i load_eight(const uint8_t *p)
-{
-    const __m256i places = _mm256_setr_epi32(0x03020100, 0x04030201, 0x05040302, 0x06050403,
-                                             0x07060504, 0x08070605, 0x09080706, 0x0a090807);
-
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)p)),
-                               places);
-}
-
 AVX2_PATH static inline __m256i multiply(__m256i numbers, uint32_t factor)
 {
     return _mm256_mullo_epi32(numbers, _mm256_set1_epi32((int)factor));
-}
-
-/* Stores sixteen numbers as 16 bits each.  The pack instruction works on each half of a vector by
- * itself; the permutation puts the numbers into order. */
-AVX2_PATH static inline void store_sixteen(uint16_t *to, __m256i low, __m256i high)
-{
-    _mm256_storeu_si256((void *)to, _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8));
 }
 
 /* Eight hashes, as lz_hash3, lz_hash4 and lz_hash7 compute them. */

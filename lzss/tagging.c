@@ -43,6 +43,7 @@
 #include "lzss/matcher.h"
 #include "lzss/sample.h"
 #include "lzss/tagging.h"
+#include "lzss/vectors.h"
 
 /* The number of chunks that are walked in turn.  With a larger number, more loads overlap, but each
  * chunk's 68 KiB of distances and stops take space in the caches.  With a smaller number, loads
@@ -95,6 +96,8 @@ struct tagging_block {
 #define TAG_MASK ((UINT32_C(1) << TAG_BITS) - 1)
 #define TAG_SHIFT (32 - LZ_TAGGING_HASH_BITS - TAG_BITS)
 #define POSITIONS (UINT32_C(1) << (32 - TAG_BITS))
+
+_Static_assert(LZ_CHUNK_SIZE + LZ_WINDOW_SIZE <= POSITIONS, "an entry's distance in the window");
 
 /* `apart` of two positions with the same tag, if they are as far apart as may be. */
 #define FARTHEST ((uint32_t)LZ_TAGGING_WINDOW << TAG_BITS)
@@ -292,8 +295,6 @@ static void walk_portable(struct tagging_walk *w)
 
 /* --- With vectors of 32 bytes --- */
 
-#include <immintrin.h>
-
 /* Returns an agreement.  Bit i of `differ` says whether a[i - 1] and b[i - 1] differ, for the first
  * `compared` bytes. */
 static inline struct agreement agreement(uint64_t differ, unsigned compared, const uint8_t *a,
@@ -306,18 +307,9 @@ static inline struct agreement agreement(uint64_t differ, unsigned compared, con
                               (differ & 1) == 0};
 }
 
-/* Spreads 16 bytes over eight numbers, as `places` says. */
-AVX2_PATH static inline __m256i spread_eight(__m128i bytes, __m256i places)
-{
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(bytes), places);
-}
-
 AVX2_PATH NOINLINE static void hash_avx2(struct tagging_block *b, const uint8_t *in, uint32_t pos,
                                          size_t n, uint32_t least)
 {
-    /* Number i gets bytes i to i + 3. */
-    const __m256i four = _mm256_setr_epi32(0x03020100, 0x04030201, 0x05040302, 0x06050403,
-                                           0x07060504, 0x08070605, 0x09080706, 0x0a090807);
     /* Number i gets byte i + 4 in its second byte; only zeros if four bytes are hashed. */
     const __m256i later =
         least > 4
@@ -330,11 +322,10 @@ AVX2_PATH NOINLINE static void hash_avx2(struct tagging_block *b, const uint8_t 
         TAG_BITS);
 
     for (size_t k = 0; k < n; k += 8) {
-        const __m128i bytes = _mm_loadu_si128((const void *)(in + k));
         const __m256i more =
-            _mm256_slli_epi32(spread_eight(bytes, later), LZ_TAGGING_LATER_SHIFT - 8);
+            _mm256_slli_epi32(spread_eight(in + k, later), LZ_TAGGING_LATER_SHIFT - 8);
         const __m256i product =
-            _mm256_mullo_epi32(_mm256_xor_si256(spread_eight(bytes, four), more), factor);
+            _mm256_mullo_epi32(_mm256_xor_si256(load_eight(in + k), more), factor);
 
         _mm256_store_si256((void *)(b->hashes + k),
                            _mm256_srli_epi32(product, 32 - LZ_TAGGING_HASH_BITS));
@@ -368,14 +359,9 @@ AVX2_PATH NOINLINE static void compare_avx2(const struct tagging_block *b, size_
         for (size_t j = 0; j < 64; j += 16) {
             const __m256i low = _mm256_load_si256((const void *)(b->apart + k + j)),
                           high = _mm256_load_si256((const void *)(b->apart + k + j + 8));
-            /* The pack instruction works on each half of a vector by itself; the permutation puts
-             * the distances into order. */
-            const __m256i both =
-                _mm256_permute4x64_epi64(_mm256_packus_epi32(_mm256_srli_epi32(low, TAG_BITS),
-                                                             _mm256_srli_epi32(high, TAG_BITS)),
-                                         0xd8);
 
-            _mm256_storeu_si256((void *)(distances + k + j), both);
+            store_sixteen(distances + k + j, _mm256_srli_epi32(low, TAG_BITS),
+                          _mm256_srli_epi32(high, TAG_BITS));
             bits |= (uint64_t)(near_eight(low) | near_eight(high) << 8) << j;
         }
         store64(stops + k / 8, bits);
