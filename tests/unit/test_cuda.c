@@ -115,8 +115,9 @@ enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ct
     told.stream = stream;
     told.device = device;
     snprintf(error, GPU_ERROR_SIZE, "it failed");
-    CHECK(goes_on(ctx));
-    return told.result;
+
+    /* goes_on may return false: test_threads cancels a call that may be anywhere. */
+    return goes_on(ctx) ? told.result : GPU_WAIT_STOPPED;
 }
 
 void gpu_save_thread(struct gpu_thread *t)
