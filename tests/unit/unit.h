@@ -23,6 +23,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Allow large stack frames in tests, since tests run on a stack of the usual size.  configure.ac
  * sets the limit for gzlzss. */
@@ -76,8 +77,13 @@ static inline bool unit_check_eq(long long a, long long b, const char *file, int
     return a == b;
 }
 
+/* Runs the test, unless UNIT_ONLY in the environment names another one. */
 static inline void unit_run(void (*test)(void), const char *name)
 {
+    const char *only = getenv("UNIT_ONLY");
+
+    if (only != NULL && strcmp(only, name) != 0)
+        return;
     unit_state.failed_checks = 0;
     test();
     unit_state.tests++;
