@@ -3,12 +3,12 @@
 #
 #   GZLZSS_COMMAND=/path/to/gzlzss tests/large.sh GB FILE
 #
-# The data is FILE, again and again, so FILE should be larger than a few megabytes.  First, a stream
-# of GB gigabytes that is never on disk goes through gzlzss, and through gzlzss -d.  Its checksum
-# must stay the same, and neither program may take more than MEMORY MiB (default 512).  Then 4.4 GB
-# as a file: gzip must read what gzlzss writes, from a file and from a pipe; gzlzss must read what
-# both write, list the size, and find a range beyond 4 GiB.  This needs 10 GB in TMPDIR.  Last lines:
-# what was done, speed, and the most memory that a program took.  Status 1 if anything was wrong.
+# The data is FILE, again and again, so FILE should have many megabytes.  First, a stream of GB
+# gigabytes that is never on disk goes through gzlzss and through gzlzss -d.  Its checksum must stay
+# the same, and neither program may take more than MEMORY MiB (default 512).  Then 4.4 GB go into a
+# file: gzip must read what gzlzss makes of it, from a file and from a pipe, and gzlzss must read
+# what both make, list the size, and find a range beyond 4 GiB.  This needs 10 GB in TMPDIR.  The
+# script prints what was equal, and ends with 1 at the first thing that is wrong.
 #
 # OPTIONS (default -1) are given to gzlzss when it compresses.
 # shellcheck disable=SC2002 # a pipe is read in another way than a file

@@ -3,10 +3,10 @@
 #
 #   GZLZSS_COMMAND=/path/to/gzlzss GEN=/path/to/tests/gen tests/repeat.sh TIMES [CASE...]
 #
-# A case is the command with 8 threads (named below), or one test of a unit test, as
-# test_library:test_turns.  The default is all cases below.  JOBS (default: the number of cores) runs
-# go on side by side.  A run is wrong if its status is not 0, if it takes more than 300 seconds, or
-# if it reports a race.  The table has a line for each case: runs, wrong runs, seconds.  The output
+# A case is something that the command does with 8 threads (see `once`), or one test of a unit test,
+# as test_library:test_turns.  The default is all cases below.  JOBS runs (default: the number of
+# cores) go on side by side.  A run is wrong if its status is not 0, as after a race, or if it takes
+# more than 300 seconds.  The table has a line for each case: runs, wrong runs, seconds.  The output
 # of wrong runs is kept.  Status 1 if any run was wrong.
 set -u
 
