@@ -137,8 +137,7 @@ static void encode(struct worker *w, struct slot *s, struct result *r)
         return;
     if (config->container == CONTAINER_BGZF)
         s->out_len = gz_write_member(s->out, s->out_len, s->check, s->len);
-    if (config->test_bad_segment == s->index + 1)
-        s->out[s->out_len / 2] ^= 0xff;
+    verify_spoil(config, s);
     if (config->verify)
         verify_note(s, config->container, s->in + s->before);
     if (verify_is_in_memory(s->job))

@@ -107,7 +107,8 @@ static bool encode_data(const struct pipeline *p, struct worker_tools *t,
     return true;
 }
 
-/* Decodes the output to t->in, and returns whether it is right. */
+/* Verifies the output, if the pipeline does that.  The decoded bytes go to t->in.  Returns whether
+ * the output is right. */
 static bool verify(const struct pipeline *p, struct worker_tools *t,
                    const struct pipeline_job *request, size_t out_len)
 {
@@ -115,14 +116,17 @@ static bool verify(const struct pipeline *p, struct worker_tools *t,
     struct slot s = {
         .len = request->in_len, .out = t->out, .out_len = out_len, .check = request->check};
 
+    verify_spoil(&p->config, &s);
+    if (!p->config.verify)
+        return true;
     verify_note(&s, container, request->in);
     return verify_segment(t->decoder, &s, container,
                           request->extent != PIPELINE_RANGE || container == CONTAINER_BGZF, t->in,
                           0);
 }
 
-/* Calls encode_data.  In BGZF, then makes a member of the data.  At the end, verifies the result if
- * the pipeline does that. */
+/* Calls encode_data.  In BGZF, then makes a member of the data.  At the end, verifies the
+ * result. */
 static enum pipeline_status encode(const struct pipeline *p, struct worker_tools *t,
                                    struct pipeline_job *request, size_t *out_len)
 {
@@ -130,8 +134,7 @@ static enum pipeline_status encode(const struct pipeline *p, struct worker_tools
         return PIPELINE_WRONG;
     if (p->config.container == CONTAINER_BGZF)
         *out_len = gz_write_member(t->out, *out_len, request->check, request->in_len);
-    return !p->config.verify || verify(p, t, request, *out_len) ? PIPELINE_OK
-                                                                : PIPELINE_NOT_VERIFIED;
+    return verify(p, t, request, *out_len) ? PIPELINE_OK : PIPELINE_NOT_VERIFIED;
 }
 
 bool small_compress(struct pipeline *p, struct pipeline_job *request)

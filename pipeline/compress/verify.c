@@ -73,6 +73,14 @@ static bool is_member(const struct slot *s)
                   BGZF_TRAILER_SIZE) == 0;
 }
 
+/* Whether the data ends where the input ends.  After the last block of a segment that is not the
+ * data's end, the decoder finds no more input. */
+static bool ends_well(const struct inf_stretch *s, enum inf_result result, bool is_final)
+{
+    return is_final ? result == INF_END && (s->place + 7) / 8 == s->len
+                    : result == INF_CUT && s->place == 8 * s->len;
+}
+
 bool verify_segment(struct inf_whole *decoder, const struct slot *s, enum container container,
                     bool is_final, uint8_t *buf, size_t before)
 {
@@ -98,10 +106,7 @@ bool verify_segment(struct inf_whole *decoder, const struct slot *s, enum contai
         d.stretch.len -= BGZF_AROUND;
     }
     result = inf_whole_stretch(decoder, &d.stretch);
-    /* After the last block of a segment that is not the data's end, the decoder finds no more
-     * input. */
-    if (result != (is_final ? INF_END : INF_CUT) || (d.stretch.place + 7) / 8 != d.stretch.len ||
-        d.stretch.made != before + s->len)
+    if (!ends_well(&d.stretch, result, is_final) || d.stretch.made != before + s->len)
         return false;
     sum_up(&d.summed, buf + before + s->len);
     return d.summed.value == s->sum;

@@ -25,6 +25,13 @@ static inline bool verify_is_in_file(const struct job *j)
     return j->pipeline->config.verify && j->request->reads_back;
 }
 
+/* For tests: damages the segment's output if the configuration says so. */
+static inline void verify_spoil(const struct pipeline_config *config, const struct slot *s)
+{
+    if (config->test_bad_segment == s->index + 1)
+        s->out[s->out_len / 2] ^= 0xff;
+}
+
 /* Sets s->sum, the value that verify_segment compares.  in[0..s->len) is the segment's input, and
  * s->check is set. */
 void verify_note(struct slot *s, enum container container, const uint8_t *in);
