@@ -168,8 +168,8 @@ typedef struct gzlzss_options {
      * NULL: the level's own match finder.  gzlzss_new does not keep the pointer. */
     const char *matcher;
     gzlzss_format format; /* GZLZSS_BGZF cannot be combined with `rsyncable` */
-    /* Not 0: decode what was compressed again, in memory, before it is given out, and compare length
-     * and check value with the input's.  If they differ, the call or stream ends with
+    /* Not 0: decode what was compressed again, in memory, before it is given out, and compare its
+     * length and check value with the input's.  If they differ, the call or stream ends with
      * GZLZSS_ERROR_INTERNAL.  This takes as long as decompression.  The output is the same.
      * `gzlzss --verify` does more: it reads its output files back. */
     int verify;

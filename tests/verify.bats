@@ -83,6 +83,16 @@ lacks() {
     done
 }
 
+@test "pieces of --rsyncable are verified in order, by however many threads" {
+    "$GEN" mixed 6000000 >f
+    for p in 2 4 8; do
+        for level in 0 1; do
+            "$GZLZSS" -R -$level -p$p --verify -kf f
+            "$GZLZSS" -dc f.gz | cmp - f
+        done
+    done
+}
+
 @test "right outputs of every match finder pass" {
     "$GEN" mixed 150000 >f
     for matcher in $(matchers); do
@@ -198,6 +208,8 @@ lacks() {
             done
             # shellcheck disable=SC2086
             LD_PRELOAD=$shim WRONG_WAY=lose WRONG_BYTE=$((size / 2)) refuses $file $options
+            # shellcheck disable=SC2086
+            LD_PRELOAD=$shim WRONG_WAY=cut WRONG_BYTE=$((size / 2)) refuses $file $options
             # shellcheck disable=SC2086
             LD_PRELOAD=$shim WRONG_WAY=append WRONG_BYTE=$((size - 1)) refuses $file $options
         done

@@ -9,6 +9,7 @@
  *     lose      the byte and up to 511 bytes after it are zeros, as if the write of a block were
  *               lost
  *     append    the file gets one byte more than were written
+ *     cut       the file loses the byte and all bytes after it
  *     unread    the byte is right, but reading it back by pread fails with EIO
  *
  * The library looks only at files that are open for reading, too, as gzlzss's output files are.
@@ -72,7 +73,7 @@ static void damage(int fd, off_t from, off_t to)
         done = pwrite(fd, zeros, (size_t)(to - at < BLOCK ? to - at : BLOCK), at);
     else if (way_is("append"))
         done = pwrite(fd, &byte, 1, to);
-    if (done < 1)
+    if (done < 1 || (way_is("cut") && ftruncate(fd, at) != 0))
         abort();
 }
 

@@ -259,8 +259,8 @@ static const struct lz_chunk *match(struct flush *f, size_t begin, enum huff_end
     return lz_match_more(f->tools->matcher, f->held, f->filled, begin, goes_on);
 }
 
-/* Verifies a piece, if the pipeline does that: decodes it after f->held[0..begin).  The decoded bytes take the place of the piece in
- * f->held, which are the same bytes if the output is right. */
+/* Verifies a piece, if the pipeline does that: decodes it after f->held[0..begin).  The decoded
+ * bytes take the place of the piece in f->held, which are the same bytes if the output is right. */
 static enum pipeline_status verify(struct flush *f, size_t begin, const uint8_t *bytes,
                                    struct slot *s, enum huff_end end)
 {

@@ -35,6 +35,16 @@ struct segment {
     size_t before;
 };
 
+/* Computes the values of the slot's input. */
+static void note(struct segment *g)
+{
+    const enum gz_check check = gz_check_of(g->container);
+    const uint8_t *in = g->in + g->before;
+
+    g->slot.check = gz_check_more(check, gz_check_start(check), in, g->slot.len);
+    verify_note(&g->slot, g->container, in);
+}
+
 /* Compresses in[before..before + len), after in[0..before), at a level. */
 static void make(struct segment *g, int level, enum container container, enum huff_end end,
                  uint8_t *in, size_t before, size_t len)
@@ -57,16 +67,15 @@ static void make(struct segment *g, int level, enum container container, enum hu
         CHECK(huff_encode_after(encoder, in, before + len, before,
                                 lz_match_after(m, in, before + len), l->split, end, data,
                                 &g->slot.out_len));
-    g->slot.check = gz_check_more(check, gz_check_start(check), in + before, len);
+    note(g);
     if (container == CONTAINER_BGZF)
         g->slot.out_len = gz_write_member(g->out, g->slot.out_len, g->slot.check, len);
-    verify_note(&g->slot, container, in + before);
 }
 
 static bool is_accepted(struct segment *g)
 {
-    memcpy(decoded, g->in, g->before);
-    memset(decoded + g->before, 0xee, MAX_LEN);
+    /* The pipeline decodes to the memory of the input. */
+    memcpy(decoded, g->in, g->before + g->slot.len);
     return verify_segment(decoder, &g->slot, g->container, g->end == HUFF_LAST, decoded, g->before);
 }
 
@@ -109,8 +118,7 @@ static void change_bits(struct segment *g, size_t step)
         }
         g->out[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
-    /* The padding of stored blocks and of the last byte, and bits of a BGZF header that say nothing:
-     * its time, its system. */
+    /* Some bits mean nothing: the padding of stored blocks and of the last byte. */
     CHECK(accepted <= changed / 8 + 30);
 }
 
@@ -141,9 +149,11 @@ static void change_claims(struct segment *g)
     CHECK(!is_accepted(g));
     g->slot = right;
     g->slot.len++;
+    note(g);
     CHECK(!is_accepted(g));
     if (right.len > 0) {
         g->slot.len = right.len - 1;
+        note(g);
         CHECK(!is_accepted(g));
     }
     g->slot = right;
