@@ -25,8 +25,8 @@ compat base inflate
 access base inflate compat
 gpu base lzss
 papers base lzss gpu
-pipeline/crew base lzss huffman gpu
-pipeline/compress base lzss huffman compat gpu pipeline/crew
+pipeline/crew base lzss huffman inflate gpu
+pipeline/compress base lzss huffman inflate compat gpu pipeline/crew
 pipeline/expand base inflate compat gpu pipeline/crew
 pipeline base lzss huffman inflate compat gpu pipeline/crew pipeline/compress pipeline/expand
 include

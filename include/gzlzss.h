@@ -94,7 +94,8 @@ typedef enum gzlzss_status {
     GZLZSS_ERROR_CANCELLED = -11,
     /* Another process made the object. */
     GZLZSS_ERROR_FORKED = -12,
-    /* A bug in this library. */
+    /* A bug in this library, or faulty memory or a faulty processor.  With `verify`: the compressed
+     * data does not decode to the input. */
     GZLZSS_ERROR_INTERNAL = -13
 } gzlzss_status;
 
@@ -167,12 +168,17 @@ typedef struct gzlzss_options {
      * NULL: the level's own match finder.  gzlzss_new does not keep the pointer. */
     const char *matcher;
     gzlzss_format format; /* GZLZSS_BGZF cannot be combined with `rsyncable` */
+    /* Not 0: decode what was compressed again, in memory, before it is given out, and compare its
+     * length and check value with the input's.  If they differ, the call or stream ends with
+     * GZLZSS_ERROR_INTERNAL.  This takes as long as decompression.  The output is the same.
+     * `gzlzss --verify` does more: it reads its output files back. */
+    int verify;
 } gzlzss_options;
 
 #define GZLZSS_OPTIONS_INIT                                                                \
     {                                                                                      \
         sizeof(gzlzss_options), GZLZSS_LEVEL_DEFAULT, 0, GZLZSS_AUTO, 0, 0, NULL, 0, NULL, \
-            GZLZSS_GZIP                                                                    \
+            GZLZSS_GZIP, 0                                                                 \
     }
 
 typedef struct gzlzss gzlzss;

@@ -34,6 +34,7 @@ gzlzss_status compress_judge(const struct operation *o, const struct pipeline_jo
     case PIPELINE_CANCELLED:
         return GZLZSS_ERROR_CANCELLED;
     case PIPELINE_WRONG:
+    case PIPELINE_NOT_VERIFIED:
         break;
     }
     return GZLZSS_ERROR_INTERNAL;

@@ -147,6 +147,7 @@ static bool configure(struct pipeline_config *config, const gzlzss_options *o)
         .expand_backend = BACKEND_CPU, /* inflaters.c decompresses on GPUs, without the pipeline */
         .gpus.count = (int)o->device_count,
         .rsyncable = o->rsyncable != 0,
+        .verify = o->verify != 0,
     };
 
     if (c.segment_size == 0)

@@ -436,6 +436,7 @@ static bool make_object(struct mpi_run *w, uint64_t bytes)
 
     options.level = w->o->pipeline.level;
     options.matcher = w->o->matcher;
+    options.verify = w->o->pipeline.verify;
     options.threads = w->tools.threads;
     options.segment_size = w->o->pipeline.segment_size;
     options.backend = w->o->pipeline.backend == BACKEND_CPU   ? GZLZSS_CPU

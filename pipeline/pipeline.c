@@ -15,6 +15,7 @@
 #include "pipeline/compress/gpu_feed.h"
 #include "pipeline/compress/parts.h"
 #include "pipeline/compress/push.h"
+#include "pipeline/compress/read_back.h"
 #include "pipeline/compress/small.h"
 #include "pipeline/crew/jobs.h"
 #include "pipeline/crew/measures.h"
@@ -312,7 +313,8 @@ static bool init_members(struct pipeline *p)
     p->copiers = copiers_new();
     return p->copiers != NULL && crew_init(p, p->config.threads, claimers(p), worker_main) &&
            ahead_init_spare(p) && flush_init(p) && parts_init(p) &&
-           expand_init(p, expand_buffers(&p->config)) && (p->config.caller_works || small_init(p));
+           (!p->config.verify || read_back_init(p)) && expand_init(p, expand_buffers(&p->config)) &&
+           (p->config.caller_works || small_init(p));
 }
 
 struct pipeline *pipeline_new(const struct pipeline_config *config, char error[GPU_ERROR_SIZE])
@@ -394,6 +396,7 @@ void pipeline_free(struct pipeline *p)
     ahead_free_spare(p);
     flush_exit(p);
     parts_free(p);
+    read_back_free(p);
     small_free(p);
     expand_free(p);
     feeding_free(p);

@@ -11,6 +11,7 @@
 #include "pipeline/compress/facts.h"
 #include "pipeline/compress/gpu_feed.h"
 #include "pipeline/compress/parts.h"
+#include "pipeline/compress/read_back.h"
 #include "pipeline/compress/segment.h"
 #include "pipeline/crew/jobs.h"
 #include "pipeline/crew/slots.h"
@@ -20,11 +21,19 @@
 
 /* --- Memory --- */
 
+/* The job whose work comes next, or NULL if no job has work left. */
+static struct job *next_job(struct pipeline *p)
+{
+    if (read_back_first(p) != NULL)
+        return read_back_first(p)->job;
+    return ready_first(p) != NULL ? ready_first(p)->job : jobs_to_claim(p);
+}
+
 /* Makes a job that has work left fail for lack of memory.  Call this if no worker has memory to do
  * that work.  Returns false if no job has work left. */
 static bool fail_for_memory(struct pipeline *p)
 {
-    struct job *j = ready_first(p) == NULL ? jobs_to_claim(p) : ready_first(p)->job;
+    struct job *j = next_job(p);
 
     if (j == NULL)
         return false;
@@ -109,6 +118,12 @@ bool work_once(struct worker *w)
     consider_gpus(p);
     if (leave_ahead(p) || read_for_feeder(p))
         return true;
+    if (read_back_first(p) != NULL) {
+        if (!is_equipped && !read_back_first(p)->job->failed)
+            return equip(w, p->level);
+        read_back_do(w);
+        return true;
+    }
     if (ready_first(p) != NULL) {
         struct slot *s;
 

@@ -37,7 +37,7 @@ static void report_work(struct file *f, struct pipeline *p, const struct pipelin
     const int digits = f->o->verbose > 2 || s->match + s->encode < 1 ? 3 : 1;
     const unsigned long long segments = s->cpu_segments + s->gpu_segments;
     char why[GPU_ERROR_SIZE], engines[GPU_ERROR_SIZE + 80] = "", redone[48] = "", parts[48] = "";
-    char gpu[96] = "", names[GPU_ERROR_SIZE], trouble[GPU_ERROR_SIZE];
+    char gpu[96] = "", verify[32] = "", names[GPU_ERROR_SIZE], trouble[GPU_ERROR_SIZE];
 
     pipeline_gpu_trouble(p, trouble);
     pipeline_gpu_names(p, names);
@@ -57,11 +57,13 @@ static void report_work(struct file *f, struct pipeline *p, const struct pipelin
         snprintf(redone, sizeof(redone), ", %llu redone", (unsigned long long)s->redone_segments);
     if (s->split_segments > 0)
         snprintf(parts, sizeof(parts), ", %llu in parts", (unsigned long long)s->split_segments);
+    if (f->o->pipeline.verify)
+        snprintf(verify, sizeof(verify), ", verify %.*f", digits, s->verify);
     msg_note(&f->m,
              "%s: %llu segment%s%s%s%s; "
-             "seconds: read %.*f, match %.*f, encode %.*f, write %.*f%s",
+             "seconds: read %.*f, match %.*f, encode %.*f, write %.*f%s%s",
              f->name, segments, segments == 1 ? "" : "s", engines, redone, parts, digits, s->read,
-             digits, s->match, digits, s->encode, digits, s->write, gpu);
+             digits, s->match, digits, s->encode, digits, s->write, verify, gpu);
     report_counters(f, s);
 }
 
@@ -114,6 +116,7 @@ static void note_result(struct file *f, const struct pipeline_job *job)
                              .members = members,
                              .has_crc = formats[container] == GZ_FORMAT_GZIP && members == 1,
                              .crc = job->check,
+                             .is_verified = f->o->pipeline.verify,
                              .engine = stats->gpu_segments == 0   ? "cpu"
                                        : stats->cpu_segments == 0 ? "gpu"
                                                                   : "cpu+gpu"};
@@ -163,6 +166,17 @@ static bool write_index(struct file *f, const struct pipeline_stats *stats)
                          stats->in_bytes);
 }
 
+/* Prints why --verify failed. */
+static void report_unverified(struct file *f, int error)
+{
+    if (error != 0)
+        msg_data_error(&f->m, "%s: cannot be read back for --verify: %s",
+                       file_output_in_messages(f), strerror(error));
+    else
+        msg_data_error(&f->m, "%s: --verify found that the output does not decompress to the input",
+                       f->name);
+}
+
 /* Prints how the job ended.  True if it succeeded. */
 static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job *job)
 {
@@ -186,6 +200,9 @@ static bool judge(struct file *f, struct pipeline *p, const struct pipeline_job 
     case PIPELINE_WRONG:
         msg_data_error(&f->m, "%s: internal error: the match finder was wrong; please report this",
                        f->name);
+        return false;
+    case PIPELINE_NOT_VERIFIED:
+        report_unverified(f, job->error_number);
         return false;
     case PIPELINE_CANCELLED:
         return false;
@@ -238,6 +255,7 @@ bool compress_begin(struct file *f, struct pipeline_job *job)
     job->out_fd = f->out_fd;
     job->header = f->header;
     job->header_len = f->header_len;
+    job->reads_back = f->output.kind != OUTPUT_NONE;
     return true;
 }
 

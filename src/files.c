@@ -648,10 +648,10 @@ void file_report(struct file *f, uint64_t deflated, uint64_t original)
         msg_print(&f->m, "%s: timestamp restored\n", f->output_name);
     list_format_ratio(ratio, (double)original - (double)deflated, (double)original);
     if (f->is_stdin)
-        msg_print(&f->m, "%s\n", ratio);
+        msg_print(&f->m, "%s%s\n", ratio, f->result.is_verified ? " -- verified" : "");
     else
-        msg_print(&f->m, "%s -- %s %s\n", ratio, f->o->keep ? "created" : "replaced with",
-                  file_output_in_messages(f));
+        msg_print(&f->m, "%s -- %s%s %s\n", ratio, f->result.is_verified ? "verified, " : "",
+                  f->o->keep ? "created" : "replaced with", file_output_in_messages(f));
 }
 
 /* Whether -v prints a line that begins with the file's name (file_announce) and ends with

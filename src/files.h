@@ -69,6 +69,7 @@ struct file_result {
     bool has_crc;       /* the data is a single member, in gzip's format */
     uint32_t crc;       /* see has_crc */
     const char *engine; /* "cpu", "gpu" or "cpu+gpu" */
+    bool is_verified;   /* the output was decoded again and compared (--verify) */
 };
 
 struct file {

@@ -34,6 +34,7 @@ enum {
     OPTION_MIRROR,
     OPTION_NO_PROGRESS,
     OPTION_NO_SPARSE,
+    OPTION_NO_VERIFY,
     OPTION_NULL,
     OPTION_OUTPUT_DIR,
     OPTION_PRESUME_INPUT_TTY,
@@ -43,6 +44,7 @@ enum {
     OPTION_REINDEX,
     OPTION_RM,
     OPTION_SPARSE,
+    OPTION_VERIFY,
     /* OPTION_OF_PEER + i: long option i of the program by whose name gzlzss is called (peers.h). */
     OPTION_OF_PEER = 1024,
 };

@@ -50,6 +50,8 @@ static void add_result(struct json *j, const struct file_result *r)
         json_string(j, "crc", crc);
     }
     json_string(j, "engine", r->engine);
+    if (r->is_verified)
+        json_bool(j, "verified", true);
 }
 
 void report_make(struct file *f)

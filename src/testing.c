@@ -24,6 +24,7 @@ void testing_configure(struct pipeline_config *config)
     config->is_test = getenv("GZLZSS_TEST_GPU_MIN") != NULL;
     config->test_gpu_min = number_in("GZLZSS_TEST_GPU_MIN");
     config->test_gpu_batch = number_in("GZLZSS_TEST_GPU_BATCH");
+    config->test_bad_segment = number_in("GZLZSS_TEST_BAD_SEGMENT");
     memset(options, 0, sizeof(*options));
     options->memory = number_in("GZLZSS_TEST_GPU_MEMORY");
     options->shared = number_in("GZLZSS_TEST_GPU_SHARED");

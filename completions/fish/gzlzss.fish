@@ -74,6 +74,8 @@ complete -c gzlzss -s R -l rsyncable -d 'Make output that rsync can transfer in 
 complete -c gzlzss -s S -l suffix -x -a '.gz .z .zip' -d 'Suffix of compressed files'
 complete -c gzlzss -s U -l rle -d 'Find only runs of one byte'
 complete -c gzlzss -s Y -l synchronous -d 'Sync output to disk before removing input'
+complete -c gzlzss -l verify -d 'Decode output again, compare, before removing input'
+complete -c gzlzss -l no-verify -d 'Undo --verify'
 complete -c gzlzss -s t -l test -d 'Test whether compressed files are intact'
 complete -c gzlzss -s v -l verbose -d 'Report each file; -vv also times and engine'
 complete -c gzlzss -s V -l version -d 'Print the version'

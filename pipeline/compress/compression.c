@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "compat/container.h"
 #include "pipeline/compress/compression.h"
+#include "pipeline/compress/verify.h"
 #include "pipeline/crew/workers.h"
 
 /* The most bytes of a pipe that are read ahead while a GPU is brought up: about as many as a fast
@@ -76,10 +77,21 @@ static bool make_end(const struct job *j, struct compression *c)
     return c->end != NULL;
 }
 
+/* If pieces are read back, makes room for the window.  Returns false if memory is short. */
+static bool make_window(const struct job *j, struct compression *c)
+{
+    if (!verify_is_in_file(j) || !j->pipeline->config.rsyncable)
+        return true;
+    c->read_back.window = malloc(LZ_CHUNK_SIZE);
+    return c->read_back.window != NULL;
+}
+
 static void free_compression(struct compression *c)
 {
-    if (c != NULL)
+    if (c != NULL) {
         free(c->end);
+        free(c->read_back.window);
+    }
     free(c);
 }
 
@@ -88,7 +100,7 @@ static bool compression_open(struct job *j)
     struct pipeline *p = j->pipeline;
     struct compression *c = calloc(1, sizeof(*c));
 
-    if (c == NULL || !make_end(j, c) || !open_source(j, &c->source)) {
+    if (c == NULL || !make_end(j, c) || !make_window(j, c) || !open_source(j, &c->source)) {
         free_compression(c);
         return false;
     }

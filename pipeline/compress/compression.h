@@ -13,6 +13,18 @@
  * lower number, a worker that needs its next segment may find none waiting. */
 #define PUSH_SPARE 2
 
+/* The state of a job whose output is read back.  Only read_back.c uses it. */
+struct read_back {
+    uint64_t in, out; /* bytes of input and output up to the end of the segment put last */
+    bool has_last;    /* the segment put last is the job's last */
+    uint32_t sum;     /* what share_of gave for all segments verified so far, by exclusive or */
+    /* With pieces: window[0..window_len) are the bytes before the next piece to verify.  NULL: the
+     * segments are no pieces, and can be verified in any order. */
+    uint8_t *window;
+    size_t window_len;
+    bool is_busy; /* a thread verifies a piece */
+};
+
 struct compression {
     struct source source;
 
@@ -27,6 +39,7 @@ struct compression {
     /* The check value of the input up to the end of the last segment written; only the writer
      * changes it. */
     uint32_t check;
+    struct read_back read_back;
     uint8_t *end; /* room for the bytes after the data (gz_write_end); NULL if there are none */
 };
 

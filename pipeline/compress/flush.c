@@ -8,6 +8,7 @@
 
 #include "pipeline/compress/flush.h"
 #include "pipeline/compress/store.h"
+#include "pipeline/compress/verify.h"
 
 /* The most sets of tools that a pipeline keeps while no thread uses them.  With a larger number,
  * more streams find their tables unchanged at their next flush.  A stream that does not must fill
@@ -34,6 +35,7 @@ struct flush_tools {
     const struct lz_level *level;
     struct lz_matcher *matcher; /* this and `encoder` are NULL at level 0 */
     struct huff_encoder *encoder;
+    struct inf_whole *decoder;           /* NULL without config.verify */
     uint8_t *out;                        /* room for a compressed piece */
     struct flush *owner;                 /* the stream whose window is in the tables, or NULL */
     struct flush_tools *previous, *next; /* in the list of idle tools */
@@ -54,11 +56,12 @@ static void free_tools(struct flush_tools *t)
         return;
     lz_matcher_free(t->matcher);
     huff_encoder_free(t->encoder);
+    inf_whole_free(t->decoder);
     free(t->out);
     free(t);
 }
 
-static struct flush_tools *make_tools(const struct lz_level *level)
+static struct flush_tools *make_tools(const struct lz_level *level, bool verifies)
 {
     struct flush_tools *t = calloc(1, sizeof(*t));
 
@@ -70,7 +73,10 @@ static struct flush_tools *make_tools(const struct lz_level *level)
         t->matcher = lz_matcher_new(lz_level_for_more(level), HELD_MOST);
         t->encoder = huff_encoder_new();
     }
-    if (t->out != NULL && (lz_is_stored(level) || (t->matcher != NULL && t->encoder != NULL)))
+    if (verifies)
+        t->decoder = inf_whole_new();
+    if (t->out != NULL && (lz_is_stored(level) || (t->matcher != NULL && t->encoder != NULL)) &&
+        (!verifies || t->decoder != NULL))
         return t;
     free_tools(t);
     return NULL;
@@ -178,7 +184,7 @@ static struct flush_tools *take_tools(struct pipeline *p, const struct lz_level 
         return t;
     unlock(p);
     free_tools(t);
-    t = make_tools(level);
+    t = make_tools(level, p->config.verify);
     lock(p);
     if (t != NULL)
         return t;
@@ -253,11 +259,34 @@ static const struct lz_chunk *match(struct flush *f, size_t begin, enum huff_end
     return lz_match_more(f->tools->matcher, f->held, f->filled, begin, goes_on);
 }
 
+/* Verifies a piece, if the pipeline does that: decodes it after f->held[0..begin).  The decoded
+ * bytes take the place of the piece in f->held, which are the same bytes if the output is right. */
+static enum pipeline_status verify(struct flush *f, size_t begin, const uint8_t *bytes,
+                                   struct slot *s, enum huff_end end)
+{
+    const enum container container = s->job->pipeline->config.container;
+
+    verify_spoil(&s->job->pipeline->config, s);
+    if (!s->job->pipeline->config.verify)
+        return PIPELINE_OK;
+    /* At level 0, pieces do not refer to each other, so f->held has no bytes of earlier pieces. */
+    if (lz_is_stored(f->tools->level)) {
+        f->filled = 0;
+        if (!hold(f, bytes, s->len))
+            return PIPELINE_NO_MEMORY;
+    }
+    verify_note(s, container, bytes);
+    return verify_segment(f->tools->decoder, s, container, end == HUFF_LAST, f->held, begin)
+               ? PIPELINE_OK
+               : PIPELINE_NOT_VERIFIED;
+}
+
 enum pipeline_status flush_encode(struct flush *f, const uint8_t *bytes, struct slot *s,
                                   enum huff_end end, enum gz_check check)
 {
     const struct lz_level *level = f->tools->level;
-    size_t begin;
+    enum pipeline_status status;
+    size_t begin = 0;
 
     s->out = f->tools->out;
     if (lz_is_stored(level)) {
@@ -271,6 +300,9 @@ enum pipeline_status flush_encode(struct flush *f, const uint8_t *bytes, struct 
             return PIPELINE_WRONG;
         s->check = gz_check_more(check, gz_check_start(check), bytes, s->len);
     }
+    status = verify(f, begin, bytes, s, end);
+    if (status != PIPELINE_OK)
+        return status;
     f->since_mark += s->len;
     if (end == HUFF_MARK)
         flush_forget(f);

@@ -12,8 +12,10 @@
 #include "pipeline/compress/claim.h"
 #include "pipeline/compress/feeding.h"
 #include "pipeline/compress/parts.h"
+#include "pipeline/compress/read_back.h"
 #include "pipeline/compress/segment.h"
 #include "pipeline/compress/store.h"
+#include "pipeline/compress/verify.h"
 #include "pipeline/compress/write.h"
 #include "pipeline/crew/jobs.h"
 #include "pipeline/crew/measures.h"
@@ -22,13 +24,13 @@
 
 /* --- A segment --- */
 
-/* The result of matching and encoding a segment. */
+/* The result of matching, encoding and verifying a segment. */
 struct result {
-    /* Whether the matches passed the encoder's check.  If matches of the CPU do not pass the check,
-     * that is a bug. */
-    bool ok;
+    /* PIPELINE_OK, PIPELINE_WRONG or PIPELINE_NOT_VERIFIED.  If matches of the CPU do not pass the
+     * encoder's check (PIPELINE_WRONG), that is a bug. */
+    enum pipeline_status status;
     bool is_redone;                 /* the GPU's matches did not pass the encoder's check */
-    double match, encode;           /* seconds, summed over all threads */
+    double match, encode, verify;   /* seconds, summed over all threads */
     uint64_t counters[LZ_COUNTERS]; /* counts of the CPU's match finder */
 };
 
@@ -81,12 +83,12 @@ static void encode_data(struct worker *w, struct slot *s, struct result *r)
     const bool in_parts = w->split.matcher != NULL;
     const struct lz_level *level = job_level(s->job);
     double start = clock_seconds(), matched = start;
+    bool ok = false;
 
     *r = (struct result){0};
     if (lz_is_stored(level)) {
         s->out_len =
             store_segment(s->in + s->before, s->len, end_of(s), check, data_of(s), &s->check);
-        r->ok = true;
         r->encode = clock_seconds() - start;
         return;
     }
@@ -94,14 +96,15 @@ static void encode_data(struct worker *w, struct slot *s, struct result *r)
     if (in_parts)
         finish_parts(w);
     if (s->chunks != NULL) {
-        r->ok = huff_encode_segment(w->tools->encoder, s->in, s->len, s->chunks, level->split,
-                                    end_of(s), data_of(s), &s->out_len);
+        ok = huff_encode_segment(w->tools->encoder, s->in, s->len, s->chunks, level->split,
+                                 end_of(s), data_of(s), &s->out_len);
         /* If the matches fail the check, the GPU was wrong, and the CPU matches the segment
          * again. */
-        r->is_redone = !r->ok;
+        r->is_redone = !ok;
     }
     if (s->chunks == NULL || r->is_redone)
-        r->ok = match_and_encode(w, s, in_parts, &matched);
+        ok = match_and_encode(w, s, in_parts, &matched);
+    r->status = ok ? PIPELINE_OK : PIPELINE_WRONG;
     s->check = gz_check_more(check, gz_check_start(check), s->in + s->before, s->len);
     if (in_parts)
         memcpy(r->counters, w->split.counters, sizeof(r->counters));
@@ -111,12 +114,34 @@ static void encode_data(struct worker *w, struct slot *s, struct result *r)
     r->encode = clock_seconds() - matched;
 }
 
-/* Calls encode_data.  In BGZF, then makes a member of the data. */
+/* Verifies the segment before it is written.  The worker's input buffer gets the decoded bytes,
+ * since the segment's input is not needed any more.  Pieces have the bytes before them in this
+ * buffer. */
+static void verify(struct worker *w, struct slot *s, struct result *r)
+{
+    r->verify = -clock_seconds();
+    if (!verify_segment(w->tools->decoder, s, w->pipeline->config.container, end_of(s) == HUFF_LAST,
+                        w->tools->in, s->before))
+        r->status = PIPELINE_NOT_VERIFIED;
+    r->verify += clock_seconds();
+}
+
+/* Calls encode_data.  In BGZF, then makes a member of the data.  At the end, verifies the result,
+ * unless it will be read back. */
 static void encode(struct worker *w, struct slot *s, struct result *r)
 {
+    const struct pipeline_config *config = &w->pipeline->config;
+
     encode_data(w, s, r);
-    if (r->ok && w->pipeline->config.container == CONTAINER_BGZF)
+    if (r->status != PIPELINE_OK)
+        return;
+    if (config->container == CONTAINER_BGZF)
         s->out_len = gz_write_member(s->out, s->out_len, s->check, s->len);
+    verify_spoil(config, s);
+    if (config->verify)
+        verify_note(s, config->container, s->in + s->before);
+    if (verify_is_in_memory(s->job))
+        verify(w, s, r);
 }
 
 /* Adds a segment's result to the measurements. */
@@ -135,6 +160,7 @@ static void measure(struct pipeline *p, const struct slot *s, const struct resul
         stats->counters[i] += r->counters[i];
     stats->match += r->match;
     stats->encode += r->encode;
+    stats->verify += r->verify;
     if (is_usual)
         measure_encoded(p, (double)s->len, r->encode, by_gpu);
 }
@@ -152,10 +178,10 @@ void finish_segment(struct worker *w, struct slot *s)
         unlock(p);
         encode(w, s, &r);
         lock(p);
-        if (r.ok)
+        if (r.status == PIPELINE_OK)
             measure(p, s, &r);
         else
-            job_fail(j, PIPELINE_WRONG, 0);
+            job_fail(j, r.status, 0);
     }
     if (is_own)
         crew_end_matching(p);
@@ -178,11 +204,22 @@ bool is_small(const struct job *j)
            !j->pipeline->config.rsyncable;
 }
 
+/* Verifies the whole output, which was written. */
+static bool read_back(struct worker *w, struct slot *s, struct result *r)
+{
+    bool ok;
+
+    r->verify = -clock_seconds();
+    ok = read_back_small(w, s);
+    r->verify += clock_seconds();
+    return ok;
+}
+
 void do_small(struct worker *w, struct job *j)
 {
     struct pipeline *p = w->pipeline;
     struct slot *s = slot_new(j, p->segment_size);
-    bool is_prepared, is_one, was_read = false;
+    bool is_prepared, is_one, was_read = false, is_right = true;
     struct written written = {0};
     struct result r = {0};
     double read = 0;
@@ -207,8 +244,12 @@ void do_small(struct worker *w, struct job *j)
     /* The file may also have grown while it was read.  Then this segment is not its last one. */
     if (was_read && s->last) {
         encode(w, s, &r);
-        if (r.ok)
+        if (r.status == PIPELINE_OK)
             write_segments(j, &s, 1, "cpu", &written);
+        if (written.ok && verify_is_in_file(j)) {
+            is_right = read_back(w, s, &r);
+            error = errno;
+        }
     }
     lock(p);
     crew_end_matching(p);
@@ -227,10 +268,12 @@ void do_small(struct worker *w, struct job *j)
         finish_segment(w, s);
         return;
     }
-    if (!j->failed && !r.ok)
-        job_fail(j, PIPELINE_WRONG, 0);
+    if (!j->failed && r.status != PIPELINE_OK)
+        job_fail(j, r.status, 0);
     if (!j->failed && !written.ok)
         job_fail(j, PIPELINE_WRITE_ERROR, written.error);
+    if (!j->failed && !is_right)
+        job_fail(j, PIPELINE_NOT_VERIFIED, error);
     if (!j->failed) {
         measure(p, s, &r);
         count_written(j, 1, &written);

@@ -15,6 +15,7 @@
 #include "compat/container.h"
 #include "pipeline/compress/small.h"
 #include "pipeline/compress/store.h"
+#include "pipeline/compress/verify.h"
 #include "pipeline/compress/write.h"
 #include "pipeline/crew/workers.h"
 
@@ -62,13 +63,14 @@ static struct object_cache *cache_of(struct small *s, const struct lz_level *lev
 
 /* Takes idle tools from the cache.  If the cache has none, makes new tools.  Returns NULL if memory
  * is short. */
-static struct worker_tools *take_tools(struct object_cache *cache, const struct lz_level *level)
+static struct worker_tools *take_tools(struct object_cache *cache, const struct lz_level *level,
+                                       bool verifies)
 {
     struct worker_tools *t = (struct worker_tools *)object_cache_take(cache);
 
     if (t != NULL)
         return t;
-    t = tools_new(level, SMALL_MAX);
+    t = tools_new(level, SMALL_MAX, verifies);
     if (t == NULL)
         return NULL;
     t->out = malloc(huff_bound(SMALL_MAX) + BGZF_AROUND);
@@ -105,22 +107,41 @@ static bool encode_data(const struct pipeline *p, struct worker_tools *t,
     return true;
 }
 
-/* Calls encode_data.  In BGZF, then makes a member of the data. */
-static bool encode(const struct pipeline *p, struct worker_tools *t, struct pipeline_job *request,
-                   size_t *out_len)
+/* Verifies the output, if the pipeline does that.  The decoded bytes go to t->in.  Returns whether
+ * the output is right. */
+static bool verify(const struct pipeline *p, struct worker_tools *t,
+                   const struct pipeline_job *request, size_t out_len)
+{
+    const enum container container = p->config.container;
+    struct slot s = {
+        .len = request->in_len, .out = t->out, .out_len = out_len, .check = request->check};
+
+    verify_spoil(&p->config, &s);
+    if (!p->config.verify)
+        return true;
+    verify_note(&s, container, request->in);
+    return verify_segment(t->decoder, &s, container,
+                          request->extent != PIPELINE_RANGE || container == CONTAINER_BGZF, t->in,
+                          0);
+}
+
+/* Calls encode_data.  In BGZF, then makes a member of the data.  At the end, verifies the
+ * result. */
+static enum pipeline_status encode(const struct pipeline *p, struct worker_tools *t,
+                                   struct pipeline_job *request, size_t *out_len)
 {
     if (!encode_data(p, t, request, out_len))
-        return false;
+        return PIPELINE_WRONG;
     if (p->config.container == CONTAINER_BGZF)
         *out_len = gz_write_member(t->out, *out_len, request->check, request->in_len);
-    return true;
+    return verify(p, t, request, *out_len) ? PIPELINE_OK : PIPELINE_NOT_VERIFIED;
 }
 
 bool small_compress(struct pipeline *p, struct pipeline_job *request)
 {
     const struct lz_level *level = request->level != NULL ? request->level : p->level;
     struct object_cache *cache = cache_of(p->small, level);
-    struct worker_tools *t = cache != NULL ? take_tools(cache, level) : NULL;
+    struct worker_tools *t = cache != NULL ? take_tools(cache, level, p->config.verify) : NULL;
     uint8_t end[GZ_END_MOST];
     struct iovec parts[3];
     size_t out_len = 0;
@@ -128,7 +149,7 @@ bool small_compress(struct pipeline *p, struct pipeline_job *request)
 
     if (t == NULL)
         return false;
-    request->status = encode(p, t, request, &out_len) ? PIPELINE_OK : PIPELINE_WRONG;
+    request->status = encode(p, t, request, &out_len);
     if (request->status == PIPELINE_OK) {
         parts[n++] = (struct iovec){(void *)request->header, request->header_len};
         parts[n++] = (struct iovec){t->out, out_len};

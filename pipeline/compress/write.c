@@ -15,6 +15,8 @@
 #include "compat/container.h"
 #include "pipeline/compress/compression.h"
 #include "pipeline/compress/feeding.h"
+#include "pipeline/compress/read_back.h"
+#include "pipeline/compress/verify.h"
 #include "pipeline/compress/write.h"
 #include "pipeline/crew/jobs.h"
 #include "pipeline/crew/measures.h"
@@ -152,6 +154,10 @@ void write_finished(struct job *j)
         if (j->request->is_pushed)
             wake_caller(j->request);
         for (unsigned i = 0; i < count; i++) {
+            if (verify_is_in_file(j)) {
+                read_back_put(j);
+                continue;
+            }
             slot_free_first(j);
             /* The freed slot makes room for one more segment. */
             if (crew_waits(p) && jobs_leave_work(p))

@@ -272,8 +272,8 @@ bool job_settle(struct job *j)
 {
     struct pipeline *p = j->pipeline;
 
-    if (j->state != JOB_OPEN || !job_is_claimed(j) || j->slots != NULL || j->reading ||
-        j->writing || j->pushing)
+    if (j->state != JOB_OPEN || !job_is_claimed(j) || j->slots != NULL || j->unverified > 0 ||
+        j->reading || j->writing || j->pushing)
         return false;
     j->state = JOB_ENDING;
     p->jobs.open--;

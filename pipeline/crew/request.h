@@ -46,6 +46,10 @@ struct pipeline_config {
     /* Whether segments are pieces, which end at places that the input's content determines
      * (source.h).  If so, segment_size is ignored.  Not allowed with BACKEND_GPU. */
     bool rsyncable;
+    /* Whether the output is verified: decoded again, and compared with the input by check value and
+     * length.  This happens in memory before a segment is written, or, for a job with reads_back,
+     * in the file. */
+    bool verify;
     unsigned open_jobs; /* the most jobs that may have begun and not ended; 0: no limit */
     /* For tests.  If is_test is set, an input of test_gpu_min bytes wants one GPU, and each further
      * test_gpu_min bytes want one more.  If test_gpu_min is 0, even the smallest input wants GPUs,
@@ -55,6 +59,9 @@ struct pipeline_config {
     uint64_t test_gpu_min;
     size_t test_gpu_batch; /* for tests: compressed bytes in a batch of a GPU that decompresses;
                             * 0: the usual number */
+    /* For tests of config.verify: segment test_bad_segment of each job, counted from 1, is encoded
+     * wrongly.  0: none. */
+    uint64_t test_bad_segment;
 };
 
 /* The shortest piece with `rsyncable`, in bytes; only the last piece of an input may be shorter.
@@ -73,6 +80,7 @@ struct pipeline_stats {
     uint64_t split_segments; /* segments counted in cpu_segments that several threads could match */
     /* `read` and `write` include the time spent waiting for the other end of a pipe. */
     double read, match, encode, write;
+    double verify;                  /* 0 without config.verify */
     uint64_t counters[LZ_COUNTERS]; /* counts of the CPU's match finder (lzss.h) */
     /* Times of all batches, each multiplied by this job's share of the batch's bytes. */
     struct gpu_times gpu;
@@ -97,6 +105,9 @@ enum pipeline_status {
     PIPELINE_NO_MEMORY,
     PIPELINE_WRONG, /* a bug: matches of the CPU engine failed the encoder's check */
     PIPELINE_CANCELLED,
+    /* With config.verify: the output does not decode to the input (error_number is 0), or it could
+     * not be read back (error_number is an errno). */
+    PIPELINE_NOT_VERIFIED,
 };
 
 /* The error_number of a job whose input file became shorter while it was read.  PIPELINE_SHORTER is
@@ -172,6 +183,10 @@ struct pipeline_job {
     /* If not NULL, the pipeline calls `put` instead of writing to out_fd.  `put` must write all
      * parts, or return false with errno set.  Any thread may call it, but only one at a time. */
     bool (*put)(struct pipeline_job *job, struct iovec *parts, int count);
+    /* With config.verify: read the output back from out_fd to verify it.  out_fd must be a regular
+     * file that is open for reading, too.  The output must begin at byte 0 of the file.  `extent`
+     * must be PIPELINE_WHOLE, and is_pushed must not be set. */
+    bool reads_back;
     enum pipeline_extent extent; /* PIPELINE_WHOLE if is_pushed */
     const uint8_t *header;       /* bytes written before the data, made by gz_write_start */
     size_t header_len;

@@ -99,9 +99,7 @@ uint8_t *slots_take_output(struct pipeline *p)
     return (uint8_t *)spare;
 }
 
-/* Keeps a slot and its output buffer for later segments.  The slot must be out of the job's
- * list. */
-static void slot_free(struct slot *s)
+void slot_free(struct slot *s)
 {
     struct slots *slots = &s->job->pipeline->slots;
     struct spare *spare = (struct spare *)s->out;
@@ -115,12 +113,17 @@ static void slot_free(struct slot *s)
     slots->free = s;
 }
 
-void slot_free_first(struct job *j)
+struct slot *slot_take_first(struct job *j)
 {
     struct slot *s = j->slots;
 
     j->slots = s->next_in_job;
-    slot_free(s);
+    return s;
+}
+
+void slot_free_first(struct job *j)
+{
+    slot_free(slot_take_first(j));
 }
 
 void slots_drop_done(struct job *j)

@@ -30,6 +30,13 @@ void slot_weigh(struct slot *s, size_t weight);
 /* Hands the slot to the writer, after its segment was encoded or dropped. */
 void slot_done(struct slot *s);
 
+/* Takes the first slot, which must be done, out of the job's list. */
+struct slot *slot_take_first(struct job *j);
+
+/* Keeps a slot and its output buffer for later segments.  The slot must be out of the job's
+ * list. */
+void slot_free(struct slot *s);
+
 /* Frees the job's first slot, which must be done. */
 void slot_free_first(struct job *j);
 

@@ -10,6 +10,9 @@
  *     encode             a worker turns matches and literals into DEFLATE
  *     write              the writer appends the result to the job's output
  *
+ * With config.verify, a worker also decodes the result again: before it is written, or, if the job
+ * has reads_back, after it was read back from the file (read_back.c).
+ *
  * The first three steps run for many segments at a time, of any jobs, in any order.  Writing goes
  * in order within each job: a segment waits until all segments before it are finished.
  *
@@ -18,13 +21,14 @@
  *   workers    do the first of these that is possible (work_once in work.c):
  *              1. read a segment for a GPU.  While segments wait to be encoded, only a quarter of
  *                 the workers do this;
- *              2. encode a segment that a GPU has matched, which frees the GPU's batch;
- *              3. read ahead from a pipe, while a GPU is brought up;
- *              4. claim a segment of the earliest job that has one, match it on the CPU and encode
+ *              2. read back a segment that was written, and verify it;
+ *              3. encode a segment that a GPU has matched, which frees the GPU's batch;
+ *              4. read ahead from a pipe, while a GPU is brought up;
+ *              5. claim a segment of the earliest job that has one, match it on the CPU and encode
  *                 it;
- *              5. begin a job; if the job is small, do all of it;
- *              6. match chunks of a segment that another worker has claimed;
- *              7. decompress: accept, resolve or write what was decoded ahead, or decode a region.
+ *              6. begin a job; if the job is small, do all of it;
+ *              7. match chunks of a segment that another worker has claimed;
+ *              8. decompress: accept, resolve or write what was decoded ahead, or decode a region.
  *              With config.caller_works, the calling thread is the first worker while it waits for
  *              a job.
  *   feeders    each have one batch of a GPU.  A feeder fills its batch with segments of any jobs,
@@ -48,7 +52,8 @@
  *                            -> queue `ready` -> a worker that encodes it -> the writer
  *
  * A feeder itself reads input that can only be read in order; such a slot skips `unread`.  The
- * writer owns every slot that is `done`, and frees it.  No job can starve others of slots, because
+ * writer owns every slot that is `done`, and frees it, or hands it to read_back.c, whose worker
+ * frees it.  No job can starve others of slots, because
  * some thread always works on the first claimed segment of every job.
  *
  * Who owns a buffer
@@ -117,6 +122,8 @@
  *              claim        claims and reads segments
  *              push         takes input that the caller gives
  *              parts        lets several workers match one segment
+ *              verify       decodes an encoded segment again
+ *              read_back    reads written segments back from the file, and verifies them
  *              write        writes a job's output, in order
  *              store        stores a segment at level 0
  *              segment      matches and encodes a segment; does all of a small job
@@ -133,6 +140,7 @@
 
 #include "base/object_cache.h"
 #include "huffman/huffman.h"
+#include "inflate/whole.h"
 #include "lzss/lzss.h"
 #include "pipeline/crew/request.h"
 
@@ -157,7 +165,13 @@ struct slot {
                                     * writing */
     size_t out_len;
     uint32_t check; /* the check value of this segment alone */
-    bool done;      /* the segment is encoded or dropped: the writer owns the slot */
+    /* With config.verify, what the output must decode to: `check`, or the CRC-32 if the format has
+     * no check value. */
+    uint32_t sum;
+    /* If the segment is read back: where its output begins in the file, and where its input ends
+     * in the job's input, in bytes. */
+    uint64_t out_at, in_end;
+    bool done; /* the segment is encoded or dropped: the writer owns the slot */
 
     size_t weight; /* bytes that this slot adds to `held` in struct slots */
 
@@ -189,8 +203,9 @@ struct worker_tools {
     const struct lz_level *level;
     struct lz_matcher *matcher;
     struct huff_encoder *encoder;
-    uint8_t *in;  /* room for a segment and LZ_INPUT_PAD bytes */
-    uint8_t *out; /* output buffer for the next segment; NULL once a slot has it */
+    struct inf_whole *decoder; /* verifies the output; NULL without config.verify */
+    uint8_t *in;               /* room for a segment and LZ_INPUT_PAD bytes */
+    uint8_t *out;              /* output buffer for the next segment; NULL once a slot has it */
 };
 
 /* A segment that several workers match.  Its owner takes chunks from the front, helpers take chunks
@@ -269,6 +284,7 @@ struct job {
     uint64_t left, left_begun, left_segments;
 
     struct slot *slots, *last_slot; /* claimed segments that are not written, by number */
+    uint64_t unverified;            /* written segments that read_back.c has */
     struct pipeline_stats stats;
 };
 
@@ -364,6 +380,7 @@ struct pipeline {
     /* Members of compress/ and expand/.  Each struct is defined in the file that is named here: */
     struct feeding *feeding;               /* feeding.c; NULL if backend is BACKEND_CPU */
     struct parts *parts;                   /* parts.c */
+    struct read_backs *read_backs;         /* read_back.c; NULL without config.verify */
     struct spare_segments *spare_segments; /* ahead.c: memory for pushed segments */
     struct flushes *flushes;               /* flush.c: tables of streams that are flushed */
     /* small.c: tools that no thread uses; NULL if config.caller_works is set. */

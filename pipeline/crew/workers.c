@@ -190,12 +190,13 @@ void tools_free(struct worker_tools *t)
         return;
     lz_matcher_free(t->matcher);
     huff_encoder_free(t->encoder);
+    inf_whole_free(t->decoder);
     free(t->in);
     free(t->out);
     free(t);
 }
 
-struct worker_tools *tools_new(const struct lz_level *level, size_t size)
+struct worker_tools *tools_new(const struct lz_level *level, size_t size, bool verifies)
 {
     const bool is_stored = lz_is_stored(level);
     struct worker_tools *t = calloc(1, sizeof(*t));
@@ -207,8 +208,11 @@ struct worker_tools *tools_new(const struct lz_level *level, size_t size)
         t->matcher = lz_matcher_new(level, size);
         t->encoder = huff_encoder_new();
     }
+    if (verifies)
+        t->decoder = inf_whole_new();
     t->in = malloc(size + LZ_INPUT_PAD);
-    if ((!is_stored && (t->matcher == NULL || t->encoder == NULL)) || t->in == NULL) {
+    if ((!is_stored && (t->matcher == NULL || t->encoder == NULL)) ||
+        (verifies && t->decoder == NULL) || t->in == NULL) {
         tools_free(t);
         return NULL;
     }
@@ -250,7 +254,7 @@ static void get_memory(struct worker *w, const struct lz_level *level)
         c->getting++;
         unlock(p);
         tools_free(t);
-        t = tools_new(level, p->segment_size);
+        t = tools_new(level, p->segment_size, p->config.verify);
         if (t != NULL && t->matcher != NULL)
             lz_matcher_limit(t->matcher, p->matcher_more);
         lock(p);

@@ -6,9 +6,9 @@
 
 #include "pipeline/crew/state.h"
 
-/* Makes memory to match and encode a segment of up to `size` bytes, without an output buffer.
- * Returns NULL if memory is short. */
-struct worker_tools *tools_new(const struct lz_level *level, size_t size);
+/* Makes memory to match and encode a segment of up to `size` bytes, and to verify it if `verifies`
+ * is set.  The memory has no output buffer.  Returns NULL if memory is short. */
+struct worker_tools *tools_new(const struct lz_level *level, size_t size, bool verifies);
 
 /* Frees a worker's memory, with its output buffer.  t may be NULL. */
 void tools_free(struct worker_tools *t);

@@ -23,6 +23,9 @@
 #include "include/gzlzss_cuda.h"
 #include "tests/unit/inputs.h"
 
+#include "lib/object.h"
+#include "pipeline/crew/state.h"
+
 #define SEGMENT ((size_t)32 << 10)
 
 static uint8_t *input;
@@ -69,6 +72,113 @@ static uint8_t *compressed(gzlzss *z, const uint8_t *in, size_t len, size_t *out
     out = unit_need(malloc(*out_len));
     CHECK_EQ(gzlzss_compress(z, out, out_len, in, len, NULL), GZLZSS_OK);
     return out;
+}
+
+/* --- Verification --------------------------------------------------------------------------- */
+
+/* Lets the object encode segment n of each call, counted from 1, wrongly; 0: none. */
+static void spoil(gzlzss *z, uint64_t n)
+{
+    pthread_mutex_lock(&z->pipeline->mutex);
+    z->pipeline->config.test_bad_segment = n;
+    pthread_mutex_unlock(&z->pipeline->mutex);
+}
+
+/* Compresses the input's first `len` bytes by a stream that is flushed twice.  The output goes to
+ * out[0..*out_len), where *out_len is the room before. */
+static gzlzss_status by_flushes(gzlzss *z, size_t len, uint8_t *out, size_t *out_len)
+{
+    static const gzlzss_directive then[] = {GZLZSS_FLUSH, GZLZSS_FLUSH, GZLZSS_END};
+    gzlzss_out made = {out, *out_len, 0};
+    gzlzss_status status = GZLZSS_OK;
+    gzlzss_stream *s;
+
+    CHECK_EQ(gzlzss_compress_stream(&s, z, NULL), GZLZSS_OK);
+    for (size_t i = 0; i < 3 && status == GZLZSS_OK; i++) {
+        gzlzss_in in = {input, i < 2 ? len / 4 * (i + 1) : len, len / 4 * i};
+
+        status = gzlzss_stream_run(s, &made, &in, then[i]);
+    }
+    gzlzss_stream_free(s);
+    *out_len = made.used;
+    return status;
+}
+
+/* Compresses the input's first `len` bytes: by a call, or by a stream, which needs memory for the
+ * flushes, too.  Returns the output, which the caller frees. */
+static uint8_t *in_some_way(gzlzss *z, size_t len, bool streams, size_t *out_len,
+                            gzlzss_status *status)
+{
+    uint8_t *out;
+
+    *out_len = gzlzss_bound(z, len) + 1000;
+    out = unit_need(malloc(*out_len));
+    *status = streams ? by_flushes(z, len, out, out_len)
+                      : gzlzss_compress(z, out, out_len, input, len, NULL);
+    return out;
+}
+
+/* An object that verifies gives the same bytes as one that does not.  If a segment is encoded
+ * wrongly, the call or stream fails.  The object that does not verify notices nothing. */
+static void verify_like(gzlzss *verifies, gzlzss *trusts, size_t len, bool streams)
+{
+    const gzlzss_status good = streams ? GZLZSS_STREAM_END : GZLZSS_OK;
+    gzlzss_status status;
+    size_t expected_len, out_len;
+    uint8_t *expected = in_some_way(trusts, len, streams, &expected_len, &status), *out;
+
+    CHECK_EQ(status, good);
+    out = in_some_way(verifies, len, streams, &out_len, &status);
+    CHECK_EQ(status, good);
+    CHECK_EQ(out_len, expected_len);
+    CHECK(memcmp(out, expected, out_len) == 0);
+    free(out);
+    free(expected);
+    /* The last size has a second segment or piece in every format.  An input of a byte has no bytes
+     * before a stream's first flush. */
+    for (uint64_t n = 1; n <= 2 && len > (n == 2 ? 3 * SEGMENT : streams ? 1 : 0); n++) {
+        spoil(verifies, n);
+        free(in_some_way(verifies, len, streams, &out_len, &status));
+        CHECK_EQ(status, GZLZSS_ERROR_INTERNAL);
+        spoil(verifies, 0);
+        spoil(trusts, n);
+        free(in_some_way(trusts, len, streams, &out_len, &status));
+        CHECK_EQ(status, good);
+        spoil(trusts, 0);
+    }
+}
+
+static void test_verify(void)
+{
+    static const struct {
+        int level, rsyncable;
+        gzlzss_format format;
+    } kinds[] = {{0, 0, GZLZSS_GZIP}, {1, 0, GZLZSS_GZIP},  {6, 0, GZLZSS_GZIP},
+                 {6, 1, GZLZSS_GZIP}, {12, 0, GZLZSS_GZIP}, {0, 0, GZLZSS_RAW},
+                 {6, 0, GZLZSS_ZLIB}, {6, 0, GZLZSS_RAW},   {0, 0, GZLZSS_BGZF},
+                 {6, 0, GZLZSS_BGZF}, {6, 0, GZLZSS_ZIP},   {6, 1, GZLZSS_RAW}};
+    static const size_t sizes[] = {0, 1, 5000, SEGMENT + 1, 3 * SEGMENT, 12 * SEGMENT + 99};
+
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+        gzlzss_options o = GZLZSS_OPTIONS_INIT;
+        gzlzss *verifies, *trusts;
+
+        o.level = kinds[k].level;
+        o.rsyncable = kinds[k].rsyncable;
+        o.format = kinds[k].format;
+        o.threads = 1 + k % 3;
+        o.backend = GZLZSS_CPU;
+        o.segment_size = SEGMENT;
+        CHECK_EQ(gzlzss_new(&trusts, &o), GZLZSS_OK);
+        o.verify = 1;
+        CHECK_EQ(gzlzss_new(&verifies, &o), GZLZSS_OK);
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+            verify_like(verifies, trusts, sizes[i], false);
+            verify_like(verifies, trusts, sizes[i], true);
+        }
+        gzlzss_free(verifies);
+        gzlzss_free(trusts);
+    }
 }
 
 /* --- Memory --------------------------------------------------------------------------------- */
@@ -2093,6 +2203,7 @@ int main(void)
 
     input = unit_need(malloc(input_size));
     fill_tokens(input, input_size, 60, 9, &state);
+    RUN(test_verify);
     RUN(test_sizes);
     RUN(test_version);
     RUN(test_bound);

@@ -540,9 +540,9 @@ static void wrong_options(void)
         "p: option '--keep' doesn't allow an argument\nTry `p --help' for more information.\n");
     bad("p --suf",
         "p: option '--suffix' requires an argument\nTry `p --help' for more information.\n");
-    bad("p --n=1",
-        "p: option '--n=1' is ambiguous; possibilities: '--no-name' '--name' '--no-time' '--null' "
-        "'--no-sparse' '--no-progress'\nTry `p --help' for more information.\n");
+    bad("p --n=1", "p: option '--n=1' is ambiguous; possibilities: '--no-name' '--name' "
+                   "'--no-time' '--null' '--no-verify' "
+                   "'--no-sparse' '--no-progress'\nTry `p --help' for more information.\n");
     bad("p --li",
         "p: option '--li' is ambiguous; possibilities: '--list' '--list-devices' '--lines' "
         "'--license'\n"
