@@ -55,14 +55,16 @@ static struct step read_step(struct fuzz_input *script)
  * directive is fulfilled. */
 static bool run(struct stream *s, size_t in, size_t out, gzlzss_directive directive)
 {
-    gzlzss_in piece = {.bytes = s->in.size > 0 ? (const uint8_t *)s->in.bytes + s->in.used : NULL};
+    gzlzss_in piece = {.bytes = NULL};
     gzlzss_out to = {.size = out};
 
     REQUIRE(s->calls++ < CALLS_MAX);
     piece.size = in < s->in.size - s->in.used ? in : s->in.size - s->in.used;
+    if (piece.size > 0)
+        piece.bytes = (const uint8_t *)s->in.bytes + s->in.used;
     if (s->room - s->len < out)
         s->bytes = fuzz_need(realloc(s->bytes, s->room = 2 * s->room + out));
-    to.bytes = s->bytes + s->len;
+    to.bytes = out > 0 ? s->bytes + s->len : NULL;
     s->status = gzlzss_stream_run(s->s, &to, &piece, directive);
     REQUIRE(to.used <= to.size && piece.used <= piece.size);
     s->len += to.used;

@@ -65,7 +65,7 @@ row() {
     awk -v target="$1" -v failed="$(find "$work/failed" -name "$1-*" | wc -l)" \
         -v inputs="$(find "$work/$1" -type f | wc -l)" '
         / cov: / { for (i = 1; i < NF; i++) if ($i == "cov:") { edges = $(i + 1) } }
-        / INITED cov: / { before = edges }
+        /INITED +cov:/ { before = edges }
         /^stat::number_of_executed_units:/ { runs = $2 }
         /^Done [0-9]+ runs in [0-9]+ second/ { runs = $2; time = $5 }
         END { printf "| %s | %d | %d | %d | %d | %d | %d |\n", target, runs, time, failed, before,
