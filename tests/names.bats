@@ -162,7 +162,9 @@ quoted="'e'\$'\\033''[31m'\$'\\a\\n\\177\\t''z'"
 @test "--json has no control characters at all" {
     printf 'x\n' >"$bad"$'\302\233'
     ends_with 0 "$GZLZSS" --json -k "$bad"$'\302\233'
-    ! LC_ALL=C grep -q "$(printf '[\001-\011\013-\037\177\200-\237]')" stdout
+    if grep -q "$(printf '[\001-\011\013-\037\177\200-\237]')" stdout; then
+        fail "control characters in: $(cat -v stdout)"
+    fi
     grep -qF '\u001b[31m\u0007\u000a\u007f\u0009z\u009b' stdout
 }
 

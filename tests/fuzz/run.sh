@@ -56,7 +56,7 @@ seeds() {
 run() {
     seeds "$1"
     "$programs/fuzz_$1" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=4096 -max_len=70000 \
-        -print_final_stats=1 -close_fd_mask=1 -artifact_prefix="$work/failed/$1-" "$work/$1" \
+        -print_final_stats=1 -report_slow_units=60 -close_fd_mask=1 -artifact_prefix="$work/failed/$1-" "$work/$1" \
         >"$work/$1.log" 2>&1 </dev/null
 }
 
