@@ -19,8 +19,8 @@
  *
  * HAVE_AVX2_PATH is defined if CPU_AVX2 is compiled, and HAVE_AVX512_PATH if CPU_AVX512 is
  * compiled.  Some tests compile the files with such functions again.  They define PORTABLE, which
- * leaves out both of these paths, or WITHOUT_AVX512, which leaves out only CPU_AVX512.  Fuzz targets
- * define CPU_PATH_MOST as the name of a variable: the highest path that cpu_path() returns.
+ * leaves out both of these paths, or WITHOUT_AVX512, which leaves out only CPU_AVX512.  In fuzz
+ * programs, CPU_PATH_MOST is the name of a variable: the highest path that cpu_path() returns.
  */
 #ifndef GZLZSS_BASE_CPU_H
 #define GZLZSS_BASE_CPU_H
@@ -91,8 +91,8 @@ static inline enum cpu_path cpu_path(void)
 #ifdef CPU_PATH_MOST
     if (CPU_PATH_MOST >= CPU_AVX512)
 #endif
-    if (cpu_has_avx512())
-        return CPU_AVX512;
+        if (cpu_has_avx512())
+            return CPU_AVX512;
 #endif
 #ifdef HAVE_AVX2_PATH
     if (cpu_has_avx2())

@@ -4,10 +4,10 @@
 #   bench/bombs.sh [-m MB] [-r RUNS] [-c "CASE..."]
 #
 # Makes MB megabytes (default 3) of each CASE of tests/bombs (default: all), which must have been
-# built, as tests/bombs (BOMBS in the environment: its path). Prints a Markdown table with the
+# built (BOMBS in the environment: its path, default tests/bombs). Prints a Markdown table with the
 # processor time in ns for each byte of input, and the peak memory in MiB, of gzip -t, and of
-# gzlzss -t with one thread and with four. The best of RUNS (default 3) counts. GZLZSS is the command
-# to measure, with options if needed (default: ./gzlzss).
+# gzlzss -t with one thread and with four. The best of RUNS (default 3) counts. GZLZSS is the
+# command to measure, with options if needed (default: ./gzlzss).
 set -u -o pipefail
 megabytes=3
 runs=3

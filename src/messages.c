@@ -101,9 +101,9 @@ static size_t format_start(char line[MESSAGE_MAX], const char *format, ...)
 static void say(struct messages *m, const char *before, const char *format, va_list args)
 {
     char line[MESSAGE_MAX];
-    const size_t start = format_start(line, "%-s%s: %s%-s", before, m->program,
-                                      m->source != NULL ? m->source : "",
-                                      m->source != NULL ? ": " : "");
+    const size_t start =
+        format_start(line, "%-s%s: %s%-s", before, m->program, m->source != NULL ? m->source : "",
+                     m->source != NULL ? ": " : "");
 
     put_line(m, line, start, "\n", format, args);
 }

@@ -8,7 +8,7 @@ setup() {
     without_sanitizers
 }
 
-# make_bomb CASE: makes CASE.gz of some 2 MB.  Encoding takes long for some cases, which are smaller.
+# make_bomb CASE: makes CASE.gz of some 2 MB.  Some cases are smaller: encoding them takes long.
 make_bomb() {
     local size=2000000
     case $1 in
@@ -18,11 +18,11 @@ make_bomb() {
     "${GEN%gen}bombs" "$1" "$size" >"$1.gz"
 }
 
-# within COMMAND...: runs the command with 3 s of processor time, and 400 MB of addresses, most of
-# which are the threads' stacks and the programs.  For each byte, that is a hundred times the usual.
+# within COMMAND...: runs the command with 1 s of processor time, and 400 MB of addresses, most of
+# which are the threads' stacks and the programs.  For 2 MB, that is 500 ns a byte.
 within() {
     (
-        ulimit -t 3 -v 400000
+        ulimit -t 1 -v 400000
         "$GZLZSS" "$@" >stdout 2>stderr </dev/null
     )
 }

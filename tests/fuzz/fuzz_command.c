@@ -121,12 +121,10 @@ static void check_outside(int root)
 static void restrict_to(int root)
 {
 #ifdef LANDLOCK_ACCESS_FS_MAKE_REG
-    const struct landlock_ruleset_attr attr = {.handled_access_fs =
-                                                   LANDLOCK_ACCESS_FS_WRITE_FILE |
-                                                   LANDLOCK_ACCESS_FS_REMOVE_FILE |
-                                                   LANDLOCK_ACCESS_FS_REMOVE_DIR |
-                                                   LANDLOCK_ACCESS_FS_MAKE_REG |
-                                                   LANDLOCK_ACCESS_FS_MAKE_DIR};
+    const struct landlock_ruleset_attr attr = {
+        .handled_access_fs = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+                             LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+                             LANDLOCK_ACCESS_FS_MAKE_DIR};
     const struct landlock_path_beneath_attr rule = {.allowed_access = attr.handled_access_fs,
                                                     .parent_fd = root};
     const int rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);

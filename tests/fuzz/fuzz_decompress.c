@@ -162,7 +162,7 @@ void fuzz_one(enum fuzz_format format, const uint8_t *input, size_t len)
     free(in);
 }
 
-#define FUZZ_FORMAT_TARGET(name, format)             \
+#define FUZZ_FORMAT_TARGET(name, format)              \
     void fuzz_##name(const uint8_t *data, size_t len) \
     {                                                 \
         fuzz_one(format, data, len);                  \

@@ -21,13 +21,19 @@
 #define OUT_MAX ((uint64_t)2 << 20)
 
 /* PIPE_BYTES: a pipe takes this many without a reader. */
-enum { THREADS_MIN = 2, THREADS_KINDS = 4, REGION_MIN = 64, REGION_KINDS = 8192, PIPE_BYTES = 65536 };
+enum {
+    THREADS_MIN = 2,
+    THREADS_KINDS = 4,
+    REGION_MIN = 64,
+    REGION_KINDS = 8192,
+    PIPE_BYTES = 65536
+};
 
 /* One decompression: its input, its schedule and its result. */
 struct run {
     const uint8_t *in;
     size_t len, pos;
-    unsigned waits;     /* bit i: wait at call i of `write` and `read`, modulo 16 */
+    unsigned waits; /* bit i: wait at call i of `write` and `read`, modulo 16 */
     unsigned calls;
     struct expansion *e; /* NULL: one thread */
     uint64_t written;

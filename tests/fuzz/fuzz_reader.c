@@ -37,7 +37,7 @@ static void read_places(struct access_reader *r, struct fuzz_input places,
         if (want == NULL)
             continue;
         REQUIRE(status == GZ_OK);
-        REQUIRE(done == (offset >= want->len         ? 0
+        REQUIRE(done == (offset >= want->len        ? 0
                          : len < want->len - offset ? len
                                                     : want->len - offset));
         REQUIRE(done == 0 || memcmp(buf, want->bytes + offset, done) == 0);

@@ -166,8 +166,7 @@ static void check_whole(const struct stream *s)
     size_t n = OUT_MAX;
     uint8_t *out = fuzz_need(malloc(OUT_MAX));
     gzlzss_call call = GZLZSS_CALL_INIT;
-    const gzlzss_status status =
-        gzlzss_decompress(s->z, out, &n, s->in.bytes, s->in.size, &call);
+    const gzlzss_status status = gzlzss_decompress(s->z, out, &n, s->in.bytes, s->in.size, &call);
 
     REQUIRE(status == (s->status == GZLZSS_STREAM_END ? GZLZSS_OK : s->status) ||
             status == GZLZSS_ERROR_ROOM);

@@ -31,7 +31,7 @@ static inline gzlzss *fuzz_object(gzlzss_format format, bool rsyncable)
 /* The window bits by which zlib reads a format of the library. */
 static inline int fuzz_bits_of(gzlzss_format format)
 {
-    return format == GZLZSS_ZLIB ? FUZZ_BITS_ZLIB
+    return format == GZLZSS_ZLIB  ? FUZZ_BITS_ZLIB
            : format == GZLZSS_RAW ? FUZZ_BITS_RAW
                                   : FUZZ_BITS_GZIP;
 }

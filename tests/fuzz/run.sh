@@ -4,8 +4,8 @@
 #   tests/fuzz/run.sh [-j JOBS] [-t SECONDS] [-c CORPUS] [-w WORK] [PROGRAMS [TARGET...]]
 #
 # PROGRAMS is the directory of the fuzz_TARGET that `make fuzz` has made (default: tests/fuzz). Each
-# TARGET (default: all) runs for SECONDS of processor time, about (default 60), and JOBS of them at a
-# time (default: the number of cores). A run starts from the archive CORPUS/TARGET.tar.gz (default:
+# TARGET (default: all) runs for SECONDS (default 60), and JOBS of them at a time (default: the
+# number of cores). A run starts from the archive CORPUS/TARGET.tar.gz (default:
 # the folder corpus beside this script) and from the inputs that earlier runs have left in
 # WORK/TARGET (default: fuzz.work). An input that makes a program fail comes to WORK/failed.
 #
@@ -13,7 +13,7 @@
 # the program that the inputs reach, before and after, and the inputs. The status is 1 if an input
 # failed.
 #
-# The programs and this folder are all that a run needs: copy both to run them on another machine.
+# pack.sh makes an archive by which this runs on another machine.
 set -u -o pipefail
 here=$(cd "${0%/*}" && pwd)
 
@@ -43,21 +43,23 @@ if [ ${#targets[@]} -eq 0 ]; then
     done
 fi
 mkdir -p "$work/failed" || exit 1
+# pack.sh puts libraries there.
+export LD_LIBRARY_PATH=$programs/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
 # seeds TARGET fills WORK/TARGET with the inputs of the corpus.
 seeds() {
     mkdir -p "$work/$1"
     if [ -f "$corpus/$1.tar.gz" ]; then
-        tar -xzf "$corpus/$1.tar.gz" -C "$work/$1" --strip-components=1
+        tar -xzf "$corpus/$1.tar.gz" -C "$work/$1"
     fi
 }
 
-# run TARGET runs the target's program. -fork=0 keeps one process; TARGET's log has the figures.
+# run TARGET runs the target's program; WORK/TARGET.log has what it prints.
 run() {
     seeds "$1"
     "$programs/fuzz_$1" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=4096 -max_len=70000 \
-        -print_final_stats=1 -report_slow_units=60 -close_fd_mask=1 -artifact_prefix="$work/failed/$1-" "$work/$1" \
-        >"$work/$1.log" 2>&1 </dev/null
+        -print_final_stats=1 -report_slow_units=60 -close_fd_mask=1 \
+        -artifact_prefix="$work/failed/$1-" "$work/$1" >"$work/$1.log" 2>&1 </dev/null
 }
 
 # row TARGET prints the target's row from its log.

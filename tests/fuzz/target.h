@@ -81,9 +81,9 @@ static inline struct fuzz_input fuzz_take(struct fuzz_input *in, size_t len)
 struct fuzz_plain {
     uint8_t *bytes; /* bytes[0..len), for the caller to free */
     size_t len;
-    size_t used;     /* bytes of input up to the end of the last good member */
+    size_t used;      /* bytes of input up to the end of the last good member */
     unsigned members; /* good members */
-    bool is_good;    /* the data is one or more good members, up to its end */
+    bool is_good;     /* the data is one or more good members, up to its end */
     bool is_too_long; /* the output has more than `most` bytes */
 };
 

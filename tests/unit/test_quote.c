@@ -58,13 +58,13 @@ static void quotes(void)
     }
 }
 
-#define SAME(...)                                                                   \
-    do {                                                                            \
-        char got_[200], want_[200];                                                 \
-        const int n_ = format(got_, sizeof(got_), __VA_ARGS__);                     \
-        CHECK_EQ(n_, snprintf(want_, sizeof(want_), __VA_ARGS__));                  \
-        if (!CHECK(strcmp(got_, want_) == 0))                                       \
-            printf("# \"%s\", not \"%s\"\n", got_, want_);                          \
+#define SAME(...)                                                  \
+    do {                                                           \
+        char got_[200], want_[200];                                \
+        const int n_ = format(got_, sizeof(got_), __VA_ARGS__);    \
+        CHECK_EQ(n_, snprintf(want_, sizeof(want_), __VA_ARGS__)); \
+        if (!CHECK(strcmp(got_, want_) == 0))                      \
+            printf("# \"%s\", not \"%s\"\n", got_, want_);         \
     } while (0)
 
 /* Where nothing has to be quoted, the text is that of printf. */
