@@ -7,8 +7,9 @@
 # fuzz.work, which run.sh has filled), keeps those that reach code which the others do not
 # (libFuzzer's -merge=1 prefers small ones), and writes them to CORPUS/TARGET.tar.gz (default of
 # CORPUS: the folder corpus beside this script). An archive has at most BYTES (default 16000) before
-# it is compressed: of more inputs, it has the smallest. Inputs whose name starts with "failed" stay
-# in any case: give an input that has made a target fail such a name.
+# it is compressed: of more inputs, it has the smallest. Inputs whose name starts with "failed" or
+# "seed" stay in any case: give such a name to an input that has made a target fail, and to one that
+# is large enough to have many regions, segments or blocks.
 set -u -o pipefail
 here=$(cd "${0%/*}" && pwd)
 most=16000
@@ -37,11 +38,11 @@ if [ ${#targets[@]} -eq 0 ]; then
 fi
 mkdir -p "$corpus" || exit 1
 
-# small_first DIRECTORY prints the names of files, those that have failed once first, then by size,
-# up to $most bytes.
+# small_first DIRECTORY prints the names of files: those that stay, and the smallest, up to $most
+# bytes.
 small_first() {
     find "$1" -type f -printf '%s %f\n' | sort -k1,1n -k2 | awk -v most="$most" '
-        $2 ~ /^failed/ { print $2; next }
+        $2 ~ /^(failed|seed)/ { print $2; next }
         { sum += $1 }
         sum <= most { print $2 }'
 }
@@ -51,7 +52,7 @@ for target in "${targets[@]}"; do
     mkdir "$work/merged"
     "$programs/fuzz_$target" -merge=1 -close_fd_mask=1 -timeout=60 "$work/merged" "$work/$target" \
         >"$work/$target.merge.log" 2>&1 </dev/null || echo "$target: the merge failed" >&2
-    find "$work/$target" -name 'failed*' -exec cp {} "$work/merged" \;
+    find "$work/$target" \( -name 'failed*' -o -name 'seed*' \) -exec cp {} "$work/merged" \;
     small_first "$work/merged" |
         tar -cf - -C "$work/merged" --sort=name --mtime=@0 --owner=0 --group=0 --mode=644 \
             --format=ustar -T - | gzip -9n >"$corpus/$target.tar.gz"
