@@ -100,6 +100,12 @@ enum access_layout access_bgzf_list(const struct access_source *file, uint64_t a
 /* The most bytes at the end of the file in which access_marks_tail looks for marks. */
 #define TAIL_MAX ((uint64_t)64 << 20)
 
+/* access_marks_tail takes a file to have no marks if there are more than this in what it looks at,
+ * or if a segment between two of them has fewer bytes than this.  Decoding a segment takes 5 us
+ * even if it is empty, so a file that is full of marks would take a minute. */
+#define TAIL_MARKS_MAX ((uint64_t)1 << 20)
+#define TAIL_SEGMENT_MIN 1024
+
 /* Bytes that find_block examines together. */
 #define BLOCK ((size_t)128)
 
@@ -170,7 +176,7 @@ struct marks {
     uint64_t first, last; /* the ends of the first and of the last mark */
     uint64_t segment;     /* bytes of output of each segment */
     bool is_short;        /* memory is short */
-    bool is_odd;          /* a segment does not end where it should */
+    bool is_odd;          /* the marks are not those between segments */
 };
 
 static bool open_marks(struct marks *m, const struct access_source *file)
@@ -288,6 +294,9 @@ static bool note_end(void *ctx, uint64_t end)
 {
     struct marks *m = ctx;
 
+    m->is_odd = m->count == TAIL_MARKS_MAX;
+    if (m->is_odd)
+        return false;
     if (m->count == m->room) {
         const size_t room = m->room > 0 ? 2 * m->room : 64;
         uint64_t *const ends = realloc(m->ends, room * sizeof(*ends));
@@ -311,7 +320,7 @@ static enum access_layout collect(struct marks *m, uint64_t want, uint64_t *bit,
     for (*len = 0; m->count > 0; m->count--) {
         const struct access_point from = {.bit = 8 * m->ends[m->count - 1], .is_hint = true};
 
-        m->is_odd = !measure(m, from, to, &one);
+        m->is_odd = !measure(m, from, to, &one) || (to != UINT64_MAX && one < TAIL_SEGMENT_MIN);
         if (m->is_odd)
             return ACCESS_LAYOUT_NONE;
         *bit = to = from.bit;
@@ -339,7 +348,7 @@ enum access_layout access_marks_tail(const struct access_source *file, uint64_t 
                 result = ACCESS_LAYOUT_READ_ERROR;
             else if (m.is_short)
                 result = ACCESS_LAYOUT_NO_MEMORY;
-            else
+            else if (!m.is_odd)
                 result = collect(&m, want, bit, len);
             if (m.is_odd || m.ends == NULL || from == 0 || back >= TAIL_MAX)
                 break;

@@ -19,7 +19,8 @@
  *
  * HAVE_AVX2_PATH is defined if CPU_AVX2 is compiled, and HAVE_AVX512_PATH if CPU_AVX512 is
  * compiled.  Some tests compile the files with such functions again.  They define PORTABLE, which
- * leaves out both of these paths, or WITHOUT_AVX512, which leaves out only CPU_AVX512.
+ * leaves out both of these paths, or WITHOUT_AVX512, which leaves out only CPU_AVX512.  In fuzz
+ * programs, CPU_PATH_MOST is the name of a variable: the highest path that cpu_path() returns.
  */
 #ifndef GZLZSS_BASE_CPU_H
 #define GZLZSS_BASE_CPU_H
@@ -75,12 +76,23 @@ static inline bool cpu_has_avx512(void)
 #endif
 #endif
 
+#ifdef CPU_PATH_MOST
+extern enum cpu_path CPU_PATH_MOST;
+#endif
+
 /* The fastest compiled path that this processor can run. */
 static inline enum cpu_path cpu_path(void)
 {
+#ifdef CPU_PATH_MOST
+    if (CPU_PATH_MOST == CPU_PORTABLE)
+        return CPU_PORTABLE;
+#endif
 #ifdef HAVE_AVX512_PATH
-    if (cpu_has_avx512())
-        return CPU_AVX512;
+#ifdef CPU_PATH_MOST
+    if (CPU_PATH_MOST >= CPU_AVX512)
+#endif
+        if (cpu_has_avx512())
+            return CPU_AVX512;
 #endif
 #ifdef HAVE_AVX2_PATH
     if (cpu_has_avx2())

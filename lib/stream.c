@@ -211,11 +211,10 @@ static gzlzss_status judge(const struct gzlzss_stream *s)
     return compress_judge(&s->operation, &s->job);
 }
 
-/* Returns the address of the first unused byte.  If the input is empty, adds nothing to the
- * address, because the address may be NULL, and C does not define additions to NULL. */
+/* Returns the address of the first unused byte. */
 static const uint8_t *unused_input(const gzlzss_in *in)
 {
-    return in->size == 0 ? in->bytes : (const uint8_t *)in->bytes + in->used;
+    return (const uint8_t *)in->bytes + in->used;
 }
 
 /* Returns what pipeline_push must do for a directive. */
@@ -586,6 +585,9 @@ gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in
     if (in->used > in->size || (in->bytes == NULL && in->size > 0) || directive < GZLZSS_CONTINUE ||
         directive > GZLZSS_FULL_FLUSH)
         return GZLZSS_ERROR_ARGUMENT;
+    /* C does not define additions to NULL, not even of 0. */
+    if (in->bytes == NULL)
+        in = &nothing;
     if (object_is_foreign(s->operation.z))
         return GZLZSS_ERROR_FORKED;
     return s->is_decompression ? run_decompression(s, out, in, directive)

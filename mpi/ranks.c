@@ -237,7 +237,7 @@ void ranks_hand_over(const struct ranks *r, struct messages *m, int from)
     text = must(malloc((size_t)size + 1));
     move(r, text, (size_t)size, from);
     text[size] = '\0';
-    msg_print(m, "%s", text);
+    msg_print(m, "%-s", text);
     free(text);
 }
 

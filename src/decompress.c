@@ -123,7 +123,7 @@ bool decompress_judge_status(struct file *f, enum gz_status status, const struct
         else if (f->m.status == STATUS_OK)
             f->m.status = STATUS_WARNING;
         if (!c->warning || !f->m.quiet)
-            msg_print(&f->m, "%s%s: %s%s", c->before, f->m.program, f->name, c->after);
+            msg_print(&f->m, "%-s%s: %s%-s", c->before, f->m.program, f->name, c->after);
     }
     f->m.stop |= gz_status_is_fatal(status, f->to_stdout, discards);
     return !gz_status_is_error(status, f->to_stdout);

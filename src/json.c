@@ -8,27 +8,7 @@
 #include <string.h>
 
 #include "src/json.h"
-
-/* Returns how many bytes of valid UTF-8 make the first character of `s`; 0 if its first byte is not
- * part of valid UTF-8.  (RFC 3629, section 4.) */
-static size_t utf8_length(const unsigned char *s)
-{
-    const size_t length = s[0] < 0x80   ? 1
-                          : s[0] < 0xc2 ? 0
-                          : s[0] < 0xe0 ? 2
-                          : s[0] < 0xf0 ? 3
-                          : s[0] < 0xf5 ? 4
-                                        : 0;
-
-    for (size_t i = 1; i < length; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    /* Reject overlong forms, surrogates, and characters above U+10FFFF. */
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return length;
-}
+#include "src/utf8.h"
 
 /* Writes the text as a JSON string. */
 static void put_string(FILE *to, const char *text)
@@ -41,8 +21,8 @@ static void put_string(FILE *to, const char *text)
 
         if (length == 0)
             fprintf(to, "\\udc%02x", *s);
-        else if (*s < 0x20)
-            fprintf(to, "\\u%04x", *s);
+        else if (utf8_is_control(s)) /* a terminal must not get U+007F to U+009F either */
+            fprintf(to, "\\u%04x", length == 1 ? s[0] : s[1]);
         else if (*s == '"' || *s == '\\')
             fprintf(to, "\\%c", *s);
         else

@@ -5,8 +5,11 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "src/list.h"
+#include "src/quote.h"
 
 /* The width of a size, in characters, and the part of the heading that only -v prints. */
 #define COLUMN 19
@@ -22,14 +25,16 @@ void list_format_ratio(char text[LIST_RATIO_SIZE], double saved, double whole)
 static void print_sizes(uint64_t packed, uint64_t original, uint64_t overhead, const char *name,
                         bool with_sizes)
 {
-    char ratio[LIST_RATIO_SIZE];
+    char ratio[LIST_RATIO_SIZE], *memory;
+    const char *shown = quote_for(STDOUT_FILENO, name, &memory);
 
     list_format_ratio(ratio, (double)original - ((double)packed - (double)overhead),
                       (double)original);
     if (with_sizes)
         printf("%*llu %*llu ", COLUMN, (unsigned long long)packed, COLUMN,
                (unsigned long long)original);
-    printf("%s %s\n", ratio, name);
+    printf("%s %s\n", ratio, shown != NULL ? shown : "?");
+    free(memory);
 }
 
 void list_print(struct list *l, const struct list_entry *e)

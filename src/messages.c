@@ -4,13 +4,16 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/messages.h"
 #include "src/progress.h"
+#include "src/quote.h"
 
 /* Messages of up to this many bytes are formatted on the stack, which may be small.  Only a long
  * file name makes a message longer. */
@@ -39,6 +42,18 @@ static void append(struct messages *m, const char *text, size_t length)
     }
 }
 
+/* As vsnprintf.  If the text will go to a terminal, names in it are quoted (quote.h). */
+static size_t format_text(char *to, size_t size, const char *format, va_list args)
+{
+    const int error = errno; /* isatty changes it */
+    const bool is_terminal = isatty(STDERR_FILENO);
+    const int length =
+        is_terminal ? quote_format(to, size, format, args) : vsnprintf(to, size, format, args);
+
+    errno = error;
+    return length > 0 ? (size_t)length : 0;
+}
+
 /* Prints line[0..start), the formatted text, and `after`, in one write.  If `line` is too small,
  * allocates memory; if memory is short, cuts the text. */
 static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, const char *after,
@@ -50,12 +65,12 @@ static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, c
     va_list again;
 
     va_copy(again, args);
-    length = start + (size_t)vsnprintf(line + start, MESSAGE_MAX - end - start, format, args);
+    length = start + format_text(line + start, MESSAGE_MAX - end - start, format, args);
     if (length + end >= MESSAGE_MAX) {
         text = malloc(length + end + 1);
         if (text != NULL) {
             memcpy(text, line, start);
-            vsnprintf(text + start, length - start + 1, format, again);
+            format_text(text + start, length - start + 1, format, again);
         } else {
             text = line;
             length = strlen(line);
@@ -68,18 +83,29 @@ static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, c
         free(text);
 }
 
+/* Formats the start of a line.  Returns its length; 0 if it is too long. */
+static size_t format_start(char line[MESSAGE_MAX], const char *format, ...)
+{
+    va_list args;
+    size_t length;
+
+    va_start(args, format);
+    length = format_text(line, MESSAGE_MAX, format, args);
+    va_end(args);
+    return length < MESSAGE_MAX - 1 ? length : 0;
+}
+
 /* Prints `before`, the program's name, the source, the formatted text, and a newline.  Prints all
  * of this in one write, because standard error has no buffer: between several writes, another
  * process could print something. */
 static void say(struct messages *m, const char *before, const char *format, va_list args)
 {
     char line[MESSAGE_MAX];
-    int start = snprintf(line, sizeof(line), "%s%s: %s%s", before, m->program,
-                         m->source != NULL ? m->source : "", m->source != NULL ? ": " : "");
+    const size_t start =
+        format_start(line, "%-s%s: %s%-s", before, m->program, m->source != NULL ? m->source : "",
+                     m->source != NULL ? ": " : "");
 
-    if (start < 0 || (size_t)start >= sizeof(line) - 1)
-        start = 0;
-    put_line(m, line, (size_t)start, "\n", format, args);
+    put_line(m, line, start, "\n", format, args);
 }
 
 bool msg_has_own_name(const struct messages *m)

@@ -4,6 +4,9 @@
  * Messages begin with the name by which the program was called.  The rest is GNU gzip's, word for
  * word.
  *
+ * If standard error is a terminal, the arguments of %s are printed without control characters
+ * (quote.h).  Use %-s for text of this program that has a newline.
+ *
  * When several files are under way, each file's messages are collected.  They are printed when the
  * file's turn comes, so that the text reads as if one file had been done after the other.
  */

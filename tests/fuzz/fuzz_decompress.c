@@ -4,30 +4,24 @@
  *
  * The format's magic number is put before the input, so that the decoder runs on every input.  A
  * sanitizer checks the use of memory.  This program checks that one read and many small reads give
- * the same result, and that the numbers in struct gz_info fit together.
+ * the same result, that the numbers in struct gz_info fit together, and that the output of gzip's,
+ * zlib's and the raw format is zlib's.
  *
- * With FUZZ_FORMAT defined, this is a libFuzzer target (`make fuzz` builds one for each format),
- * for which clang is needed.  tests/fuzz/mutate.c uses the same code without clang.
+ * There is a fuzz target (target.h) for each format.  tests/fuzz/mutate.c uses the same code
+ * without clang.
  */
 #include "config.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "compat/crc.h"
 #include "compat/gunzip.h"
 #include "compat/whole.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/target.h"
 
 /* A few bytes of input can decode to gigabytes.  Stop after the buffers were written twice. */
 #define OUT_MAX ((uint64_t)600000)
-
-#define REQUIRE(condition) \
-    ((condition)           \
-         ? (void)0         \
-         : (fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition), abort()))
 
 struct source {
     const uint8_t *magic;
@@ -86,25 +80,49 @@ static enum container container_of(enum fuzz_format format)
                                 : CONTAINER_GZIP;
 }
 
-/* Decompresses the whole input in memory, without reads.  If that succeeds, the result must equal
- * the result of the decompression from `s`. */
-static void check_whole(enum container container, const struct source *s, enum gz_status status)
+/* Returns the magic number and the input, one after the other, in memory that the caller frees. */
+static uint8_t *whole_input(const struct source *s)
 {
     const size_t len = s->magic_len + s->len;
-    uint8_t *in = malloc(len > 0 ? len : 1), *out = malloc(OUT_MAX);
-    struct inf_whole *w = inf_whole_new();
-    size_t made;
+    uint8_t *in = fuzz_need(malloc(len > 0 ? len : 1));
 
-    REQUIRE(in != NULL && out != NULL && w != NULL);
     if (s->magic_len > 0)
         memcpy(in, s->magic, s->magic_len);
     if (s->len > 0)
         memcpy(in + s->magic_len, s->data, s->len);
-    if (gz_whole(w, container, in, len, out, OUT_MAX, &made))
+    return in;
+}
+
+/* Decompresses the whole input in memory, without reads.  If that succeeds, the result must equal
+ * the result of the decompression from `s`. */
+static void check_whole(enum container container, const struct source *s, enum gz_status status,
+                        const uint8_t *in)
+{
+    uint8_t *out = fuzz_need(malloc(OUT_MAX));
+    struct inf_whole *w = fuzz_need(inf_whole_new());
+    size_t made;
+
+    if (gz_whole(w, container, in, s->magic_len + s->len, out, OUT_MAX, &made))
         REQUIRE(status == GZ_OK && made == s->written && gz_crc32(0, out, made) == s->crc);
     inf_whole_free(w);
     free(out);
-    free(in);
+}
+
+/* If zlib finds the whole input good, the result must be zlib's.  An input that is good for us and
+ * bad for zlib is in an older format, or padded. */
+static void check_zlib(enum container container, const struct source *s, enum gz_status status,
+                       const uint8_t *in)
+{
+    const int bits = container == CONTAINER_ZLIB  ? FUZZ_BITS_ZLIB
+                     : container == CONTAINER_RAW ? FUZZ_BITS_RAW
+                                                  : FUZZ_BITS_GZIP;
+    struct fuzz_plain p = fuzz_inflate(in, s->magic_len + s->len, bits, OUT_MAX);
+
+    if (p.is_good)
+        REQUIRE(status == GZ_OK && s->written == p.len && s->crc == gz_crc32(0, p.bytes, p.len));
+    else if (status == GZ_OK && container != CONTAINER_GZIP)
+        REQUIRE(p.members == 1 && s->written == p.len);
+    free(p.bytes);
 }
 
 void fuzz_one(enum fuzz_format format, const uint8_t *input, size_t len)
@@ -114,6 +132,7 @@ void fuzz_one(enum fuzz_format format, const uint8_t *input, size_t len)
     enum gz_status status[2];
     struct gz_complaint list[GZ_COMPLAINTS_MAX];
     const enum container container = container_of(format);
+    uint8_t *in;
 
     for (int i = 0; i < 2; i++) {
         struct source *s = &sources[i];
@@ -137,15 +156,23 @@ void fuzz_one(enum fuzz_format format, const uint8_t *input, size_t len)
     REQUIRE(sources[0].written == sources[1].written && sources[0].crc == sources[1].crc);
     REQUIRE(info[0].members == info[1].members);
     REQUIRE(wrong || info[0].in_bytes == info[1].in_bytes);
-    check_whole(container, &sources[0], status[0]);
+    in = whole_input(&sources[0]);
+    check_whole(container, &sources[0], status[0], in);
+    check_zlib(container, &sources[0], status[0], in);
+    free(in);
 }
 
-#ifdef FUZZ_FORMAT
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#define FUZZ_FORMAT_TARGET(name, format)              \
+    void fuzz_##name(const uint8_t *data, size_t len) \
+    {                                                 \
+        fuzz_one(format, data, len);                  \
+    }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    fuzz_one(FUZZ_FORMAT, data, size);
-    return 0;
-}
-#endif
+FUZZ_FORMAT_TARGET(gzip, FUZZ_GZIP)
+FUZZ_FORMAT_TARGET(lzw, FUZZ_LZW)
+FUZZ_FORMAT_TARGET(pack, FUZZ_PACK)
+FUZZ_FORMAT_TARGET(lzh, FUZZ_LZH)
+FUZZ_FORMAT_TARGET(zip, FUZZ_ZIP)
+FUZZ_FORMAT_TARGET(zlib, FUZZ_ZLIB)
+FUZZ_FORMAT_TARGET(raw, FUZZ_RAW)
+FUZZ_FORMAT_TARGET(any, FUZZ_ANY)
