@@ -50,6 +50,7 @@ static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, c
     va_list again;
 
     va_copy(again, args);
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): the caller has started `args` */
     length = start + (size_t)vsnprintf(line + start, MESSAGE_MAX - end - start, format, args);
     if (length + end >= MESSAGE_MAX) {
         text = malloc(length + end + 1);
@@ -62,6 +63,7 @@ static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, c
         }
     }
     va_end(again);
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): append is told the length */
     memcpy(text + length, after, end);
     append(m, text, length + end);
     if (text != line)
