@@ -43,7 +43,6 @@ static struct access_cursor *take_out(struct access_cursors *s, int i)
     if (i == ACCESS_CURSORS)
         return NULL;
     c = s->idle[i];
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression): the array has pointers */
     memmove(s->idle + i, s->idle + i + 1, (size_t)(ACCESS_CURSORS - 1 - i) * sizeof(c));
     s->idle[ACCESS_CURSORS - 1] = NULL;
     return c;
@@ -69,7 +68,6 @@ struct access_cursor *access_cursors_make(struct access_cursors *s,
 void access_cursors_put(struct access_cursors *s, struct access_cursor *c)
 {
     access_cursor_free(s->idle[ACCESS_CURSORS - 1]);
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression): the array has pointers */
     memmove(s->idle + 1, s->idle, (ACCESS_CURSORS - 1) * sizeof(c));
     s->idle[0] = c;
 }

@@ -119,7 +119,6 @@ uint32_t gzlzss_crc32_combine(uint32_t first, uint32_t second, uint64_t second_l
 
 /* --- Memory --------------------------------------------------------------------------------- */
 
-/* NOLINTNEXTLINE(misc-redundant-expression): the two may differ one day */
 _Static_assert(PIPELINE_PIECE_MIN >= HUFF_SPLIT_MIN, "bytes of a piece");
 
 size_t gzlzss_bound(const gzlzss *z, size_t in_len)
