@@ -33,16 +33,21 @@ ssize_t access_window_get(const struct access_point *p, const struct access_sour
                           uint8_t *end)
 {
     const size_t most = p->form == ACCESS_RAW ? INF_WINDOW : PACKED_MAX;
-    uint8_t *stored = p->bytes;
+    const uint8_t *stored = p->bytes;
+    uint8_t *loaded = NULL;
     ssize_t len = -1;
 
     if (p->form == ACCESS_NO_WINDOW)
         return 0;
     if (p->stored > most)
         return -1;
-    if (stored == NULL && (index == NULL || (stored = malloc(p->stored)) == NULL))
-        return -1;
-    if (p->bytes != NULL || access_source_read(index, stored, p->stored, p->at) == p->stored) {
+    if (stored == NULL) {
+        if (index == NULL || (loaded = malloc(p->stored)) == NULL)
+            return -1;
+        if (access_source_read(index, loaded, p->stored, p->at) == p->stored)
+            stored = loaded;
+    }
+    if (stored != NULL) {
         if (p->form == ACCESS_RAW) {
             memcpy(end - p->stored, stored, p->stored);
             len = p->stored;
@@ -50,8 +55,7 @@ ssize_t access_window_get(const struct access_point *p, const struct access_sour
             len = unpack(stored, p->stored, end);
         }
     }
-    if (stored != p->bytes)
-        free(stored);
+    free(loaded);
     return len;
 }
 

@@ -80,7 +80,7 @@ bool io_write_parts(int fd, struct iovec *parts, int count)
                 continue;
             return false;
         }
-        for (int i = 0; n > 0; i++) {
+        for (int i = 0; n > 0 && i < count; i++) {
             size_t done = (size_t)n < parts[i].iov_len ? (size_t)n : parts[i].iov_len;
 
             parts[i].iov_base = (uint8_t *)parts[i].iov_base + done;

@@ -145,7 +145,7 @@ static void find_mounts(struct tables *t)
     while ((line = strsep(&lines, "\n")) != NULL) {
         /* A line's fields: ID, parent, device, root, mount point, options, optional fields, "-",
          * type, source, options. */
-        char *rest = strstr(line, " - cgroup"), *at = line, *words[5], *type, *options;
+        char *rest = strstr(line, " - cgroup"), *at = line, *words[5] = {NULL}, *type, *options;
         bool is_whole = rest != NULL;
 
         if (!is_whole)
@@ -156,7 +156,7 @@ static void find_mounts(struct tables *t)
         options = next_word(&rest, " \n");
         for (int i = 0; i < 5; i++)
             is_whole = (words[i] = next_word(&at, " ")) != NULL && is_whole;
-        if (options == NULL || !is_whole)
+        if (type == NULL || options == NULL || !is_whole)
             continue;
         for (struct hierarchy *h = all; h < all + HIERARCHIES; h++) {
             if (h->controller != NULL

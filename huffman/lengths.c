@@ -138,6 +138,7 @@ static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uin
     if (depth[leaf_parent[0]] + 1u > limit) {
         memset(parents, 0, limit * sizeof(*parents));
         for (unsigned node = 0; node < n - 1; node++)
+            /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): memset cleared them */
             parents[depth[node] < limit ? depth[node] : limit - 1]++;
         return false;
     }

@@ -23,7 +23,7 @@
 /* gzlzss_decompress_new first asks for at most this many bytes for each byte of input.  With a
  * larger number, a hostile input costs more memory; with a smaller one, the output of data that
  * compresses well is copied more often. */
-#define GUESS_MOST 16
+#define GUESS_MOST ((size_t)16)
 
 /* A call, with its input and output. */
 struct decompress_call {

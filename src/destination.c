@@ -56,9 +56,8 @@ static bool need_directory(const struct options *o, struct messages *m)
     struct stat st;
     int error = 0;
 
-    if (o->mirror && mkdir(o->output_dir, MODE) != 0 && errno != EEXIST)
-        error = errno;
-    else if (stat(o->output_dir, &st) != 0)
+    if ((o->mirror && mkdir(o->output_dir, MODE) != 0 && errno != EEXIST) ||
+        stat(o->output_dir, &st) != 0)
         error = errno;
     else if (!S_ISDIR(st.st_mode))
         error = ENOTDIR;

@@ -78,6 +78,7 @@ static int count_dead_children(pid_t pid, const char *name, int *looks)
     if (children == NULL)
         return ZOMBIES_MAX;
     snprintf(dead, sizeof(dead), "(%s) Z", name);
+    /* NOLINTNEXTLINE(cert-err34-c): the system writes these numbers, so they are in range */
     while (count < ZOMBIES_MAX && fscanf(children, "%d", &child) == 1) {
         if (--*looks < 0)
             count = ZOMBIES_MAX;
@@ -98,6 +99,7 @@ static pid_t parent_of(pid_t pid)
 
     /* If the process's first thread has ended (state Z), another thread gets its orphans, which
      * count_dead_children would not see. */
+    /* NOLINTNEXTLINE(cert-err34-c): as above */
     if (!read_stat(pid, line, &rest) || sscanf(rest, ") %c %d", &state, &parent) != 2 ||
         state == 'Z')
         return -1;
@@ -118,7 +120,7 @@ static int count_zombies(void)
 
     prctl(PR_GET_NAME, name);
     /* /proc may show another PID namespace, where the same numbers mean other processes. */
-    if (readlink("/proc/self", self, sizeof(self) - 1) < 0 || atoi(self) != pid)
+    if (readlink("/proc/self", self, sizeof(self) - 1) < 0 || strtol(self, NULL, 10) != pid)
         return ZOMBIES_MAX;
     for (pid = getppid(); most < ZOMBIES_MAX; pid = parent_of(pid)) {
         int count;

@@ -77,6 +77,7 @@ static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, c
         }
     }
     va_end(again);
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): append is told the length */
     memcpy(text + length, after, end);
     append(m, text, length + end);
     if (text != line)

@@ -638,7 +638,7 @@ static bool apply_program_name(struct options *o, struct wishes *w, const struct
                                struct messages *m)
 {
     const struct option_row *implied;
-    const char *argument = NULL;
+    const char *argument = "";
 
     o->to_stdout = peers_is_cat(m->program);
     w->decompress = peers_decompresses(m->program);

@@ -33,7 +33,7 @@ void testing_configure(struct pipeline_config *config)
     options->is_wrong = strcmp(fault, "corrupt") == 0;
     options->fails = strncmp(fault, "fail=", 5) == 0;
     if (options->fails)
-        options->good_batches = atol(fault + 5);
+        options->good_batches = strtol(fault + 5, NULL, 10);
 }
 
 size_t testing_region(void)

@@ -73,7 +73,9 @@ static char *read_names(DIR *dir)
     size_t length = 0, room = 1;
     const struct dirent *entry;
 
-    while (names != NULL) {
+    if (names == NULL)
+        return NULL;
+    for (;;) {
         size_t size;
 
         errno = 0;
@@ -96,15 +98,14 @@ static char *read_names(DIR *dir)
         memcpy(names + length, entry->d_name, size);
         length += size;
     }
-    if (names != NULL && errno != 0) {
+    if (errno != 0) {
         int error = errno;
 
         free(names);
         errno = error;
         return NULL;
     }
-    if (names != NULL)
-        names[length] = '\0';
+    names[length] = '\0';
     return names;
 }
 

@@ -179,6 +179,57 @@ END
     grep -qxF 'gzipnamesdir = ${exec_prefix}/gz' Makefile
 }
 
+# setting NAME: prints the value of a variable of the Makefile.
+setting() {
+    sed -n "s/^$1 = *//p" "$build/Makefile"
+}
+
+# hardened FILE KIND: FILE, a program or the library as KIND says, has everything for which
+# configure has chosen flags, and no segment that is both writable and executable.
+hardened() {
+    local file=$1 kind=$2
+    readelf -lW "$file" >segments
+    readelf -dW "$file" >dynamic
+    readelf -sW "$file" >symbols
+    ! grep -E '^ *(LOAD|GNU_STACK) .* (RWE|WE) ' segments || fail "$file: writable and executable"
+    ! grep TEXTREL dynamic || fail "$file: code that the loader changes"
+    case $(setting GZ_LDFLAGS) in
+    *noexecstack*) grep -qE '^ *GNU_STACK .* RW  ' segments || fail "$file: $(cat segments)" ;;
+    esac
+    case $(setting GZ_LDFLAGS) in
+    *relro*now*)
+        grep -q '^ *GNU_RELRO ' segments || fail "$file: no RELRO"
+        grep -qE 'BIND_NOW|FLAGS_1.* NOW' dynamic || fail "$file: lazy binding"
+        ;;
+    esac
+    case $kind,$(setting GZ_PIE_LDFLAGS) in
+    program,-pie) grep -q 'FLAGS_1.* PIE' dynamic || fail "$file: not position-independent" ;;
+    esac
+    case $(setting GZ_CFLAGS) in
+    *-fstack-protector-strong*) grep -q ' __stack_chk_fail' symbols || fail "$file: no protector" ;;
+    esac
+    # The fortified functions of the C library; musl has none.
+    case $(setting GZ_CFLAGS) in
+    *-D_FORTIFY_SOURCE=*)
+        has_musl || grep -qE ' __[a-z]+_chk(@|$)' symbols || fail "$file: not fortified"
+        ;;
+    esac
+}
+
+@test "the programs and the library are hardened as configure chose" {
+    have readelf || skip "readelf is not installed"
+    readelf -dW "$GZLZSS" | grep -q NEEDED || skip "this is a static program"
+    [ -n "$(setting GZ_LDFLAGS)" ] || skip "configured with --disable-hardening"
+    hardened "$GZLZSS" program
+    [ ! -e "$build/gzlzss-mpi" ] || hardened "$build/gzlzss-mpi" program
+    [ ! -e "$build/.libs/libgzlzss.so" ] || hardened "$build/.libs/libgzlzss.so" library
+    # Whether a linked program has the note on control-flow protection depends on the C library's
+    # start-up files, too.  Our objects have it.
+    case $(setting GZ_CFLAGS) in
+    *-fcf-protection*) readelf -n "$build/src/main.o" | grep -q 'x86 feature: IBT, SHSTK' ;;
+    esac
+}
+
 @test "the Debian source package can be made, and the binary one has the news" {
     [ -d "$srcdir/debian" ] || skip "there is no debian/ here"
     have dpkg-source || skip "dpkg-source is not installed"

@@ -265,6 +265,55 @@ try_ranges() {
     stderr_is "${GZLZSS##*/}: members.gz.gzi: the index is older than the file, so it is ignored"
 }
 
+@test "an index whose line numbers are another file's is ignored, and the lines are right" {
+    head -c 3000000 plain | sed 's/e/\n/g' >one
+    head -c 3000000 plain | sed 's/t/\n/g' >two
+    # Stored files of one size have the same points, so that only the lines differ.
+    "$GZLZSS" -0 one two
+    "$GZLZSS" -t --index one.gz
+    mv one.gz.gzi two.gz.gzi
+    ends_with 0 "$GZLZSS" --lines=30000:2 two.gz
+    stderr_is "${GZLZSS##*/}: two.gz: the index does not fit it, so it is ignored"
+    "$GZLZSS" -dk two.gz
+    cmp stdout <(sed -n 30000,30001p two)
+    ends_with 0 "$GZLZSS" -q --lines=30000:2 two.gz
+    stderr_is
+    cmp stdout <(sed -n 30000,30001p two)
+}
+
+@test "-v says where an index was written, and in whose format" {
+    local index
+    head -c 100000 plain >a
+    for index in 'a.gz.gzi gztool' 'a.gzidx indexed_gzip'; do
+        ends_with 0 "$GZLZSS" -kfv "--index-file=${index% *}" a
+        grep -qxF "${GZLZSS##*/}: ${index% *}: index written (${index#* }'s format)" stderr ||
+            fail "$(cat stderr)"
+    done
+    ends_with 0 "$GZLZSS" -kfv --format=bgzf --index a
+    grep -qxF "${GZLZSS##*/}: a.gz.gzi: index written (bgzip's format)" stderr ||
+        fail "$(cat stderr)"
+    [ -s a.gz.gzi ]
+}
+
+@test "an index that cannot be made, or a range that cannot be read, is an error that says why" {
+    local name=${GZLZSS##*/}
+    ends_with 1 "$GZLZSS" --format=bgzf --index-file=i -c plain
+    stderr_is "$name: plain: an index of BGZF needs a file as output, which is read again"
+    absent i
+    mkdir d
+    ends_with 1 "$GZLZSS" -t --index-file=d ours-6.gz
+    stderr_is "$name: d: Is a directory"
+    ends_with 1 "$GZLZSS" --range=1:1 --index-file=d ours-6.gz
+    stderr_is "$name: d: Invalid argument"
+    # shellcheck disable=SC2002 # The input has to be a pipe.
+    ! cat ours-6.gz | "$GZLZSS" --range=1:1 --range=5:1 >stdout 2>stderr || fail "two of a pipe"
+    stderr_is "$name: stdin: several ranges need a regular file"
+    [ ! -s stdout ]
+    # shellcheck disable=SC2002
+    ! cat ours-6.gz | "$GZLZSS" --range=1:1 --index-file=i >stdout 2>stderr || fail "a pipe's index"
+    stderr_is "$name: stdin: only a regular file in gzip's own format can have an index"
+}
+
 @test "an index never replaces the file itself" {
     cp ours-6.gz a.gz
     ends_with 1 "$GZLZSS" -t --index-file=a.gz a.gz

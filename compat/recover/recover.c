@@ -315,8 +315,8 @@ static bool lost_in_segment(const struct recovery *r, const struct leg *leg, con
     /* Whole segments may be lost, too.  To guess how many, assume that a byte of the lost input
      * made as much output as a byte of the run's input. */
     if (in > 0 && leg->damage_end > leg->run.bit / 8) {
-        const double guess =
-            (double)(leg->damage_end - leg->run.bit / 8) * (double)leg->run.made / (double)in;
+        const uint64_t took = leg->damage_end - leg->run.bit / 8;
+        const double guess = (double)took * (double)leg->run.made / (double)in;
         const double more = (guess - (double)*lost) / (double)size;
 
         if (more >= 0.5 && more < UINT32_MAX)
@@ -560,7 +560,7 @@ static enum gz_status recover(struct recovery *r)
     examine_start(r, leg);
     if (!leg->has_next)
         return GZ_NOT_GZIP;
-    for (struct leg *before = leg;; leg = next, next = before) {
+    for (struct leg *before;; leg = next, next = before) {
         before = leg;
         if (leg->has_next)
             examine(r, next, &leg->next);

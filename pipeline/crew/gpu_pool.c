@@ -288,7 +288,7 @@ struct gpu_batch *gpus_batch(struct gpu_pool *g, int i, int b, char error[GPU_ER
      * this batch. */
     struct one_gpu *gpu = &g->gpus[i];
 
-    if (gpu->batches[b] == NULL && b < gpu_batches(gpu->engine))
+    if (b < gpu_batches(gpu->engine) && gpu->batches[b] == NULL)
         gpu->batches[b] = gpu_new_batch(gpu->engine, error);
     return gpu->batches[b];
 }

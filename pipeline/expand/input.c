@@ -397,9 +397,7 @@ size_t input_read_at(struct input *in, uint64_t offset, uint8_t *to, size_t len)
             if (n == 0)
                 break;
             done += n;
-        } else if (in->ends) {
-            break;
-        } else if (!read_on(in, until)) {
+        } else if (in->ends || !read_on(in, until)) {
             break;
         }
     }

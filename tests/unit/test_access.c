@@ -12,6 +12,7 @@
 
 #include "access/builder.h"
 #include "access/layout.h"
+#include "access/points.h"
 #include "access/reader.h"
 #include "tests/unit/inputs.h"
 #include "tests/unit/streams.h"
@@ -595,6 +596,39 @@ static void test_other_index(void)
     }
 }
 
+/* --- Bounded memory --------------------------------------------------------------------------- */
+
+/* Adds points, each with a window of 100 bytes, to a list that may have the memory of 16 of them.
+ * The list must keep the first point, the order, and the windows that belong to the points. */
+static void test_halving(void)
+{
+    const size_t each = 100 + sizeof(struct access_point);
+    struct access_points points = {.most = 16 * each};
+    unsigned before = 0;
+
+    for (unsigned i = 0; i < 200; i++) {
+        struct access_point p = {.bit = 80 * i, .out = 1000 * i, .form = ACCESS_RAW, .stored = 100};
+
+        p.bytes = unit_need(malloc(p.stored));
+        memset(p.bytes, (int)i, p.stored);
+        CHECK(access_points_add(&points, &p));
+        CHECK(points.bytes == points.count * 100);
+        CHECK(points.count <= 16 && points.halvings >= before);
+        before = points.halvings;
+    }
+    CHECK(points.halvings > 2 && points.count > 4);
+    CHECK_EQ(points.list[0].out, 0);
+    for (size_t i = 0; i < points.count; i++) {
+        const struct access_point *p = &points.list[i];
+
+        CHECK(i == 0 || p[-1].out < p->out);
+        CHECK_EQ(p->bit / 80, p->out / 1000);
+        CHECK_EQ(p->bytes[99], p->out / 1000);
+    }
+    access_points_clear(&points);
+    CHECK(points.count == 0 && points.bytes == 0 && points.halvings == 0);
+}
+
 int main(void)
 {
     uint64_t state = 1;
@@ -605,6 +639,7 @@ int main(void)
         data[i] = '\n';
     for (size_t i = 0; i < SIZE; i += 1 + unit_below(&state, 30))
         data[i] = (uint8_t)unit_rand(&state);
+    RUN(test_halving);
     RUN(test_kinds);
     RUN(test_in_order);
     RUN(test_threads);

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -158,6 +159,33 @@ static void test_index(void)
     }
 }
 
+/* Files that cannot be read: they are open, but only for writing. */
+static void test_unreadable(void)
+{
+    char path[] = "unreadable-XXXXXX";
+    const int made = mkstemp(path), fd = open(path, O_WRONLY);
+    gzlzss_reader *r = reader();
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    uint8_t byte = 0;
+    size_t len = 1;
+
+    CHECK(made >= 0 && fd >= 0);
+    CHECK_EQ(write(made, packed, 100000), 100000);
+    unlink(path);
+    CHECK_EQ(gzlzss_reader_index_fd(r, fd, &call), GZLZSS_ERROR_READ);
+    CHECK_EQ(call.error_number, EBADF);
+    /* The reader goes on without the index. */
+    read_at_random(r, 5);
+    gzlzss_reader_free(r);
+    CHECK_EQ(gzlzss_reader_fd(&r, z, fd, &call), GZLZSS_OK);
+    CHECK_EQ(gzlzss_reader_read(r, &byte, &len, 0, &call), GZLZSS_ERROR_READ);
+    CHECK_EQ(call.error_number, EBADF);
+    CHECK_EQ(len, 0);
+    gzlzss_reader_free(r);
+    close(fd);
+    close(made);
+}
+
 static void test_errors(void)
 {
     gzlzss_reader *r = reader();
@@ -266,6 +294,7 @@ int main(void)
     RUN(test_descriptor);
     RUN(test_threads);
     RUN(test_index);
+    RUN(test_unreadable);
     RUN(test_errors);
     RUN(test_cancel);
     RUN(test_fork);
