@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "src/cleanup.h"
 
 /* The signals by which users, other processes and resource limits end the program.  SIGSEGV and
@@ -68,7 +69,7 @@ static void on_signal(int signal_number)
     atomic_store(&is_ending, true);
     wait_until_all_are_out();
     for (struct cleanup_output *o = armed; o != NULL; o = o->next)
-        unlinkat(o->directory, o->name, 0);
+        io_unlink_at(o->directory, o->name);
     /* Die by the same signal, as its sender expects.  The signal is delivered when the handler
      * returns. */
     signal(signal_number, SIG_DFL);
