@@ -112,7 +112,12 @@ bool io_write_parts(int fd, struct iovec *parts, int count)
 
 int io_open(const char *path, int flags)
 {
-    return io_open_at(AT_FDCWD, path, flags, 0);
+    int fd;
+
+    do
+        fd = open(path, flags);
+    while (fd < 0 && errno == EINTR);
+    return fd;
 }
 
 int io_open_at(int directory, const char *path, int flags, mode_t mode)

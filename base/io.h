@@ -46,7 +46,7 @@ bool io_write_parts(int fd, struct iovec *parts, int count);
 
 /* These functions make the system call of a similar name, and repeat it after a signal.  They
  * return what the call returns: -1 with errno set after an error. */
-int io_open(const char *path, int flags);
+int io_open(const char *path, int flags); /* flags without O_CREAT */
 int io_open_at(int directory, const char *path, int flags, mode_t mode);
 int io_link_at(int from_directory, const char *from, int to_directory, const char *to, int flags);
 int io_rename_at(int from_directory, const char *from, int to_directory, const char *to);

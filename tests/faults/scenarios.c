@@ -172,7 +172,7 @@ static const struct row rows[] = {
     {CALL_mmap, "ENOMEM ENOMEM+ EAGAIN"},
     {CALL_pthread_create, "EAGAIN ENOMEM EAGAIN+"},
     {CALL_memory, "ENOMEM ENOMEM+"},
-    {CALL_any, "before-TERM before-INT before-HUP before-XCPU before-KILL after-TERM after-KILL "
+    {CALL_any, "before-TERM before-INT before-KILL after-TERM after-KILL "
                "grow shrink rewrite replace remove move appear"},
 };
 
@@ -206,12 +206,11 @@ static size_t count_words(const char *words)
 
 /* The names of `what`, which must stay valid. */
 static const char *const whats[] = {
-    "EIO",         "ENOSPC",     "EINTR",      "EAGAIN",      "ENOMEM",      "EDQUOT",
-    "EFBIG",       "EPIPE",      "EROFS",      "EINVAL",      "EPERM",       "EOPNOTSUPP",
-    "ENOSYS",      "EMFILE",     "EACCES",     "ENOENT",      "ESTALE",      "short",
-    "before-TERM", "before-INT", "before-HUP", "before-XCPU", "before-KILL", "after-TERM",
-    "after-KILL",  "grow",       "shrink",     "rewrite",     "replace",     "remove",
-    "move",        "appear",
+    "EIO",         "ENOSPC",     "EINTR",       "EAGAIN",     "ENOMEM",     "EDQUOT",
+    "EFBIG",       "EPIPE",      "EROFS",       "EINVAL",     "EPERM",      "EOPNOTSUPP",
+    "ENOSYS",      "EMFILE",     "EACCES",      "ENOENT",     "ESTALE",     "short",
+    "before-TERM", "before-INT", "before-KILL", "after-TERM", "after-KILL", "grow",
+    "shrink",      "rewrite",    "replace",     "remove",     "move",       "appear",
 };
 
 struct fault fault_at(size_t number)

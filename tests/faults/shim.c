@@ -339,7 +339,7 @@ static bool is_chosen(long n)
 
 static bool is_written(int fd)
 {
-    const long flags = fd < 0 ? -1 : syscall(SYS_fcntl, fd, F_GETFL);
+    const long flags = fd < 0 || fd == STDERR_FILENO ? -1 : syscall(SYS_fcntl, fd, F_GETFL);
     struct stat st;
 
     return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && syscall(SYS_fstat, fd, &st) == 0 &&
