@@ -244,8 +244,9 @@ links() {
     local document target wrong=()
     for document in README.md NEWS.md CONTRIBUTING.md mpi/README.md docs/adding.md \
         docs/architecture.md docs/building.md docs/decompression.md docs/format.md docs/gpu.md \
-        docs/habits.md docs/performance.md docs/recovery.md docs/releasing.md docs/testing.md \
-        bench/gpu-notes.md bench/levels.md bench/library.md bench/output.md bench/papers.md; do
+        docs/habits.md docs/performance.md docs/recovery.md docs/releasing.md docs/reliability.md \
+        docs/testing.md bench/gpu-notes.md bench/levels.md bench/library.md bench/output.md \
+        bench/papers.md; do
         for target in $(links "$document"); do
             [ -e "$srcdir/$(dirname "$document")/$target" ] || wrong+=("$document: $target")
         done

@@ -271,6 +271,9 @@ bool fault_suits(const struct fault *f, const struct scenario *s)
         return change_suits(f, s);
     if ((s->flags & FEW_CALLS) != 0)
         return is_one_of(f->call, room, sizeof(room) / sizeof(room[0]));
+    /* The emulated device ends the program if it has no memory for itself. */
+    if (s->program == PROGRAM_EMULATED && f->call == CALL_memory)
+        return false;
     if (s->program == PROGRAM_RANKS)
         return f->mode == 0 && (strcmp(f->what, "EIO") == 0 || strcmp(f->what, "EINTR") == 0 ||
                                 strcmp(f->what, "short") == 0 || f->call == CALL_memory);
@@ -329,8 +332,9 @@ enum expectation fault_expectation(const struct fault *f, const struct scenario 
         CALL_fsync,     CALL_fchmod,   CALL_fchown, CALL_futimens, CALL_linkat,    CALL_renameat,
         CALL_renameat2, CALL_unlinkat, CALL_openat, CALL_open,     CALL_ftruncate, CALL_poll};
 
-    /* A decompressing stream of the library needs a thread. */
-    if (f->call == CALL_pthread_create && (s->flags & LIBRARY) != 0)
+    /* A decompressing stream of the library needs a thread, and a call that can be cancelled a
+     * pipe. */
+    if ((f->call == CALL_pthread_create || f->call == CALL_pipe2) && (s->flags & LIBRARY) != 0)
         return MAY_SAY;
     if (strcmp(f->what, "short") == 0 || is_dispensable(f->call))
         return GOES_ON;
