@@ -112,6 +112,9 @@ struct shared {
     atomic_int at;       /* the call (enum call) at which the first one happened */
     atomic_int writable; /* it was a call on a regular file that was open for writing */
     atomic_int changed;  /* FAULT_FILE has changed; 0 also if the change failed */
+    /* FAULT_FILE has changed in a call of another thread while the main thread was about to call
+     * unlinkat, or was in it. */
+    atomic_int beside;
 };
 
 #endif

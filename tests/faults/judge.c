@@ -32,8 +32,8 @@
  * 12. A file that another process made under the output's name is left alone.
  *
  * One case breaks rule 10 in every program: the input changes after the program has looked at it
- * for the last time, and just before it calls unlinkat.  No system call removes a file only if it
- * has not changed.  Such runs are counted (WINDOW).
+ * for the last time, just before it calls unlinkat, or while another thread is in that call.  No
+ * system call removes a file only if it has not changed.  Such runs are counted (WINDOW).
  */
 #include "config.h"
 
@@ -363,7 +363,7 @@ static bool check_changed(struct trial *t, const struct bytes *small)
         !same(output, tree_find(&t->n->before, normal->path)))
         broken(t, "the output is partial");
     free(now.at);
-    if (!is_kept && t->r->shared.at == CALL_unlinkat)
+    if (!is_kept && (t->r->shared.at == CALL_unlinkat || t->r->shared.beside != 0))
         return false;
     if (!is_kept)
         broken(t, "what another process wrote is lost");

@@ -346,20 +346,43 @@ static bool is_written(int fd)
            S_ISREG(st.st_mode);
 }
 
+/* Notes whether the main thread is before or in unlinkat when another thread makes the change: the
+ * main thread's last call before the change, or its first call after it. */
+static void note_beside(enum call call, bool fires)
+{
+    static atomic_int last;
+    static atomic_bool awaits;
+    const bool is_main = syscall(SYS_gettid) == syscall(SYS_getpid);
+
+    if (!is_main && fires) {
+        atomic_store(&awaits, true);
+        if (atomic_load(&last) == CALL_unlinkat)
+            atomic_store(&shared->beside, 1);
+    }
+    if (is_main && atomic_exchange(&awaits, false) && call == CALL_unlinkat)
+        atomic_store(&shared->beside, 1);
+    if (is_main)
+        atomic_store(&last, (int)call);
+}
+
 /* Counts the call.  Does what has to be done before it, and returns what else has to be done.  If
  * that is DEED_FAIL, sets errno; otherwise leaves it alone.  fd: the call's descriptor, or -1. */
 static enum deed count(enum call call, int fd, const void *caller)
 {
     const int error = errno;
     long n, all = 0;
+    bool fires;
 
     if (!plan.is_ready || (uintptr_t)caller < plan.begin || (uintptr_t)caller >= plan.end)
         return DEED_NONE;
     n = atomic_fetch_add(&shared->counts[call], 1) + 1;
     if (call != CALL_memory)
         all = atomic_fetch_add(&shared->counts[CALL_any], 1) + 1;
-    if (plan.deed == DEED_NONE ||
-        (plan.call == CALL_any ? all == 0 || !is_chosen(all) : plan.call != call || !is_chosen(n)))
+    fires = plan.deed != DEED_NONE &&
+            (plan.call == CALL_any ? all > 0 && is_chosen(all) : plan.call == call && is_chosen(n));
+    if (plan.deed == DEED_CHANGE && call != CALL_memory)
+        note_beside(call, fires);
+    if (!fires)
         return DEED_NONE;
     if (atomic_fetch_add(&shared->fired, 1) == 0) {
         atomic_store(&shared->at, (int)call);
