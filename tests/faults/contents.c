@@ -92,7 +92,7 @@ void contents_make(struct contents *c, const char *gzlzss, const char *work)
     add(c, "other", lines(5000));
     add(c, "text", lines(150000));
     add(c, "holes", with_zeros(600000, 1000, 400000, 500000));
-    add(c, "big", with_zeros(BIG_SIZE, 1000, BIG_SIZE / 2, BIG_SIZE - 1000000));
+    add(c, "big", with_zeros(BIG_SIZE, 0, 0, BIG_SIZE - 1000000));
     add(c, "names", (struct bytes){(uint8_t *)strdup("a\nb\nc\n"), 6});
     for (size_t i = 0; i < c->count; i++) {
         char *path = text_of("%s/%s", work, c->all[i].name);

@@ -20,7 +20,7 @@ struct contents {
  *
  *   tiny, small, other, text   lines of words: 300, 3000, 5000 and 150,000 bytes
  *   holes               600,000 bytes, most of them zero
- *   big                 9,500,000 bytes; most of the first half and all of the last 1 MB are zero
+ *   big                 9,500,000 bytes; the last 1,000,000 are zero
  *   names               a list of files
  *   *.gz                the same, compressed in segments of 32 KiB (big.gz: of 2 MiB)
  *   solid.gz            text in one segment

@@ -90,7 +90,7 @@ const struct scenario scenarios[] = {
     {WORK("lines by an index", "--lines=100:20 -p2 text.gz",
           "text.gz=text.gz text.gz.gzi=text.gz.gzi")},
     {WORK("make an index", "--reindex -p2 text.gz", "text.gz=text.gz")},
-    {WORK("a large sparse file, with room ahead", "-d -p2 big.gz", "big.gz=big.gz"),
+    {WORK("a large file, with room ahead", "-d -p2 big.gz", "big.gz=big.gz"),
      .environment = "FAULT_EXT4=1", .flags = FEW_CALLS},
     {WORK("the library: a descriptor", "fd -p 2 -s 32768", ""), .program = PROGRAM_LIBRARY,
      .in = "text", .flags = LIBRARY},
