@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 struct access_builder {
     struct access_source file;
     bool has_file, is_bgzf;
+    int error;        /* the errno if the file could not be read; there will be no index */
     uint64_t members; /* members with data, if the file is BGZF */
     bool is_short;    /* memory was short, so points are missing */
     /* The next three members are for access_builder_ahead. */
@@ -46,6 +48,7 @@ static bool count_member(void *ctx, uint64_t at, uint64_t out)
 struct access_builder *access_builder_new(const struct access_source *file)
 {
     struct access_builder *b = calloc(1, sizeof(*b));
+    enum access_layout layout;
     uint64_t size;
 
     if (b == NULL)
@@ -56,7 +59,9 @@ struct access_builder *access_builder_new(const struct access_source *file)
     if (file == NULL)
         return b;
     b->file = *file;
-    b->is_bgzf = access_bgzf_walk(file, count_member, &b->members, &size) == ACCESS_LAYOUT_FOUND;
+    layout = access_bgzf_walk(file, count_member, &b->members, &size);
+    b->is_bgzf = layout == ACCESS_LAYOUT_FOUND;
+    b->error = layout == ACCESS_LAYOUT_READ_ERROR ? errno : 0;
     return b;
 }
 
@@ -205,6 +210,10 @@ bool access_builder_write(struct access_builder *b, enum access_format format, u
                                        .lines = b->counted == size ? b->lines : ACCESS_NO_LINE};
     struct bgzip_writing w = {put, ctx};
 
+    if (b->error != 0) {
+        errno = b->error;
+        return false;
+    }
     if (b->is_bgzf)
         return write_bgzip(b, &w);
     return !b->is_short && access_index_write(&b->points, NULL, &index, put, ctx);

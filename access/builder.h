@@ -59,7 +59,8 @@ void access_builder_wrote(struct access_builder *b, const uint8_t *bytes, size_t
 
 /* Writes the index (access_index_write).  Call this once all data was decoded.  file_size and size
  * are the lengths of the file and of the output.  A BGZF file gets bgzip's index, whatever the
- * format. */
+ * format.  Returns false if memory was short (errno stays as it is), or if `put` or reading the
+ * file has failed (errno says why). */
 bool access_builder_write(struct access_builder *b, enum access_format format, uint64_t file_size,
                           uint64_t size, bool (*put)(void *ctx, const void *bytes, size_t len),
                           void *ctx);

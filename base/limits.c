@@ -68,7 +68,7 @@ struct tables {
  * returns all of it.  A second read(2), which would return 0, is then left out to save time. */
 static bool read_file(const struct tables *t, bool is_line, char *text, size_t room)
 {
-    const int fd = open(t->path, O_RDONLY | O_CLOEXEC);
+    const int fd = io_open(t->path, O_RDONLY | O_CLOEXEC);
     size_t length = 0;
     ssize_t n;
 

@@ -100,7 +100,7 @@ static bool free_room(struct sparse_output *s, uint64_t end)
     const bool has_allocated = s->has_allocated;
 
     s->allocates = s->has_allocated = false;
-    return !has_allocated || ftruncate(s->fd, (off_t)end) == 0;
+    return !has_allocated || io_set_length(s->fd, end) == 0;
 }
 
 /* --- Writing -------------------------------------------------------------------------------- */
@@ -186,7 +186,7 @@ bool sparse_end(struct sparse_output *s)
     if (!free_room(s, s->position - zeros))
         return false;
     end = lseek(s->fd, (off_t)zeros, SEEK_CUR);
-    return end >= 0 && ftruncate(s->fd, end) == 0;
+    return end >= 0 && io_set_length(s->fd, (uint64_t)end) == 0;
 }
 
 /* --- Reading -------------------------------------------------------------------------------- */

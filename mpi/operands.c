@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "compat/crc.h"
 #include "compat/gunzip.h"
 #include "compat/gzip.h"
@@ -125,7 +126,7 @@ static bool open_input(struct file *f, const struct input_identity *input)
 {
     struct stat st;
 
-    f->in_fd = open(f->name, O_RDONLY | O_CLOEXEC);
+    f->in_fd = io_open(f->name, O_RDONLY | O_CLOEXEC);
     if (f->in_fd < 0 || fstat(f->in_fd, &st) != 0) {
         file_read_error(f, errno);
         return false;
@@ -295,7 +296,7 @@ struct peek {
 static ssize_t peek_read(void *ctx, void *buf, size_t len)
 {
     struct peek *p = ctx;
-    const ssize_t n = pread(p->fd, buf, len, (off_t)p->at);
+    const ssize_t n = io_read_at(p->fd, buf, len, p->at);
 
     p->at += n > 0 ? (uint64_t)n : 0;
     return n;

@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "mpi/sharedfile.h"
 
 /* The most bytes of one write.  There is a limit because MPI counts bytes in an int. */
@@ -59,7 +60,7 @@ static char *without_colons(struct sharedfile *f, const char *name)
         return NULL;
     directory = strndup(name, (size_t)(base - name));
     if (directory != NULL)
-        f->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        f->directory = io_open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(directory);
     if (f->directory < 0)
         return NULL;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "src/cleanup.h"
 
 /* The signals by which users, other processes and resource limits end the program.  SIGSEGV and
@@ -65,14 +66,21 @@ static void wait_until_all_are_out(void)
 
 static void on_signal(int signal_number)
 {
+    sigset_t set;
+
     atomic_store(&is_ending, true);
     wait_until_all_are_out();
     for (struct cleanup_output *o = armed; o != NULL; o = o->next)
-        unlinkat(o->directory, o->name, 0);
-    /* Die by the same signal, as its sender expects.  The signal is delivered when the handler
-     * returns. */
+        io_unlink_at(o->directory, o->name);
+    /* Die by the same signal, as its sender expects. */
     signal(signal_number, SIG_DFL);
     raise(signal_number);
+    sigemptyset(&set);
+    sigaddset(&set, signal_number);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    /* Process 1 of a PID namespace, such as a container's command, does not die by a signal whose
+     * action is the default one.  It must not go on, since its outputs are gone now. */
+    _exit(128 + signal_number);
 }
 
 void cleanup_init(void)

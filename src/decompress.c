@@ -418,7 +418,7 @@ static bool rewind_files(struct file_reader *r)
     const int out = r->f->out_fd;
 
     if (r->start < 0 || (out >= 0 && r->f->to_stdout) ||
-        (out >= 0 && (ftruncate(out, 0) != 0 || lseek(out, 0, SEEK_SET) != 0)) ||
+        (out >= 0 && (io_set_length(out, 0) != 0 || lseek(out, 0, SEEK_SET) != 0)) ||
         lseek(r->f->in_fd, r->start, SEEK_SET) != r->start)
         return false;
     r->in = r->out = 0;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "src/destination.h"
 #include "src/names.h"
 
@@ -38,7 +39,7 @@ static bool take_as_stdout(struct options *o, struct messages *m)
     if (!is_stdout(&st)) {
         if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
             return true;
-        fd = open(o->output, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+        fd = io_open(o->output, O_WRONLY | O_NOCTTY | O_CLOEXEC);
         if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
             msg_error(m, "%s: %s", o->output, strerror(errno));
             return false;

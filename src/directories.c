@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "src/directories.h"
 #include "src/names.h"
 
@@ -74,7 +75,7 @@ struct directory *directory_of(struct last_directory *last, const char *operand)
     if (last->name == NULL)
         return NULL;
     if (!is_whole)
-        fd = open(length == 0 ? "." : last->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        fd = io_open(length == 0 ? "." : last->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
     last->directory = directory_new(fd);
     return last->directory;
 }

@@ -28,7 +28,7 @@ bool filelist_open(struct filelist *l, const char *path, bool is_null)
     const bool is_stdin = strcmp(path, "-") == 0;
 
     *l = (struct filelist){.end = is_null ? '\0' : '\n'};
-    l->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    l->fd = is_stdin ? STDIN_FILENO : io_open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
     return l->fd >= 0;
 }
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "src/files.h"
 #include "src/list.h"
 #include "src/names.h"
@@ -183,7 +184,7 @@ static void skip_idle_fifo(struct file *f)
 
     if (!f->o->recursive || !S_ISFIFO(f->in_stat.st_mode) || poll(&p, 1, 0) != 0)
         return;
-    empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    empty = io_open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (empty >= 0) {
         close(f->in_fd);
         f->in_fd = empty;
@@ -204,7 +205,7 @@ static bool open_by_name(struct file *f)
     const char *suffix;
     int error;
 
-    f->in_fd = openat(f->directory->fd, name_within(f, f->operand), flags);
+    f->in_fd = io_open_at(f->directory->fd, name_within(f, f->operand), flags, 0);
     error = errno;
     if (f->in_fd < 0 && error == ENOENT && o->action != ACTION_COMPRESS &&
         names_packed_suffix(f->operand, o->suffix) == NULL) {
@@ -214,7 +215,7 @@ static bool open_by_name(struct file *f)
                 break;
             if (!append_suffix(f, suffix))
                 return false;
-            f->in_fd = openat(f->directory->fd, name_within(f, f->name), flags);
+            f->in_fd = io_open_at(f->directory->fd, name_within(f, f->name), flags, 0);
             error = errno;
         }
         /* If no name with a suffix exists either, the message gives the operand with the user's
@@ -427,7 +428,7 @@ static bool replace_old_output(struct file *f)
                          : !may_overwrite(f) || !may_be_removed(f))
         return false;
     f->output.replaces = true;
-    if (!f->o->atomic && unlinkat(f->destination.directory->fd, output_within(f), 0) != 0) {
+    if (!f->o->atomic && io_unlink_at(f->destination.directory->fd, output_within(f)) != 0) {
         name_error(f, f->output_name, errno);
         return false;
     }
@@ -503,28 +504,30 @@ static void copy_attributes(struct file *f)
     }
     if (f->stored_time != 0)
         times[1] = (struct timespec){.tv_sec = f->stored_time};
-    if (futimens(f->out_fd, times) != 0)
+    if (io_set_times(f->out_fd, times) != 0)
         msg_warning(&f->m, "%s: %s", f->output_name, strerror(errno));
     if (!has_attributes(f))
         return;
     /* Without the right to change the group, fchown fails.  gzip ignores that, too. */
-    ignore_failure(fchown(f->out_fd, (uid_t)-1, f->in_stat.st_gid));
-    if (fchmod(f->out_fd, mode) != 0)
+    ignore_failure(io_set_owner(f->out_fd, (uid_t)-1, f->in_stat.st_gid));
+    if (io_set_mode(f->out_fd, mode) != 0)
         msg_warning(&f->m, "%s: %s", f->output_name, strerror(errno));
     /* A new file belongs to the process's user, so often there is nothing to do. */
     if (f->in_stat.st_uid != geteuid())
-        ignore_failure(fchown(f->out_fd, f->in_stat.st_uid, (gid_t)-1));
+        ignore_failure(io_set_owner(f->out_fd, f->in_stat.st_uid, (gid_t)-1));
 }
 
-/* Writes the entries of the output's directory to the disk.  Returns 0 or an errno. */
+/* Writes the entries of the output's directory to the disk.  Returns 0 or an errno.  A directory
+ * that the user may not read cannot be opened for that, so EACCES counts as success. */
 static int synchronize_directory(const struct file *f)
 {
-    const int fd = openat(f->destination.directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd =
+        io_open_at(f->destination.directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     int error = 0;
 
     if (fd < 0)
-        return 0;
-    if (fsync(fd) != 0 && errno != EINVAL)
+        return errno == EACCES ? 0 : errno;
+    if (io_synchronize(fd) != 0 && errno != EINVAL)
         error = errno;
     close(fd);
     return error;
@@ -534,7 +537,7 @@ static int synchronize_directory(const struct file *f)
  * name to the disk.  Returns 0 or an errno. */
 static int synchronize(const struct file *f)
 {
-    if (fsync(f->out_fd) != 0 && errno != EINVAL)
+    if (io_synchronize(f->out_fd) != 0 && errno != EINVAL)
         return errno;
     return f->output.kind == OUTPUT_NAMED ? synchronize_directory(f) : 0;
 }
@@ -581,16 +584,24 @@ static enum input look_at_name(const struct file *f, struct stat *st)
 {
     const char *name = name_within(f, f->name);
     struct file_id id;
+    int error = 0;
 
+    /* Look at the attributes last, just before the input is removed: if the file changes after that
+     * look, the change is lost. */
+    if (f->in_fd < 0) {
+        get_id(&id, f->directory->fd, name, AT_SYMLINK_FOLLOW);
+        error = errno;
+    }
     if (fstatat(f->directory->fd, name, st, 0) != 0)
         return errno == ENOENT ? INPUT_GONE : INPUT_UNKNOWN;
     if (st->st_dev != f->in_stat.st_dev || st->st_ino != f->in_stat.st_ino)
         return INPUT_REPLACED;
     if (f->in_fd >= 0)
         return INPUT_AS_READ;
-    get_id(&id, f->directory->fd, name, AT_SYMLINK_FOLLOW);
-    if (!id.is_known)
+    if (!id.is_known) {
+        errno = error;
         return INPUT_UNKNOWN;
+    }
     return id.size == f->in_id.size && id.type == f->in_id.type &&
                    memcmp(id.handle, f->in_id.handle, id.size) == 0
                ? INPUT_AS_READ
@@ -741,7 +752,7 @@ static void remove_input(struct file *f, enum input input, int error)
         msg_warning(&f->m, "%s: replaced by another file meanwhile -- not removed", f->name);
     else if (input == INPUT_UNKNOWN)
         msg_warning(&f->m, "%s: %s", f->name, strerror(error));
-    else if (unlinkat(f->directory->fd, name_within(f, f->name), 0) != 0)
+    else if (io_unlink_at(f->directory->fd, name_within(f, f->name)) != 0)
         msg_warning(&f->m, "%s: %s", f->name, strerror(errno));
 }
 

@@ -35,7 +35,7 @@ static const char *const troubles[] = {
 /* Opens the regular file `name`.  False if there is no such file. */
 static bool open_file(const char *name, struct index_file *index, struct stat *st)
 {
-    const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int fd = io_open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     if (fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode)) {
         index->source = (struct access_source){.fd = fd, .size = (uint64_t)st->st_size};
@@ -160,7 +160,7 @@ static bool write_to(int fd, struct access_builder *b, enum access_format format
  * False with errno set. */
 static bool set_mode(const struct file *f, int fd)
 {
-    return !S_ISREG(f->in_stat.st_mode) || fchmod(fd, f->in_stat.st_mode & 0666) == 0;
+    return !S_ISREG(f->in_stat.st_mode) || io_set_mode(fd, f->in_stat.st_mode & 0666) == 0;
 }
 
 /* Gives the finished index its name.  Returns 0 or an errno. */

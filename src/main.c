@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/thread.h"
 #include "gpu/gpu.h"
 #include "src/cleanup.h"
@@ -65,9 +66,9 @@ static void close_stdout(const struct options *o, struct messages *m)
      * EIO. */
     int error = fflush(stdout) != 0 ? errno : ferror(stdout) ? EIO : 0;
 
-    if (error == 0 && o->synchronous && o->to_stdout && fsync(STDOUT_FILENO) != 0)
+    if (error == 0 && o->synchronous && o->to_stdout && io_synchronize(STDOUT_FILENO) != 0)
         error = errno == EINVAL || errno == EROFS ? 0 : errno;
-    if (close(STDOUT_FILENO) != 0 && error == 0)
+    if (io_close(STDOUT_FILENO) != 0 && error == 0)
         error = errno;
     if (error != 0)
         msg_data_error(m, "stdout: %s", strerror(error));

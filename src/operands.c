@@ -29,6 +29,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "src/alone.h"
 #include "src/compress.h"
 #include "src/filelist.h"
@@ -170,8 +171,8 @@ static void do_file(struct operands *w, const char *name, struct directory *dire
             line_submit(&w->line, name, directory, (uint64_t)st.st_size, w->to_come))
             return;
         if (S_ISDIR(st.st_mode) && w->run.o->recursive) {
-            fd = openat(directory->fd, names_base(name),
-                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            fd = io_open_at(directory->fd, names_base(name),
+                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
             if (fd >= 0) {
                 enter(w, fd, false);
                 return;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "src/names.h"
 #include "src/output.h"
 
@@ -78,7 +79,7 @@ static int create_as(struct output *o, const char *name, enum output_kind kind)
     int error = 0;
 
     cleanup_hold(&before);
-    o->fd = openat(o->directory, name, FLAGS | O_CREAT | O_EXCL | O_NOFOLLOW, mode_of(o));
+    o->fd = io_open_at(o->directory, name, FLAGS | O_CREAT | O_EXCL | O_NOFOLLOW, mode_of(o));
     if (o->fd >= 0)
         arm(o, kind);
     else
@@ -98,7 +99,7 @@ static bool create_unnamed(struct output *o)
 
     if (length > 0 && parent == NULL)
         return false;
-    o->fd = openat(o->directory, parent != NULL ? parent : ".", FLAGS | O_TMPFILE, mode_of(o));
+    o->fd = io_open_at(o->directory, parent != NULL ? parent : ".", FLAGS | O_TMPFILE, mode_of(o));
     free(parent);
     if (o->fd < 0)
         return false;
@@ -158,7 +159,7 @@ int output_finish(struct output *o)
 
     if (o->kind != OUTPUT_UNNAMED)
         o->fd = -1;
-    return fd >= 0 && close(fd) == 0 ? 0 : errno;
+    return fd >= 0 && io_close(fd) == 0 ? 0 : errno;
 }
 
 /* Gives an unnamed file a name.  Returns 0 or an errno.  If copy_attributes has given the file to
@@ -172,13 +173,13 @@ static int link_unnamed(const struct output *o, const char *name)
     int error;
 
     name_link(link, o->fd);
-    if (linkat(AT_FDCWD, link, o->directory, name, AT_SYMLINK_FOLLOW) == 0)
+    if (io_link_at(AT_FDCWD, link, o->directory, name, AT_SYMLINK_FOLLOW) == 0)
         return 0;
     error = errno;
     if (error == EPERM && fstat(o->fd, &st) == 0 && st.st_uid != geteuid() &&
-        fchown(o->fd, geteuid(), (gid_t)-1) == 0) {
-        error = linkat(AT_FDCWD, link, o->directory, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
-        if (fchown(o->fd, st.st_uid, (gid_t)-1) != 0 && error == 0)
+        io_set_owner(o->fd, geteuid(), (gid_t)-1) == 0) {
+        error = io_link_at(AT_FDCWD, link, o->directory, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+        if (io_set_owner(o->fd, st.st_uid, (gid_t)-1) != 0 && error == 0)
             error = errno;
     }
     return error;
@@ -206,8 +207,8 @@ static int rename_temporary(const struct output *o)
 {
     int error;
 
-    if (linkat(o->directory, o->temporary, o->directory, o->name, 0) == 0) {
-        unlinkat(o->directory, o->temporary, 0);
+    if (io_link_at(o->directory, o->temporary, o->directory, o->name, 0) == 0) {
+        io_unlink_at(o->directory, o->temporary);
         return 0;
     }
     error = errno;
@@ -233,7 +234,7 @@ int output_commit(struct output *o)
     else if (o->kind == OUTPUT_TEMPORARY && !o->replaces)
         error = rename_temporary(o);
     if (error == 0 && o->kind == OUTPUT_TEMPORARY && o->replaces &&
-        renameat(o->directory, o->temporary, o->directory, o->name) != 0)
+        io_rename_at(o->directory, o->temporary, o->directory, o->name) != 0)
         error = errno;
     if (error != 0)
         return error;
@@ -254,7 +255,7 @@ void output_discard(struct output *o)
         close(o->fd);
     if (o->kind == OUTPUT_NAMED || o->kind == OUTPUT_TEMPORARY) {
         cleanup_hold(&before);
-        unlinkat(o->directory, o->armed.name, 0);
+        io_unlink_at(o->directory, o->armed.name);
         cleanup_disarm(&o->armed);
         cleanup_release(&before);
     }

@@ -19,6 +19,7 @@ struct recovering {
     struct file *f;
     off_t start;      /* where the input starts in the file */
     uint64_t size;    /* bytes of the input */
+    int error;        /* the errno of the first read that failed, or 0 */
     uint64_t in, out; /* bytes of the input that are done, and bytes written */
     /* Verified output of consecutive members: bytes [verified, verified_end).  tell_verified has
      * not printed this range yet. */
@@ -28,9 +29,12 @@ struct recovering {
 
 static ssize_t read_input(void *ctx, void *buf, size_t len, uint64_t offset)
 {
-    const struct recovering *r = ctx;
+    struct recovering *r = ctx;
+    const ssize_t n = io_read_at(r->f->in_fd, buf, len, (uint64_t)r->start + offset);
 
-    return io_read_at(r->f->in_fd, buf, len, (uint64_t)r->start + offset);
+    if (n < 0 && r->error == 0)
+        r->error = errno;
+    return n;
 }
 
 static int write_output(void *ctx, const void *buf, size_t len)
@@ -192,7 +196,10 @@ static bool judge(struct recovering *r, enum gz_status status, const struct gz_r
         file_out_of_memory(f);
         return false;
     default:
-        msg_error(&f->m, "%s: no compressed data found", f->name);
+        if (r->error != 0)
+            file_read_error(f, r->error);
+        else
+            msg_error(&f->m, "%s: no compressed data found", f->name);
         return false;
     }
 }
@@ -209,6 +216,10 @@ static bool recover(struct file *f)
     enum gz_status status;
     int error;
 
+    if (r.start < 0 && errno != ESPIPE) {
+        file_read_error(f, errno);
+        return false;
+    }
     if (!S_ISREG(f->in_stat.st_mode) || r.start < 0) {
         msg_error(&f->m, "%s: --recover needs a regular file, which it reads twice", f->name);
         return false;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "src/names.h"
 #include "src/walk.h"
 
@@ -192,7 +193,7 @@ long walk_enter(struct walk *w, struct directory *d, int fd, bool by_path)
 static int open_again(int fd, const char *name, const struct level *l)
 {
     struct stat st;
-    const int again = openat(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int again = io_open_at(fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
     int error;
 
     if (again < 0)

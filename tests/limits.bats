@@ -147,17 +147,17 @@ rises() {
     done
 }
 
-# Sets $failing to the shared object that makes allocations fail (tests/failing.c).
+# Sets $failing to the shared object that makes allocations fail (tests/faults/shim.c).
 need_failing() {
-    failing=${GEN%gen}.libs/failing.so
+    failing=${GEN%gen}faults/shim.so
     [ -e "$failing" ] || skip "there is no shared object to load"
     fails "$GZLZSS" --version 2>&1 >/dev/null | grep -q '^COUNT' || skip "it cannot be loaded"
 }
 
 # fails COMMAND...: runs the command with the shared object $failing.  This object counts
-# allocations, and makes those fail that FAIL_N selects.
+# allocations of at least a page, and makes those fail that the variable FAULT selects.
 fails() {
-    FAIL_COUNT=1 LD_PRELOAD=$failing "$@"
+    FAULT_MIN=4096 FAULT_COUNT=1 LD_PRELOAD=$failing "$@"
 }
 
 # each_fails COMMAND...: whichever single allocation fails, the command must still work, and its
@@ -165,10 +165,10 @@ fails() {
 each_fails() {
     local n
     fails "$@" 2>stderr >stdout
-    count=$(sed -n 's/^COUNT //p' stderr)
+    count=$(sed -n 's/^COUNT memory //p' stderr)
     [ "$count" -gt 3 ]
     for ((n = 1; n <= count + 1; n++)); do
-        FAIL_N=$n FAIL_ONE=1 fails "$@" >stdout 2>stderr ||
+        FAULT="memory $n ENOMEM" fails "$@" >stdout 2>stderr ||
             fail "allocation $n of $count: $*" "$(cat stderr)"
         cmp stdout expected
     done
@@ -180,7 +180,7 @@ each_fails() {
 ends_some_time() {
     local n works=no
     for ((n = 1; n <= count + 1; n++)); do
-        if FAIL_N=$n fails "$@" >stdout 2>stderr; then
+        if FAULT="memory $n+ ENOMEM" fails "$@" >stdout 2>stderr; then
             works=yes
             cmp stdout expected
         else

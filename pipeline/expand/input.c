@@ -412,12 +412,8 @@ ssize_t input_read(struct input *in, uint64_t offset, uint8_t *to, size_t len)
 
     if (in->memory != NULL)
         return (ssize_t)read_memory_at(in, offset, to, len);
-    if (in->is_file) {
-        do
-            n = pread(in->fd, to, len, (off_t)(in->base + offset));
-        while (n < 0 && errno == EINTR);
-        return n;
-    }
+    if (in->is_file)
+        return io_read_some_at(in->fd, to, len, in->base + offset);
     pthread_mutex_lock(&in->lock);
     while (offset >= in->front && !in->ends && !in->is_cancelled)
         (void)read_on(in, 0);
