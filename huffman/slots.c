@@ -155,8 +155,8 @@ AVX2_PATH NOINLINE void huff_slots_encode(struct huff_slots *s, const struct huf
             _mm256_srli_epi32(_mm256_load_si256((const void *)(s->match + i)), 16);
         const __m256i less1 = _mm256_sub_epi32(distance, _mm256_set1_epi32(1));
         const __m256i upper = _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps(less1)), 22);
-        /* Without a distance, less1 is negative, and so is the float.  Its sign is the uppermost bit
-         * of `upper`, so the index is too large. */
+        /* Without a distance, less1 is negative, and so is the float.  Its sign is the uppermost
+         * bit of `upper`, so the index is too large. */
         const __m256i index =
             _mm256_min_epi32(_mm256_max_epi32(_mm256_sub_epi32(upper, _mm256_set1_epi32(EXPONENT)),
                                               _mm256_setzero_si256()),

@@ -38,10 +38,10 @@
 #ifdef HAVE_AVX2_PATH
 
 /*
- * A code for huff_slots_put: the code's bits, with extra bits, are the uppermost bits of the number,
- * and their count is in the 6 lowest bits.  The code of something that is not there is 0.  Codes in
- * this form are joined by one shift and one "or", and the number itself serves as the count of the
- * shift, which only takes the 6 lowest bits.
+ * A code in a form that is easy to join with others: the code's bits, with extra bits, are the
+ * uppermost bits of the number, and their count is in the 6 lowest bits.  The code of something
+ * that is not there is 0.  One shift and one "or" join two codes.  The number itself serves as the
+ * count of the shift, which only takes the 6 lowest bits.
  */
 typedef uint64_t huff_top_code;
 

@@ -155,7 +155,7 @@ static inline struct bits match_bits(const struct huff_encoder *e, struct lz_seq
                          (length & 63) + code->count};
 }
 
-/* The loop of huff_write_portable and huff_write_avx2, which are compiled to different
+/* The loop of huff_write_portable and write_some, which are compiled to different
  * instructions. */
 LOOP const uint8_t *write_loop(const struct huff_encoder *e, struct bitwriter *out,
                                const uint8_t *in, const struct lz_sequence *sequences,
