@@ -48,12 +48,13 @@ static void fill_symbols(struct huff_encoder *e)
 }
 
 static const struct huff_functions functions[CPU_PATHS] = {
-    [CPU_PORTABLE] = {huff_count_portable, huff_write_portable, huff_estimate_portable},
+    [CPU_PORTABLE] = {huff_count_portable, huff_write_portable, NULL, huff_estimate_portable},
 #ifdef HAVE_AVX2_PATH
-    [CPU_AVX2] = {huff_count_avx2, huff_write_avx2, huff_estimate_avx2},
+    [CPU_AVX2] = {huff_count_avx2, huff_write_avx2, huff_make_codes_avx2, huff_estimate_avx2},
 #endif
 #ifdef HAVE_AVX512_PATH
-    [CPU_AVX512] = {huff_count_avx512, huff_write_avx512, huff_estimate_avx2},
+    [CPU_AVX512] = {huff_count_avx512, huff_write_avx512, huff_make_codes_avx512,
+                    huff_estimate_avx2},
 #endif
 };
 
@@ -64,7 +65,7 @@ struct huff_encoder *huff_encoder_new(void)
     if (e == NULL)
         return NULL;
     e->functions = &functions[cpu_path()];
-    e->has_fixed_codes = false;
+    e->has_fixed_codes = e->long_matches = false;
     fill_symbols(e);
     return e;
 }

@@ -21,7 +21,10 @@
 _Static_assert(sizeof(struct lz_sequence) == 6, "sixteen sequences in a vector and a half");
 _Static_assert(HUFF_LANES == 16 && HUFF_LANES_BATCH % HUFF_LANES == 0, "a vector's numbers");
 _Static_assert(sizeof(struct huff_value_code) == 8, "two numbers of 32 bits");
-_Static_assert(HUFF_LANES_LITERALS == 4, "the literals' bytes in a number");
+_Static_assert(HUFF_SLOT_LITERALS == 4, "the literals' bytes in a number");
+_Static_assert(HUFF_LANES_SLOTS % HUFF_LANES == 0 && HUFF_SLOTS_SEQUENCE == HUFF_LANES,
+               "whole vectors of slots");
+_Static_assert(LZ_INPUT_PAD >= 64, "64 literals are copied at once");
 
 VECTOR __m512i broadcast(uint32_t value)
 {
@@ -241,6 +244,13 @@ VECTOR struct codes16 code_of(__m512i value, __m512i symbol, const struct value_
         _mm512_srli_epi32(count, 16)};
 }
 
+/* The codes of the lanes in `mask`, and no bits for the others. */
+VECTOR struct codes16 only(__mmask16 mask, struct codes16 codes)
+{
+    return (struct codes16){_mm512_maskz_mov_epi32(mask, codes.bits),
+                            _mm512_maskz_mov_epi32(mask, codes.count)};
+}
+
 /* The lower or the upper halves of eight numbers of 64 bits. */
 VECTOR __m512i half(__m512i x, bool upper)
 {
@@ -261,30 +271,73 @@ VECTOR __m512i join_all(struct codes16 a, struct codes16 b, struct codes16 c, st
                            _mm512_sllv_epi64(cd, half(_mm512_add_epi32(a.count, b.count), odd)));
 }
 
-/* Stores the place of each sequence's last literals (HUFF_LANES_LITERALS of them, or fewer).
- * Returns the place after the last match. */
-VECTOR uint32_t locate_last_literals(struct huff_encoded *e, const struct lz_sequence *sequences,
-                                     uint32_t count)
+/* A group of HUFF_LANES sequences that is being expanded, sequence by sequence. */
+struct group {
+    _Alignas(64) uint32_t places[HUFF_LANES]; /* the literals' places in the input */
+    uint32_t full[HUFF_LANES];                /* the number of slots without a match */
+    uint32_t match[HUFF_LANES];               /* the last slot's `match` */
+};
+
+/* Expands a group whose sequences need at most `most` slots each, 8 or 16.  The slots after the
+ * first `used` ones have no match yet.  Always copies as many literals as fit in `most` slots; the
+ * next sequence overwrites those that are too many.  Returns the number of slots in use. */
+VECTOR uint32_t expand_group(struct huff_lane_slots *s, const uint8_t *in, const struct group *g,
+                             uint32_t used, unsigned most)
 {
-    __m512i before = _mm512_setzero_si512();
+    for (unsigned i = 0; i < HUFF_LANES; i++) {
+        const uint8_t *const literals = in + g->places[i];
 
-    for (uint32_t i = 0; i < count; i += HUFF_LANES) {
-        const struct fields s = load_fields(sequences + i);
-        const __m512i ends =
-            _mm512_add_epi32(before, prefix_sums(_mm512_add_epi32(s.literals, s.length)));
-        const __m512i last = _mm512_min_epu32(s.literals, broadcast(HUFF_LANES_LITERALS));
-
-        _mm512_store_si512(e->literals + i,
-                           _mm512_sub_epi32(ends, _mm512_add_epi32(s.length, last)));
-        before = broadcast_last(ends);
+        if (most == 8) {
+            _mm256_storeu_si256((void *)(s->literals + 4 * used),
+                                _mm256_loadu_si256((const void *)literals));
+        } else {
+            _mm512_storeu_si512(s->literals + 4 * used, _mm512_loadu_si512(literals));
+        }
+        used += g->full[i];
+        s->match[used++] = g->match[i];
     }
-    return first_of(before);
+    return used;
 }
 
-AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_lane_codes *litlen,
-                                     const struct huff_value_code *distance, const uint8_t *in,
-                                     const struct lz_sequence *sequences, uint32_t count,
-                                     uint32_t room, const uint8_t *length_symbols)
+AVX512_PATH uint32_t huff_lanes_expand(struct huff_lane_slots *s, const uint8_t **in,
+                                       const struct lz_sequence *sequences, uint32_t count)
+{
+    const __m512i no_match = broadcast(HUFF_SLOT_LITERALS << HUFF_LANES_LITERALS_SHIFT);
+    __m512i before = _mm512_setzero_si512();
+    uint32_t i, used = 0;
+    struct group g;
+
+    for (i = 0; i < HUFF_LANES_SLOTS; i += HUFF_LANES)
+        _mm512_store_si512(s->match + i, no_match);
+    for (i = 0; count - i >= HUFF_LANES && used < HUFF_SLOTS_ENOUGH; i += HUFF_LANES) {
+        const struct fields f = load_fields(sequences + i);
+        const __m512i bytes = _mm512_add_epi32(f.literals, f.length);
+        const __m512i ends = _mm512_add_epi32(before, prefix_sums(bytes));
+        const __m512i rest = _mm512_and_si512(f.literals, broadcast(HUFF_SLOT_LITERALS - 1));
+
+        if (_mm512_cmpgt_epu32_mask(f.literals, broadcast(HUFF_SLOT_MOST)) != 0)
+            break;
+        _mm512_store_si512(g.places, _mm512_sub_epi32(ends, bytes));
+        _mm512_store_si512(g.full, _mm512_srli_epi32(f.literals, 2));
+        _mm512_store_si512(
+            g.match,
+            _mm512_or_si512(f.distance,
+                            _mm512_or_si512(_mm512_slli_epi32(f.length, HUFF_LANES_LENGTH_SHIFT),
+                                            _mm512_slli_epi32(rest, HUFF_LANES_LITERALS_SHIFT))));
+        if (_mm512_cmpge_epu32_mask(f.literals, broadcast(32)) == 0)
+            used = expand_group(s, *in, &g, used, 8);
+        else
+            used = expand_group(s, *in, &g, used, 16);
+        before = broadcast_last(ends);
+    }
+    s->used = used;
+    *in += first_of(before);
+    return i;
+}
+
+AVX512_PATH void huff_lanes_encode(struct huff_lane_slots *s, const struct huff_lane_codes *litlen,
+                                   const struct huff_value_code *distance,
+                                   const uint8_t *length_symbols)
 {
     const struct bytes256 low_bytes = load_bytes256(litlen->literal_low);
     const struct bytes256 high_bytes = load_bytes256(litlen->literal_high);
@@ -292,22 +345,21 @@ AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_l
     const struct bytes256 symbols = load_bytes256(length_symbols);
     const struct value_codes length_codes = load_value_codes(litlen->length);
     const struct value_codes distance_codes = load_value_codes(distance);
-    /* Masks for the 4 bytes at the place of a sequence's last literals, indexed by min(literals,
-     * 4).  The mask clears the code and the count of bits of each byte that is not a literal. */
+    /* Masks for a slot's 4 bytes, indexed by the number of its literals.  The mask clears the code
+     * and the count of bits of each byte that is not a literal. */
     const __m512i masks =
         _mm512_setr_epi32(0, 0xff, 0xffff, 0xffffff, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     const __m512i even = broadcast(0x00ff00ff); /* the first and the third byte */
-    const uint32_t end = locate_last_literals(e, sequences, count);
-    _Alignas(64) uint32_t last[HUFF_LANES_BATCH]; /* 4 bytes at the last literals, by sequence */
 
-    for (uint32_t i = 0; i < count; i++)
-        last[i] = load32(in + e->literals[i]);
-
-    for (uint32_t i = 0; i < count; i += HUFF_LANES) {
-        const struct fields s = load_fields(sequences + i);
-        const __m512i bytes = _mm512_load_si512(last + i);
-        const __m512i mask = _mm512_permutexvar_epi32(
-            _mm512_min_epu32(s.literals, broadcast(HUFF_LANES_LITERALS)), masks);
+    for (uint32_t i = 0; i < s->used; i += HUFF_LANES) {
+        const __m512i match = _mm512_load_si512(s->match + i);
+        const __m512i bytes = _mm512_load_si512(s->literals + 4 * i);
+        const __m512i mask =
+            _mm512_permutexvar_epi32(_mm512_srli_epi32(match, HUFF_LANES_LITERALS_SHIFT), masks);
+        const __m512i dist = low16(match);
+        const __m512i length = _mm512_and_si512(_mm512_srli_epi32(match, HUFF_LANES_LENGTH_SHIFT),
+                                                broadcast(HUFF_LANES_LENGTH_MASK));
+        const __mmask16 has_match = _mm512_test_epi32_mask(length, length);
         const __m512i low = _mm512_and_si512(mask, look_up_bytes(&low_bytes, bytes));
         const __m512i high = _mm512_and_si512(mask, look_up_bytes(&high_bytes, bytes));
         const __m512i lengths = _mm512_and_si512(mask, look_up_bytes(&counts, bytes));
@@ -328,26 +380,23 @@ AVX512_PATH size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_l
         const struct codes16 fourth = {_mm512_srli_epi32(second_fourth.bits, 16),
                                        _mm512_srli_epi32(second_fourth.count, 16)};
         const struct codes16 a = join(first, second), b = join(third, fourth);
-        const __m512i less3 = _mm512_sub_epi32(s.length, broadcast(LZ_MIN_MATCH));
+        const __m512i less3 = _mm512_sub_epi32(length, broadcast(LZ_MIN_MATCH));
         const struct codes16 c =
-            code_of(s.length, length_symbols_of(&symbols, less3), &length_codes);
-        const struct codes16 d = code_of(s.distance, distance_symbols(s.distance), &distance_codes);
+            only(has_match, code_of(length, length_symbols_of(&symbols, less3), &length_codes));
+        const struct codes16 d =
+            only(has_match, code_of(dist, distance_symbols(dist), &distance_codes));
         const __m512i count_of_all = _mm512_add_epi32(_mm512_add_epi32(a.count, b.count),
                                                       _mm512_add_epi32(c.count, d.count));
-        const __mmask16 special =
-            _mm512_cmpgt_epu32_mask(s.literals, broadcast(HUFF_LANES_LITERALS)) |
-            _mm512_cmpgt_epu32_mask(count_of_all, broadcast(room));
         const __m512i evens = join_all(a, b, c, d, false), odds = join_all(a, b, c, d, true);
 
         _mm512_store_si512(
-            e->bits + i,
+            s->bits + i,
             _mm512_permutex2var_epi64(evens, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), odds));
         _mm512_store_si512(
-            e->bits + i + 8,
+            s->bits + i + 8,
             _mm512_permutex2var_epi64(evens, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), odds));
-        _mm512_store_si512(e->count + i, mark(count_of_all, special));
+        _mm512_store_si512(s->count + i, count_of_all);
     }
-    return end;
 }
 
 #endif

@@ -16,6 +16,7 @@
 #ifdef HAVE_AVX512_PATH
 
 #include "base/deflate.h"
+#include "huffman/slots.h"
 #include "huffman/valuecode.h"
 #include "lzss/lzss.h"
 
@@ -30,10 +31,6 @@
 /* A number that is added to one of a sequence's results to mark the sequence as special.  For a
  * special sequence, the caller has to do more. */
 #define HUFF_LANES_SPECIAL 256
-
-/* The number of literals just before a match, at most, whose codes are joined with the codes of the
- * match. */
-#define HUFF_LANES_LITERALS 4
 
 /* The results of huff_lanes_locate, by sequence, and the place where the last sequence ends. */
 struct huff_located {
@@ -81,30 +78,44 @@ struct huff_lane_codes {
 void huff_lanes_make_codes(struct huff_lane_codes *codes, const uint16_t *litlen,
                            const uint8_t *litlen_lengths);
 
-/* The results of huff_lanes_encode, by sequence. */
-struct huff_encoded {
-    /* The codes of the sequence's last literals and of its match; garbage if they have more than 64
-     * bits. */
-    _Alignas(64) uint64_t bits[HUFF_LANES_BATCH];
+/* Slots (slots.h) in the form that is encoded with AVX-512. */
 
-    /* The number of bits in `bits`; plus HUFF_LANES_SPECIAL if the sequence is special. */
-    uint32_t count[HUFF_LANES_BATCH];
+/* A slot's match and its number of literals, in one number: the match's distance in the low 16
+ * bits, then its length in 9 bits, both 0 if there is no match; and then the number of literals. */
+#define HUFF_LANES_LENGTH_SHIFT 16
+#define HUFF_LANES_LITERALS_SHIFT 25
+#define HUFF_LANES_LENGTH_MASK 511
 
-    /* The place of the sequence's last literals, in bytes from the start of the first sequence. */
-    uint32_t literals[HUFF_LANES_BATCH];
+/* Room for the slots of one call of huff_lanes_expand, and those that its last step may write after
+ * them. */
+#define HUFF_LANES_SLOTS (HUFF_SLOTS_ENOUGH + (HUFF_LANES + 1) * HUFF_SLOTS_SEQUENCE)
+
+struct huff_lane_slots {
+    /* HUFF_SLOT_LITERALS bytes for each slot: literals, then any bytes. */
+    _Alignas(64) uint8_t literals[HUFF_LANES_SLOTS * HUFF_SLOT_LITERALS];
+    _Alignas(64) uint32_t match[HUFF_LANES_SLOTS]; /* see HUFF_LANES_LENGTH_SHIFT */
+    uint32_t used;                                 /* the number of slots */
+
+    /* The results of huff_lanes_encode: the codes of the slot's literals and of its match, and the
+     * number of their bits.  If there are more than 64 bits, `bits` is garbage. */
+    _Alignas(64) uint64_t bits[HUFF_LANES_SLOTS];
+    uint32_t count[HUFF_LANES_SLOTS];
 };
 
 /*
- * Encodes sequences[0..count), whose literals and matches start at `in`; count is a multiple of
- * HUFF_LANES, up to HUFF_LANES_BATCH.  Sequences that take more than `room` bits, or have more than
- * HUFF_LANES_LITERALS literals, are special.  distance[0..HUFF_VALUE_CODES) are the codes of
- * distances; length_symbols is as for huff_lanes_locate.  Returns the number of input bytes that
- * the sequences stand for.
+ * Expands sequences into slots: the first of sequences[0..count), whose literals and matches start
+ * at *in.  Works on groups of HUFF_LANES sequences.  Stops before a group with a sequence that has
+ * more than HUFF_SLOT_MOST literals, and at HUFF_SLOTS_ENOUGH slots.  Returns the number of
+ * sequences that were expanded, a multiple of HUFF_LANES, and sets *in to their end.  Reads up to
+ * 64 bytes from the place of a sequence's literals, however few they are.
  */
-size_t huff_lanes_encode(struct huff_encoded *e, const struct huff_lane_codes *litlen,
-                         const struct huff_value_code *distance, const uint8_t *in,
-                         const struct lz_sequence *sequences, uint32_t count, uint32_t room,
-                         const uint8_t *length_symbols);
+uint32_t huff_lanes_expand(struct huff_lane_slots *s, const uint8_t **in,
+                           const struct lz_sequence *sequences, uint32_t count);
+
+/* Sets each slot's `bits` and `count`.  distance[0..HUFF_VALUE_CODES) are the codes of distances;
+ * length_symbols is as for huff_lanes_locate. */
+void huff_lanes_encode(struct huff_lane_slots *s, const struct huff_lane_codes *litlen,
+                       const struct huff_value_code *distance, const uint8_t *length_symbols);
 
 #endif
 

@@ -18,6 +18,7 @@
 #include "huffman/huffman.h"
 #include "huffman/lanes.h"
 #include "huffman/lengths.h"
+#include "huffman/slots.h"
 #include "huffman/valuecode.h"
 #include "lzss/lzss.h"
 
@@ -111,8 +112,14 @@ struct huff_codes {
     uint32_t length[LZ_MAX_MATCH + 1];
     /* Only the first DEFLATE_DISTANCE_SYMBOLS are set. */
     struct huff_value_code distance[HUFF_VALUE_CODES];
+#ifdef HAVE_AVX2_PATH
+    /* The same codes in the form that the path needs (huff_functions). */
+    union {
+        struct huff_slot_codes slots; /* with AVX2 */
 #ifdef HAVE_AVX512_PATH
-    struct huff_lane_codes lanes;
+        struct huff_lane_codes lanes; /* with AVX-512 */
+#endif
+    } by_path;
 #endif
 };
 
@@ -127,27 +134,38 @@ struct huff_encoder;
 typedef size_t huff_count_function(struct huff_encoder *e, const uint8_t *in, size_t pos,
                                    size_t chunk_end, size_t enough,
                                    const struct lz_sequence *sequences, uint32_t count,
-                                   uint32_t *counted, struct huff_counts *counts);
+                                   uint32_t *counted);
 
 /* Writes sequences (write.h). */
 typedef const uint8_t *huff_write_function(struct huff_encoder *e, struct bitwriter *w,
                                            const uint8_t *in, const struct lz_sequence *sequences,
                                            uint32_t count);
 
+/* Makes the codes that the path needs in addition to those for all paths (write.h). */
+typedef void huff_make_codes_function(struct huff_codes *codes, const uint16_t *litlen,
+                                      const uint8_t *litlen_lengths);
+
 /* Estimates a block's size (plan.h). */
 typedef void huff_estimate_function(struct huff_block *b);
 
 /*
  * The functions that have a version for each path (cpu.h).  The loops over sequences, in count.c
- * and write.c, are limited by the number of instructions.  AVX2 and BMI2 save a tenth of the
- * instructions.  With AVX-512, lanes.h does most of the work of these loops, and the AVX2 versions
- * do the last sequences of a part.  In plan.c, the estimates use larger vectors.  Each version is a
- * function of its own (NOINLINE), so that it has all registers.
+ * and write.c, are limited by the number of instructions and by mispredicted branches.  With AVX2,
+ * write.c writes slots (slots.h).  With AVX-512, lanes.h does most of the work of these loops, and
+ * other versions do the last sequences of a part.  In plan.c, the estimates use larger vectors.
+ * Each version is a function of its own (NOINLINE), so that it has all registers.
  */
 struct huff_functions {
     huff_count_function *count;
     huff_write_function *write;
+    huff_make_codes_function *make_codes; /* NULL if the path needs no more codes */
     huff_estimate_function *estimate;
+};
+
+/* A part's counts of lengths, by symbol less DEFLATE_FIRST_LENGTH, and of distances, by symbol. */
+struct huff_symbol_counts {
+    uint16_t length[DEFLATE_FIXED_LITLEN_SYMBOLS - DEFLATE_FIRST_LENGTH];
+    uint16_t distance[DEFLATE_FIXED_DISTANCE_SYMBOLS];
 };
 
 /* One thread's memory. */
@@ -159,6 +177,7 @@ struct huff_encoder {
     struct huff_plan plan;                  /* the plan of the block that is written */
     struct huff_codes codes;                /* the codes of the block that is written */
     bool has_fixed_codes;                   /* `codes` has the codes of fixed blocks */
+    bool long_matches;                      /* the last part had many long matches (count.c) */
 
     /* Indexed by a match's length less LZ_MIN_MATCH: the length's symbol, less
      * DEFLATE_FIRST_LENGTH. */
@@ -173,11 +192,19 @@ struct huff_encoder {
     /* The part's counts of literals.  They are spread over four tables, so that counting a literal
      * does not wait for counting an equal one just before it. */
     uint16_t literals[4][256];
-#ifdef HAVE_AVX512_PATH
+
+    /* The part's counts of lengths and distances.  Two sequences in a row are counted in two
+     * tables, for the same reason. */
+    struct huff_symbol_counts symbols[2];
+#ifdef HAVE_AVX2_PATH
+    /* A batch of sequences. */
     union {
-        struct huff_located located; /* while a part is counted */
-        struct huff_encoded encoded; /* while a block is written */
-    } lanes;
+        struct huff_slots slots; /* while a block is written, with AVX2 */
+#ifdef HAVE_AVX512_PATH
+        struct huff_located located;  /* while a part is counted, with AVX-512 */
+        struct huff_lane_slots lanes; /* while a block is written, with AVX-512 */
+#endif
+    } batch;
 #endif
 };
 

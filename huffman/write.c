@@ -1,10 +1,11 @@
 /*
  * write.c - writes blocks (write.h)
  *
- * Except in rare cases, a sequence becomes bits without a branch that depends on its data.  The
- * codes of up to three literals and of the match after them are looked up in tables, joined to one
- * number, and put at once.  With AVX-512, lanes.c joins the codes of 16 sequences at a time; then
- * these bits only have to be put.
+ * The codes of up to three or four literals and of the match after them are looked up in tables,
+ * joined to one number, and put at once, without a branch that depends on the data.  Plain C takes
+ * a branch for sequences with more literals.  With AVX2 and AVX-512, such sequences are first cut
+ * into slots (slots.h), so that no branch is often mispredicted.  With AVX-512, lanes.c joins the
+ * codes of 16 slots at a time; then these bits only have to be put.
  */
 #include "config.h"
 
@@ -33,9 +34,9 @@ void huff_write_stored(struct bitwriter *w, const uint8_t *in, size_t n, bool fi
 }
 
 /* Makes codes in the form that writing needs, from the code lengths of the two alphabets. */
-static void make_codes(struct huff_codes *codes, const uint8_t *litlen_lengths,
-                       unsigned litlen_symbols, const uint8_t *distance_lengths,
-                       unsigned distance_symbols)
+static void make_codes(const struct huff_functions *by, struct huff_codes *codes,
+                       const uint8_t *litlen_lengths, unsigned litlen_symbols,
+                       const uint8_t *distance_lengths, unsigned distance_symbols)
 {
     uint16_t code[HUFF_MAX_SYMBOLS + 2], distance_code[DEFLATE_FIXED_DISTANCE_SYMBOLS];
 
@@ -55,13 +56,28 @@ static void make_codes(struct huff_codes *codes, const uint8_t *litlen_lengths,
         codes->distance[i] =
             huff_value_code(distance_code[i], distance_lengths[i], deflate_least_distance(i),
                             deflate_distance_extra_bits(i));
-#ifdef HAVE_AVX512_PATH
-    huff_lanes_make_codes(&codes->lanes, code, litlen_lengths);
-#endif
+    if (by->make_codes != NULL)
+        by->make_codes(codes, code, litlen_lengths);
 }
 
+#ifdef HAVE_AVX2_PATH
+void huff_make_codes_avx2(struct huff_codes *codes, const uint16_t *litlen,
+                          const uint8_t *litlen_lengths)
+{
+    huff_slots_make_codes(&codes->by_path.slots, litlen, litlen_lengths, codes->distance);
+}
+#endif
+
+#ifdef HAVE_AVX512_PATH
+void huff_make_codes_avx512(struct huff_codes *codes, const uint16_t *litlen,
+                            const uint8_t *litlen_lengths)
+{
+    huff_lanes_make_codes(&codes->by_path.lanes, litlen, litlen_lengths);
+}
+#endif
+
 /* Makes the codes of fixed blocks (RFC 1951, section 3.2.6). */
-static void make_fixed_codes(struct huff_codes *codes)
+static void make_fixed_codes(const struct huff_functions *by, struct huff_codes *codes)
 {
     uint8_t litlen_lengths[DEFLATE_FIXED_LITLEN_SYMBOLS];
     uint8_t distance_lengths[DEFLATE_FIXED_DISTANCE_SYMBOLS];
@@ -69,7 +85,7 @@ static void make_fixed_codes(struct huff_codes *codes)
     for (unsigned i = 0; i < sizeof(litlen_lengths); i++)
         litlen_lengths[i] = (uint8_t)deflate_fixed_length(i);
     memset(distance_lengths, DEFLATE_FIXED_DISTANCE_LENGTH, sizeof(distance_lengths));
-    make_codes(codes, litlen_lengths, sizeof(litlen_lengths), distance_lengths,
+    make_codes(by, codes, litlen_lengths, sizeof(litlen_lengths), distance_lengths,
                sizeof(distance_lengths));
 }
 
@@ -139,7 +155,7 @@ static inline struct bits match_bits(const struct huff_encoder *e, struct lz_seq
                          (length & 63) + code->count};
 }
 
-/* The loop of huff_write_portable and huff_write_avx2, which are compiled to different
+/* The loop of huff_write_portable and write_some, which are compiled to different
  * instructions. */
 LOOP const uint8_t *write_loop(const struct huff_encoder *e, struct bitwriter *out,
                                const uint8_t *in, const struct lz_sequence *sequences,
@@ -181,106 +197,185 @@ NOINLINE const uint8_t *huff_write_portable(struct huff_encoder *e, struct bitwr
 }
 
 #ifdef HAVE_AVX2_PATH
-AVX2_PATH NOINLINE const uint8_t *huff_write_avx2(struct huff_encoder *e, struct bitwriter *out,
-                                                  const uint8_t *in,
-                                                  const struct lz_sequence *sequences,
-                                                  uint32_t count)
+/* Writes sequences one by one: those that have too many literals for slots, and those that do not
+ * fill a vector. */
+AVX2_PATH NOINLINE static const uint8_t *write_some(const struct huff_encoder *e,
+                                                    struct bitwriter *out, const uint8_t *in,
+                                                    const struct lz_sequence *sequences,
+                                                    uint32_t count)
 {
     return write_loop(e, out, in, sequences, count);
+}
+
+/* Writes a slot of any number of bits, and flushes.  The caller must have flushed before. */
+NOINLINE static void put_wide(const struct huff_encoder *e, struct bitwriter *w,
+                              const uint8_t *literals, size_t n, struct lz_sequence match)
+{
+    write_literals(w, &e->codes, literals, n);
+    if (match.length >= LZ_MIN_MATCH) {
+        const struct bits bits = match_bits(e, match);
+
+        bits_put(w, bits.value, bits.count);
+        bits_flush(w);
+    }
+}
+
+/* The bit writer's state in the form of huff_top_code: the pending bits are the uppermost ones of
+ * `bits`, above bits without a meaning. */
+struct top_bits {
+    uint8_t *next;
+    uint64_t bits, count;
+};
+
+static inline struct top_bits to_top(const struct bitwriter *w)
+{
+    return (struct top_bits){w->next, w->bits << (-w->count & 63), w->count};
+}
+
+static inline struct bitwriter from_top(const struct top_bits *w)
+{
+    return (struct bitwriter){w->next, w->bits >> 1 >> (63 - w->count), (unsigned)w->count};
+}
+
+/* Puts slot i, which has more than BITWRITER_ROOM bits, and flushes. */
+NOINLINE static void put_wide_slot(const struct huff_encoder *e, struct top_bits *out, uint32_t i)
+{
+    const struct huff_slots *const s = &e->batch.slots;
+    const uint16_t *const literals = s->literals + (size_t)i * HUFF_SLOT_LITERALS;
+    struct bitwriter w = from_top(out);
+    uint8_t bytes[HUFF_SLOT_LITERALS];
+    struct lz_sequence match = {0};
+    size_t n;
+
+    for (n = 0; n < HUFF_SLOT_LITERALS && literals[n] != HUFF_NO_LITERAL; n++)
+        bytes[n] = (uint8_t)literals[n];
+    match.length = s->match[i] & UINT16_MAX;
+    match.distance = (uint16_t)(s->match[i] >> 16);
+    put_wide(e, &w, bytes, n, match);
+    *out = to_top(&w);
+}
+
+/* Codes that are joined, and a number whose low 8 bits are the number of their bits. */
+struct joined {
+    huff_top_code code;
+    uint64_t sum;
+};
+
+static inline struct joined join(struct joined a, huff_top_code b)
+{
+    return (struct joined){a.code >> (b & 63) | b, a.sum + b};
+}
+
+/* Puts all slots, and flushes. */
+AVX2_PATH NOINLINE static void put_slots(const struct huff_encoder *e, struct bitwriter *out)
+{
+    const struct huff_slots *const s = &e->batch.slots;
+    const struct huff_slot_codes *const codes = &e->codes.by_path.slots;
+    struct top_bits w = to_top(out);
+
+    for (uint32_t i = 0, used = s->used; i < used; i++) {
+        const uint16_t *const literals = s->literals + (size_t)i * HUFF_SLOT_LITERALS;
+        struct joined j = {codes->literal[literals[0]], codes->literal[literals[0]]};
+        uint64_t count;
+
+        j = join(j, codes->literal[literals[1]]);
+        j = join(j, codes->literal[literals[2]]);
+        j = join(j, codes->literal[literals[3]]);
+        j = join(j, codes->length[s->match[i] & UINT16_MAX]);
+        j = join(j, s->distance[i]);
+        count = j.sum & 255;
+        if (__builtin_expect(count > BITWRITER_ROOM, 0)) {
+            /* Use a copy, so that `w` itself stays in registers. */
+            struct top_bits writer = w;
+
+            put_wide_slot(e, &writer, i);
+            w = writer;
+            continue;
+        }
+        /* The low 6 bits of j.code are no code. */
+        w.bits = w.bits >> (count & 63) | (j.code & ~UINT64_C(63));
+        w.count += count;
+        store64(w.next, w.bits >> (-w.count & 63));
+        w.next += w.count >> 3;
+        w.count &= 7;
+    }
+    *out = from_top(&w);
+}
+
+const uint8_t *huff_write_avx2(struct huff_encoder *e, struct bitwriter *out, const uint8_t *in,
+                               const struct lz_sequence *sequences, uint32_t count)
+{
+    while (count > 0) {
+        uint32_t n = huff_slots_expand(&e->batch.slots, &in, sequences, count);
+
+        if (n > 0) {
+            huff_slots_encode(&e->batch.slots, &e->codes.by_path.slots);
+            put_slots(e, out);
+        } else {
+            n = 1;
+            in = write_some(e, out, in, sequences, n);
+        }
+        sequences += n;
+        count -= n;
+    }
+    return in;
 }
 #endif
 
 #ifdef HAVE_AVX512_PATH
-/* Puts the literals in[0..n), with n from 0 to 4, and flushes, without a branch on n.  The caller
- * must have flushed before.  4 bytes at `in` must be readable. */
-LOOP void put_few(struct bitwriter *w, const struct huff_codes *codes, const uint8_t *in,
-                  unsigned n)
+/* Puts slot i, which has more than BITWRITER_ROOM bits, and flushes. */
+NOINLINE static void put_wide_lane(const struct huff_encoder *e, struct bitwriter *w, uint32_t i)
 {
-    static const uint32_t masks[8] = {~0u, ~0u, ~0u, ~0u, 0, 0, 0, 0};
-    const uint32_t bytes = load32(in), *const mask = masks + 4 - n;
-    const uint32_t a = codes->literal[bytes & 255] & mask[0];
-    const uint32_t b = codes->literal[bytes >> 8 & 255] & mask[1];
-    const uint32_t c = codes->literal[bytes >> 16 & 255] & mask[2];
-    const uint32_t d = codes->literal[bytes >> 24] & mask[3];
+    const struct huff_lane_slots *const s = &e->batch.lanes;
+    struct lz_sequence match = {0};
 
-    _Static_assert(2 * DEFLATE_MAX_CODE <= BITWRITER_ROOM, "two literals between flushes");
-
-    bits_put(w, (uint64_t)(b >> 8) << (a & 63) | a >> 8, (a + b) & 63);
-    bits_flush(w);
-    bits_put(w, (uint64_t)(d >> 8) << (c & 63) | c >> 8, (c + d) & 63);
-    bits_flush(w);
+    match.length = s->match[i] >> HUFF_LANES_LENGTH_SHIFT & HUFF_LANES_LENGTH_MASK;
+    match.distance = (uint16_t)s->match[i];
+    put_wide(e, w, s->literals + (size_t)i * HUFF_SLOT_LITERALS,
+             s->match[i] >> HUFF_LANES_LITERALS_SHIFT, match);
 }
 
-/* Writes a sequence that huff_lanes_encode has marked as special.  `last` points to the sequence's
- * last literals.  These literals and the match take `count` bits.  If `count` is at most 64, `bits`
- * holds them. */
-LOOP void write_special(const struct huff_encoder *e, struct bitwriter *w, const uint8_t *last,
-                        struct lz_sequence s, uint64_t bits, uint32_t count)
+/* Puts all slots that were encoded, and flushes. */
+AVX512_PATH NOINLINE static void put_lanes(const struct huff_encoder *e, struct bitwriter *out)
 {
-    const unsigned n = s.literals < HUFF_LANES_LITERALS ? s.literals : HUFF_LANES_LITERALS;
-    unsigned more = s.literals - n;
-
-    if (more > 32) {
-        write_literals(w, &e->codes, last - more, more - 4);
-        more = 4;
-    }
-    for (; more > 4; more -= 4)
-        put_few(w, &e->codes, last - more, 4);
-    put_few(w, &e->codes, last - more, more);
-    if (count <= BITWRITER_ROOM) {
-        bits_put(w, bits, count);
-    } else {
-        const struct bits match = match_bits(e, s);
-
-        write_literals(w, &e->codes, last, n);
-        bits_put(w, match.value, match.count);
-    }
-    bits_flush(w);
-}
-
-/* Like write_loop, but does not write the last count % HUFF_LANES sequences. */
-AVX512_PATH NOINLINE static const uint8_t *write_lanes(struct huff_encoder *e,
-                                                       struct bitwriter *out, const uint8_t *in,
-                                                       const struct lz_sequence *sequences,
-                                                       uint32_t count)
-{
-    struct huff_encoded *const l = &e->lanes.encoded;
+    const struct huff_lane_slots *const s = &e->batch.lanes;
     struct bitwriter w = *out;
 
-    while (count >= HUFF_LANES) {
-        const uint32_t n = count < HUFF_LANES_BATCH ? count - count % HUFF_LANES : HUFF_LANES_BATCH;
-        const size_t bytes = huff_lanes_encode(l, &e->codes.lanes, e->codes.distance, in, sequences,
-                                               n, BITWRITER_ROOM, e->length_symbols);
+    for (uint32_t i = 0, used = s->used; i < used; i++) {
+        const uint32_t count = s->count[i];
 
-        for (uint32_t i = 0; i < n; i++) {
-            const uint32_t bits = l->count[i];
+        if (__builtin_expect(count > BITWRITER_ROOM, 0)) {
+            /* Use a copy, so that `w` itself stays in registers. */
+            struct bitwriter writer = w;
 
-            if (__builtin_expect(bits >= HUFF_LANES_SPECIAL, 0)) {
-                /* Use a copy, so that `w` itself stays in registers. */
-                struct bitwriter writer = w;
-
-                write_special(e, &writer, in + l->literals[i], sequences[i], l->bits[i],
-                              bits - HUFF_LANES_SPECIAL);
-                w = writer;
-                continue;
-            }
-            bits_put(&w, l->bits[i], bits);
-            bits_flush(&w);
+            put_wide_lane(e, &writer, i);
+            w = writer;
+            continue;
         }
-        in += bytes;
-        sequences += n;
-        count -= n;
+        bits_put(&w, s->bits[i], count);
+        bits_flush(&w);
     }
     *out = w;
-    return in;
 }
 
 const uint8_t *huff_write_avx512(struct huff_encoder *e, struct bitwriter *out, const uint8_t *in,
                                  const struct lz_sequence *sequences, uint32_t count)
 {
-    in = write_lanes(e, out, in, sequences, count);
-    return huff_write_avx2(e, out, in, sequences + (count - count % HUFF_LANES),
-                           count % HUFF_LANES);
+    while (count >= HUFF_LANES) {
+        uint32_t n = huff_lanes_expand(&e->batch.lanes, &in, sequences, count);
+
+        if (n > 0) {
+            huff_lanes_encode(&e->batch.lanes, &e->codes.by_path.lanes, e->codes.distance,
+                              e->length_symbols);
+            put_lanes(e, out);
+        } else {
+            n = HUFF_LANES;
+            in = write_some(e, out, in, sequences, n);
+        }
+        sequences += n;
+        count -= n;
+    }
+    return write_some(e, out, in, sequences, count);
 }
 #endif
 
@@ -319,10 +414,10 @@ void huff_write_block(struct huff_encoder *e, struct bitwriter *w, const uint8_t
     bits_put(w, final | (unsigned)p->type << 1, 3);
     if (p->type == DEFLATE_DYNAMIC) {
         huff_header_write(&p->header, w);
-        make_codes(&e->codes, p->litlen_lengths, DEFLATE_LITLEN_SYMBOLS, p->distance_lengths,
-                   DEFLATE_DISTANCE_SYMBOLS);
+        make_codes(e->functions, &e->codes, p->litlen_lengths, DEFLATE_LITLEN_SYMBOLS,
+                   p->distance_lengths, DEFLATE_DISTANCE_SYMBOLS);
     } else if (!e->has_fixed_codes) {
-        make_fixed_codes(&e->codes);
+        make_fixed_codes(e->functions, &e->codes);
     }
     e->has_fixed_codes = p->type == DEFLATE_FIXED;
     bits_flush(w);

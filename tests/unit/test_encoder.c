@@ -1528,6 +1528,63 @@ static void bytes_that_differ(void)
     segment_free(&s);
 }
 
+/* The number of matches in the second chunk of bytes_that_differ_among_many: enough for two vectors
+ * of sequences, and some more. */
+#define MANY 40
+
+/* Fills the first chunk with zeros, and with matches of one length, either long or short. */
+static void add_zeros(struct segment *s, bool long_matches)
+{
+    const unsigned literals = 5, length = long_matches ? LZ_MAX_MATCH : LZ_MIN_MATCH;
+    size_t pos = 0;
+
+    memset(s->in, 0, LZ_CHUNK_SIZE);
+    s->chunks[0].count = 0;
+    for (; pos + literals + length <= LZ_CHUNK_SIZE; pos += literals + length)
+        s->sequences[s->chunks[0].count++] =
+            (struct lz_sequence){(uint16_t)literals, (uint16_t)length, 1};
+}
+
+/* Tests, for every length, one wrong bit in one of many matches.  The chunk before has long matches
+ * or short ones, since the encoder may compare matches in another way after long ones. */
+static void bytes_that_differ_among_many(void)
+{
+    const unsigned literals = 7;
+    uint64_t state = 12;
+    struct segment s;
+
+    segment_new(&s, 2 * LZ_CHUNK_SIZE);
+    s.chunks[1].sequences = s.sequences + LZ_CHUNK_MAX_SEQUENCES;
+    s.chunks[1].count = MANY;
+    for (unsigned length = 3; length <= 258; length++) {
+        size_t pos = LZ_CHUNK_SIZE;
+
+        add_zeros(&s, length % 2 == 0);
+        for (size_t i = pos; i < s.len; i++)
+            s.in[i] = (uint8_t)unit_rand(&state);
+        for (unsigned i = 0; i < MANY; i++) {
+            const unsigned distance = 1 + (unsigned)unit_below(&state, 2000);
+
+            s.sequences[LZ_CHUNK_MAX_SEQUENCES + i] =
+                (struct lz_sequence){(uint16_t)literals, (uint16_t)length, (uint16_t)distance};
+            pos += literals;
+            for (unsigned k = 0; k < length; k++, pos++)
+                s.in[pos] = s.in[pos - distance];
+        }
+        CHECK(accepts(&s));
+        for (unsigned i = 0; i < 8; i++) {
+            const unsigned match = i % 2 ? MANY - 1 : (unsigned)unit_below(&state, MANY);
+            const unsigned at = i < 2 ? length - 1 : (unsigned)unit_below(&state, length);
+            uint8_t *byte = s.in + LZ_CHUNK_SIZE + match * (literals + length) + literals + at;
+
+            *byte ^= (uint8_t)(1u << i);
+            CHECK(!accepts(&s));
+            *byte ^= (uint8_t)(1u << i);
+        }
+    }
+    segment_free(&s);
+}
+
 /* The least length or distance of a symbol must have that symbol.  The next smaller length or
  * distance must have another symbol. */
 static void least_values(void)
@@ -1626,6 +1683,7 @@ int main(void)
     RUN(every_level_and_split);
     RUN(numbers_out_of_range);
     RUN(bytes_that_differ);
+    RUN(bytes_that_differ_among_many);
     RUN(damaged_lists);
     matchers_free(&matchers);
     huff_encoder_free(encoder);
