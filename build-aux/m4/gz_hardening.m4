@@ -33,7 +33,13 @@ AC_SUBST([GZ_NVCCFLAGS])
 # _GZ_TRY_HARDENING(NAME, CFLAGS, LDFLAGS, IF-ACCEPTED)
 # -----------------------------------------------------
 # Compiles and links a function with an array, because some systems lack the functions that the
-# flags make it call.  The user's flags come last, as in the Makefile.
+# flags make it call.  Compiling comes first, by itself, since clang may not say that it ignores a
+# flag if it also links.  The user's flags come last, as in the Makefile.
+m4_define([_GZ_HARDENED_PROGRAM],
+[AC_LANG_PROGRAM([[#include <stdio.h>]],
+                 [[char a[64];
+                   return fgets(a, sizeof(a), stdin) != NULL && a[9];]])])
+
 m4_define([_GZ_TRY_HARDENING],
 [AS_VAR_PUSHDEF([gz_var], [gz_cv_hardening_$1])dnl
 AC_CACHE_CHECK([whether to harden with $1], [gz_var],
@@ -41,10 +47,9 @@ AC_CACHE_CHECK([whether to harden with $1], [gz_var],
    gz_save_LDFLAGS=$LDFLAGS
    CFLAGS="-Werror $2 $CFLAGS"
    LDFLAGS="$3 $LDFLAGS"
-   AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <stdio.h>]],
-                                   [[char a[64];
-                                     return fgets(a, sizeof(a), stdin) != NULL && a[9];]])],
-                  [AS_VAR_SET([gz_var], [yes])], [AS_VAR_SET([gz_var], [no])])
+   AS_VAR_SET([gz_var], [no])
+   AC_COMPILE_IFELSE([_GZ_HARDENED_PROGRAM],
+     [AC_LINK_IFELSE([_GZ_HARDENED_PROGRAM], [AS_VAR_SET([gz_var], [yes])])])
    CFLAGS=$gz_save_CFLAGS
    LDFLAGS=$gz_save_LDFLAGS])
 AS_VAR_IF([gz_var], [yes], [AS_VAR_APPEND([gz_hardening], ["${gz_hardening:+ }$1"])
@@ -65,7 +70,7 @@ m4_foreach_w([gz_flag], [-fstack-protector-strong -fstack-clash-protection -fcf-
 ])
 
 # _FORTIFY_SOURCE has the C library check sizes: at level 3 also those that are known only at run
-# time, for which gcc 12 or clang 9 is needed.  It does nothing without optimization, and hides calls
+# time, for which it needs gcc 12 or clang 9.  It does nothing without optimization, and hides calls
 # from sanitizers.  The user, or the compiler by itself, may have chosen a level.
 m4_define([_GZ_FORTIFY],
 [gz_fortify=no
@@ -104,8 +109,9 @@ m4_define([_GZ_PIE],
 m4_define([_GZ_HARDENED_NVCC],
 [AS_IF([test "$gz_cuda" = yes && test -n "$gz_hardened_code"],
   [AC_MSG_CHECKING([whether nvcc takes these flags, too])
-   AS_ECHO(["int f(int *x) { int a[[64]]; for (int i = 0; i < 64; i++) a[[i]] = x[[i]]; return a[[*x]]; }"]) >conftest.cu
-   AS_IF(["$NVCC" $NVCCFLAGS -std=c++17 -Xcompiler "$gz_hardened_code" -c conftest.cu -o conftest.cuda.o >&AS_MESSAGE_LOG_FD 2>&1],
+   AS_ECHO(["int f(int *x) { int a[[64]]; for (int &i : a) i = *x++; return a[[*x]]; }"]) >conftest.cu
+   AS_IF(["$NVCC" $NVCCFLAGS -std=c++17 -Xcompiler "$gz_hardened_code" \
+            -c conftest.cu -o conftest.cuda.o >&AS_MESSAGE_LOG_FD 2>&1],
      [GZ_NVCCFLAGS="-Xcompiler $gz_hardened_code"
       AC_MSG_RESULT([yes])],
      [AC_MSG_RESULT([no])])
