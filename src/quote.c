@@ -133,8 +133,10 @@ static const char *read_conversion(struct conversion *c, const char *format, va_
         c->is_own |= *s == '-';
         if (*s == '*')
             c->precision = va_arg(*args, int);
-        if (*s == 'l' || *s == 'z' || *s == 'j')
-            c->length = *s == 'l' && c->length == 'l' ? 'L' : *s;
+        if (*s == 'l' && c->length == 'l')
+            c->length = 'L';
+        else if (*s == 'l' || *s == 'z' || *s == 'j')
+            c->length = *s;
     }
     c->letter = *s;
     snprintf(c->text, sizeof(c->text), "%%%.*s", (int)(s - format) + 1, format);

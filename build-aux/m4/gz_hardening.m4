@@ -75,13 +75,13 @@ m4_foreach_w([gz_flag], [-fstack-protector-strong -fstack-clash-protection -fcf-
 m4_define([_GZ_FORTIFY],
 [gz_fortify=no
 AS_CASE([" $CPPFLAGS $CFLAGS "], [*" -fsanitize="* | *"_FORTIFY_SOURCE"*], [],
-  [AC_CACHE_CHECK([whether the compiler sets _FORTIFY_SOURCE by itself], [gz_cv_fortified],
-     [AC_COMPILE_IFELSE([AC_LANG_SOURCE([[#ifndef _FORTIFY_SOURCE
+  [AC_CACHE_CHECK([whether the compiler optimizes, and lacks _FORTIFY_SOURCE], [gz_cv_fortify],
+     [AC_COMPILE_IFELSE([AC_LANG_SOURCE([[#if defined _FORTIFY_SOURCE || !defined __OPTIMIZE__
                                           #error
                                           #endif
                                           int x;]])],
-                        [gz_cv_fortified=yes], [gz_cv_fortified=no])])
-   AS_IF([test "$gz_cv_fortified" = no],
+                        [gz_cv_fortify=yes], [gz_cv_fortify=no])])
+   AS_IF([test "$gz_cv_fortify" = yes],
      [_GZ_TRY_HARDENING([-D_FORTIFY_SOURCE=3], [-D_FORTIFY_SOURCE=3], [], [gz_fortify=3])
       AS_IF([test "$gz_fortify" = no],
         [_GZ_TRY_HARDENING([-D_FORTIFY_SOURCE=2], [-D_FORTIFY_SOURCE=2], [], [gz_fortify=2])])
