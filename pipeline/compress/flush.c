@@ -151,6 +151,7 @@ static struct flush_tools *take_first(struct flushes *all)
 
     if (t == NULL)
         return NULL;
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): tools are off the list before they are freed */
     take_off(all, t);
     if (t->owner != NULL)
         t->owner->tools = NULL;
