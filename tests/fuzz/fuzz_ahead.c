@@ -86,7 +86,8 @@ static void try_symbols(const uint8_t *data, size_t len)
         REQUIRE(n == right_n);
     }
     inf_resolve(d, out, n, window, bytes);
-    REQUIRE(memcmp(bytes, want, n) == 0);
+    /* zlib stops at OUT_MAX, and the last block may go on after it. */
+    REQUIRE(memcmp(bytes, want, n < OUT_MAX ? n : OUT_MAX) == 0);
     inflateEnd(&z);
     inf_symbols_free(d);
     free(bytes);
