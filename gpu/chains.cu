@@ -154,8 +154,8 @@ static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct c
 
         __syncthreads();
         search_all<scored_search>(
-            c, data, links, limits.long_depth, &next[0],
-            [&](scored_search &l, uint32_t pos) {
+            c, data, links, limits.long_depth, all_positions(&next[0], c.end),
+            [&](scored_search &l, uint32_t pos, uint32_t) {
                 begin_search(l, data, pos, LZ_LONG - 1, longest_at(c, pos), limits.nice);
             },
             [&](scored_search &l, uint32_t length, uint32_t distance) {
@@ -168,8 +168,8 @@ static __device__ __forceinline__ void search_chunk(const gpu_chunk &c, struct c
 
     __syncthreads();
     search_all<scored_search>(
-        c, data, links, limits.depth, &next[1],
-        [&](scored_search &l, uint32_t pos) {
+        c, data, links, limits.depth, all_positions(&next[1], c.end),
+        [&](scored_search &l, uint32_t pos, uint32_t) {
             uint32_t longest = longest_at(c, pos);
 
             if (limits.long_depth > 0) {

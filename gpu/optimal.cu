@@ -129,6 +129,10 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
 
 static_assert(LZ_MAX_MATCHES < LIST_ENDED, "a count beside the flag");
 
+/* While matches are gathered, this row has each list's latest match, or 0 if there is none. The
+ * lists do not need the row before they are full, and then the latest match belongs there. */
+#define LATEST (LZ_MAX_MATCHES - 1)
+
 /* How many matches the list of position `own` has: none after the chunk's end. */
 static __device__ __forceinline__ uint32_t load_count(const struct optimal_scratch *s, uint32_t own,
                                                       uint32_t size)
@@ -156,19 +160,20 @@ static __device__ __forceinline__ void gather_three(const gpu_chunk &c, struct o
 {
     for (uint32_t pos = c.history + threadIdx.x; pos < c.end; pos += SEARCH_THREADS) {
         const uint32_t own = pos - c.history;
-        uint32_t distance = 0, count = 0;
+        uint32_t distance = 0, match = 0;
 
         for (uint32_t i = c.end - pos < LZ_MIN_MATCH ? 0 : LZ_OPTIMAL_DEPTH3; i > 0; i--) {
             distance += link_at(links, c, pos - distance);
             if (distance > LZ_CHAINS_WINDOW)
                 break;
             if (((load32(data, pos - distance) ^ load32(data, pos)) & 0xffffff) == 0) {
-                s->matches[0][own] = lz_pack_match(LZ_MIN_MATCH, distance);
-                count = 1;
+                match = lz_pack_match(LZ_MIN_MATCH, distance);
                 break;
             }
         }
-        s->matches_count[own] = (uint8_t)count;
+        s->matches[0][own] = match;
+        s->matches[LATEST][own] = match;
+        s->matches_count[own] = match != 0;
     }
 }
 
@@ -176,6 +181,30 @@ static __device__ __forceinline__ void gather_three(const gpu_chunk &c, struct o
 struct list_search : chain_search {
     uint32_t count;
 };
+
+/* What the earlier steps have stored of a position's list: matches_count and the latest match. */
+struct stored_list {
+    uint32_t count, latest;
+};
+
+/* Returns how the step by `bytes` bytes starts at pos: the length to exceed, the distance from which
+ * to go on, and, in place of a symbol, how many matches the list has, packed as a match
+ * (lz_pack_match). Returns 0 if the step leaves out the position. */
+static __device__ __forceinline__ uint32_t start_of(const gpu_chunk &c, stored_list list,
+                                                    uint32_t pos, uint32_t bytes, uint32_t enough,
+                                                    uint32_t nice)
+{
+    /* The latest match is the candidate that ended the last step, if that step has ended with a
+     * match of `bytes` bytes. */
+    uint32_t best = max(lz_packed_length(list.latest), (uint32_t)LZ_MIN_MATCH);
+    uint32_t distance = lz_packed_distance(list.latest);
+
+    if (list.count >= LIST_ENDED ||
+        !lz_goes_on(&best, &distance, false, bytes, min(nice, longest_at(c, pos))) ||
+        best >= enough)
+        return 0;
+    return lz_pack(best, distance) | list.count << 15;
+}
 
 /* Does the step of gathering by prefix i, 1 or more, at all positions; compare gather_by in
  * lzss/optimal.c. next: a counter in shared memory, for search_all. */
@@ -190,29 +219,28 @@ static __device__ __forceinline__ void gather_by(const gpu_chunk &c, struct opti
 
     search_all<list_search>(
         c, data, links,
-        lz_prefix_depth(bytes, limits.depth, limits.long_depth, limits.longest_depth), next,
-        [&](list_search &l, uint32_t pos) {
-            const uint32_t own = pos - c.history, longest = longest_at(c, pos);
-            const uint32_t nice = min(limits.nice, longest);
-            const uint32_t count = s->matches_count[own];
-            uint32_t match, best, distance;
-
-            if (count >= LIST_ENDED)
-                return;
-            /* The latest match is the candidate that ended the last step, if that step has ended
-             * with a match of `bytes` bytes. */
-            match = longest_of(s, own, count);
-            best = max(lz_packed_length(match), (uint32_t)LZ_MIN_MATCH);
-            distance = lz_packed_distance(match);
-            if (!lz_goes_on(&best, &distance, false, bytes, nice) || best >= enough)
-                return;
-            begin_chain(l, data, pos, distance, best, longest, min(enough, nice));
-            l.count = count;
+        lz_prefix_depth(bytes, limits.depth, limits.long_depth, limits.longest_depth),
+        choose_positions<stored_list>(
+            next, c.end,
+            [&](uint32_t pos) {
+                return stored_list{s->matches_count[pos - c.history],
+                                   s->matches[LATEST][pos - c.history]};
+            },
+            [&](uint32_t pos, stored_list list) {
+                return start_of(c, list, pos, bytes, enough, limits.nice);
+            }),
+        [&](list_search &l, uint32_t pos, uint32_t start) {
+            begin_chain(l, data, pos, lz_packed_distance(start), lz_packed_length(start),
+                        longest_at(c, pos), min(enough, limits.nice));
+            l.count = lz_packed_symbol(start);
         },
         [&](list_search &l, uint32_t length, uint32_t distance) {
+            const uint32_t match = lz_pack_match(length, distance);
+
             if (l.count == LZ_MAX_MATCHES)
                 l.count--;
-            s->matches[l.count++][l.pos - c.history] = lz_pack_match(length, distance);
+            s->matches[l.count++][l.pos - c.history] = match;
+            s->matches[LATEST][l.pos - c.history] = match;
             return true;
         },
         [&](const list_search &l) {

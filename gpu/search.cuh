@@ -144,41 +144,177 @@ static __device__ __forceinline__ void count_on(Search &s, Data data, uint32_t d
     s.state = ++s.looked_at < depth && n < s.enough ? FOLLOWING : DONE;
 }
 
-/* Positions that a warp takes at a time. With more, there are fewer atomic operations, but the
- * warps finish less evenly. */
-#define TAKEN 128
-
-/* Returns the first of TAKEN positions that no other warp of the block gets. `next` is in the
- * block's shared memory. */
-static __device__ __forceinline__ uint32_t take_positions(uint32_t *next)
+/* Returns the first of `count` positions that no other warp of the block gets. `next` is in the
+ * block's shared memory; the caller of search_all sets it to the chunk's start. */
+static __device__ __forceinline__ uint32_t take_positions(uint32_t *next, uint32_t count)
 {
     uint32_t first = 0;
 
     if (threadIdx.x % WARP == 0)
-        first = atomicAdd(next, TAKEN);
+        first = atomicAdd(next, count);
     return __shfl_sync(ALL_LANES, first, 0);
 }
 
+/* The lanes with a lower number than this lane. */
+static __device__ __forceinline__ uint32_t lower_lanes(void)
+{
+    return (1u << threadIdx.x % WARP) - 1;
+}
+
+/* Positions that a warp takes at a time. With more, there are fewer atomic operations, but the
+ * warps finish less evenly. */
+#define TAKEN 128
+
+/* All positions of a chunk, for search_all. The warp has taken positions [from, until), and has not
+ * given them to lanes yet. */
+struct all_positions {
+    uint32_t *next; /* take_positions */
+    uint32_t end;   /* the chunk's end */
+    uint32_t from, until;
+    bool more;
+
+    __device__ __forceinline__ all_positions(uint32_t *next, uint32_t end)
+        : next(next), end(end), from(0), until(0), more(true)
+    {
+    }
+
+    /* Whether there may be positions left. */
+    __device__ __forceinline__ bool left() const
+    {
+        return more;
+    }
+
+    /* Returns a position for each lane in `idle`, or NOWHERE if there is none. *word is not
+     * used. */
+    __device__ __forceinline__ uint32_t give(uint32_t idle, uint32_t *word)
+    {
+        uint32_t pos;
+
+        if (from == until) {
+            from = take_positions(next, TAKEN);
+            until = max(from, min(from + TAKEN, end));
+            more = from < until;
+        }
+        pos = from + (uint32_t)__popc((int)(idle & lower_lanes()));
+        pos = pos < until ? pos : NOWHERE;
+        from = min(from + (uint32_t)__popc((int)idle), until);
+        *word = 0;
+        return pos;
+    }
+};
+
+/* Returns the number of the n-th bit of mask that is set, counted from 0. Undefined, but below 32,
+ * if there is none. */
+static __device__ __forceinline__ uint32_t nth_bit(uint32_t mask, uint32_t n)
+{
+    uint32_t at = 0;
+
+#pragma unroll
+    for (uint32_t half = WARP / 2; half > 0; half /= 2) {
+        const uint32_t low = (uint32_t)__popc((int)(mask >> at & ((1u << half) - 1)));
+
+        if (n >= low) {
+            n -= low;
+            at += half;
+        }
+    }
+    return at;
+}
+
 /*
- * Searches at all positions of the chunk. Some searches take a hundred times as long as others, and
+ * Those positions of a chunk that a finder chooses, for search_all. The warp takes 32 positions at
+ * a time, one for each lane. load(pos) loads what the finder has stored for a position, and
+ * choose(pos, loaded) returns 0 if no search is wanted there, or else what the search must know. The
+ * warp loads for the next positions before it needs them, so that it seldom waits for device
+ * memory. So load() must not use what it loads.
+ */
+template <typename Loaded, typename Load, typename Choose> struct chosen_positions {
+    uint32_t *next; /* take_positions */
+    uint32_t end;   /* the chunk's end */
+    Load load;
+    Choose choose;
+    /* The current positions are from `first` on. `count` of them are chosen, and `given` of these
+     * have been given to lanes. Lane i has the number of the i-th chosen position, and its word. */
+    uint32_t first, count, given, chosen, word;
+    /* The first of the next positions, and what was loaded for this lane's position. */
+    uint32_t next_first;
+    Loaded loaded;
+
+    __device__ __forceinline__ chosen_positions(uint32_t *next, uint32_t end, Load load,
+                                                Choose choose)
+        : next(next), end(end), load(load), choose(choose), first(0), count(0), given(0), chosen(0),
+          word(0), loaded{}
+    {
+        load_ahead();
+    }
+
+    __device__ __forceinline__ void load_ahead()
+    {
+        next_first = take_positions(next, WARP);
+        if (next_first + threadIdx.x % WARP < end)
+            loaded = load(next_first + threadIdx.x % WARP);
+    }
+
+    /* Whether there may be positions left. */
+    __device__ __forceinline__ bool left() const
+    {
+        return given < count || next_first < end;
+    }
+
+    /* Makes the next positions the current ones. */
+    __device__ __forceinline__ void go_on()
+    {
+        const uint32_t pos = next_first + threadIdx.x % WARP;
+        const uint32_t own = pos < end ? choose(pos, loaded) : 0;
+        const uint32_t wanted = __ballot_sync(ALL_LANES, own != 0);
+
+        first = next_first;
+        count = (uint32_t)__popc((int)wanted);
+        given = 0;
+        chosen = nth_bit(wanted, threadIdx.x % WARP);
+        word = __shfl_sync(ALL_LANES, own, (int)chosen);
+        load_ahead();
+    }
+
+    /* Returns a position for each lane in `idle`, or NOWHERE if there is none, and sets *word_there
+     * to the position's word. */
+    __device__ __forceinline__ uint32_t give(uint32_t idle, uint32_t *word_there)
+    {
+        uint32_t which, at;
+
+        if (given == count)
+            go_on();
+        which = given + (uint32_t)__popc((int)(idle & lower_lanes()));
+        at = __shfl_sync(ALL_LANES, chosen, (int)(which % WARP));
+        *word_there = __shfl_sync(ALL_LANES, word, (int)(which % WARP));
+        given = min(given + (uint32_t)__popc((int)idle), count);
+        return which < count ? first + at : NOWHERE;
+    }
+};
+
+template <typename Loaded, typename Load, typename Choose>
+static __device__ __forceinline__ chosen_positions<Loaded, Load, Choose>
+choose_positions(uint32_t *next, uint32_t end, Load load, Choose choose)
+{
+    return chosen_positions<Loaded, Load, Choose>(next, end, load, choose);
+}
+
+/*
+ * Searches at positions of the chunk. Some searches take a hundred times as long as others, and
  * some lanes count along a match while others look for one. So a lane that is done does not wait
  * for its neighbours, but gets another position. A lane needs one of three things: a new position,
  * counting, or following. In each turn, the warp does the thing that enough of its lanes need.
  *
- * begin(s, pos) starts the search at a position, or leaves out the position. note(s, length,
- * distance) notes a match (count_on). end(s) stores the result of a search. `next` is the next
- * position to search, in shared memory; the caller sets it to the chunk's start.
+ * `positions` are all_positions or chosen_positions. begin(s, pos, word) starts the search at a
+ * position, or leaves out the position. note(s, length, distance) notes a match (count_on). end(s)
+ * stores the result of a search.
  */
-template <typename Search, typename Data, typename Links, typename Begin, typename Note,
-          typename End>
+template <typename Search, typename Data, typename Links, typename Positions, typename Begin,
+          typename Note, typename End>
 static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data, Links links,
-                                                  uint32_t depth, uint32_t *next, Begin begin,
+                                                  uint32_t depth, Positions positions, Begin begin,
                                                   Note note, End end)
 {
-    const uint32_t below = (1u << threadIdx.x % WARP) - 1;
-    /* The warp has taken positions [from, until), and has not given them to lanes yet. */
-    uint32_t from = 0, until = 0;
-    bool more = true;
     Search s = {};
 
     s.pos = NOWHERE;
@@ -187,25 +323,20 @@ static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data,
         const uint32_t idle = __ballot_sync(ALL_LANES, s.state == DONE);
         const uint32_t counting = __ballot_sync(ALL_LANES, s.state == COUNTING);
 
-        if (more && __popc((int)idle) >= REFILL) {
-            if (from == until) {
-                from = take_positions(next);
-                until = max(from, min(from + TAKEN, c.end));
-                more = from < until;
-            }
-            if (s.state == DONE) {
-                const uint32_t pos = from + (uint32_t)__popc((int)(idle & below));
+        if (positions.left() && __popc((int)idle) >= REFILL) {
+            uint32_t word;
+            const uint32_t pos = positions.give(idle, &word);
 
+            if (s.state == DONE) {
                 /* Without this empty instruction, nvcc computes the address of the result in each
                  * turn of the loop. */
                 asm volatile("" : "+r"(s.pos));
                 if (s.pos != NOWHERE)
                     end(s);
                 s.pos = NOWHERE;
-                if (pos < until)
-                    begin(s, pos);
+                if (pos != NOWHERE)
+                    begin(s, pos, word);
             }
-            from = min(from + (uint32_t)__popc((int)idle), until);
         } else if (__popc((int)counting) >= COUNTED || (idle | counting) == ALL_LANES) {
             if (idle == ALL_LANES)
                 break;
