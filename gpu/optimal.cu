@@ -187,8 +187,8 @@ struct stored_list {
     uint32_t count, latest;
 };
 
-/* Returns how the step by `bytes` bytes starts at pos: the length to exceed, the distance from which
- * to go on, and, in place of a symbol, how many matches the list has, packed as a match
+/* Returns how the step by `bytes` bytes starts at pos: the length to exceed, the distance from
+ * which to go on, and, in place of a symbol, how many matches the list has, packed as a match
  * (lz_pack_match). Returns 0 if the step leaves out the position. */
 static __device__ __forceinline__ uint32_t start_of(const gpu_chunk &c, stored_list list,
                                                     uint32_t pos, uint32_t bytes, uint32_t enough,

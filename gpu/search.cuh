@@ -19,8 +19,8 @@
 #include "gpu/links.cuh"
 #include "gpu/warp.cuh"
 
-/* Threads of a block: 1024, the most that CUDA allows. The block's shared memory leaves no space for
- * a second block on the multiprocessor. */
+/* Threads of a block: 1024, the most that CUDA allows. The block's shared memory leaves no space
+ * for a second block on the multiprocessor. */
 #define SEARCH_THREADS 1024
 
 /* What a lane does next: nothing, follow its chain, or count how many bytes of the candidate are
@@ -224,8 +224,8 @@ static __device__ __forceinline__ uint32_t nth_bit(uint32_t mask, uint32_t n)
 /*
  * Those positions of a chunk that a finder chooses, for search_all. The warp takes 32 positions at
  * a time, one for each lane. load(pos) loads what the finder has stored for a position, and
- * choose(pos, loaded) returns 0 if no search is wanted there, or else what the search must know. The
- * warp loads for the next positions before it needs them, so that it seldom waits for device
+ * choose(pos, loaded) returns 0 if no search is wanted there, or else what the search must know.
+ * The warp loads for the next positions before it needs them, so that it seldom waits for device
  * memory. So load() must not use what it loads.
  */
 template <typename Loaded, typename Load, typename Choose> struct chosen_positions {
