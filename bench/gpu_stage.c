@@ -1,11 +1,12 @@
 /*
  * gpu_stage.c - measures the GPU stage alone, in steady state
  *
- *   bench/gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES]]]]
+ *   bench/gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES [SHARED]]]]]
  *
  * LEVEL is a level from 1 on, or a method as in --matcher. The defaults are batches of 16 MiB, 8
  * batches, segments of 2048 KiB, and one device, number 0. With DEVICES, the program uses the first
- * DEVICES devices, and gives BATCHES batches to each of them.
+ * DEVICES devices, and gives BATCHES batches to each of them. With SHARED, blocks have only that
+ * many bytes of shared memory, as on smaller devices: 101000 (compute capability 8.6), 64000 (7.5).
  *
  * The stage begins with input in pinned memory, and ends with sequences in pinned memory. Each
  * batch has a thread, which submits the batch to the GPU and collects the result, again and again.
@@ -16,10 +17,12 @@
  *
  * Prints the throughput of the whole stage. Also prints, by the device's clock, the mean times that
  * the copies and the kernels of one batch take. Since batches overlap, the sum of these times is
- * more than the whole time divided by the number of batches.
+ * more than the whole time divided by the number of batches. Also prints the number of sequences,
+ * and a hash of them, which is the same for all programs that find the same.
  */
 #include "config.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -105,18 +108,33 @@ static void fill(struct gpu_batch *b, size_t segment_size, FILE *f)
     }
 }
 
-static size_t count_sequences(const struct gpu_batch *b, size_t segment_size)
+/* What a batch's sequences are: their number, and a hash of their fields (FNV-1a). */
+struct found {
+    size_t sequences;
+    uint64_t hash;
+};
+
+static void add_sequences(struct found *f, const struct gpu_batch *b, size_t segment_size)
 {
-    size_t sequences = 0, left = b->length;
+    size_t left = b->length;
 
     for (unsigned i = 0; i < b->count; i++) {
         const size_t len = left < segment_size ? left : segment_size;
 
-        for (size_t c = 0; c < LZ_CHUNKS(len); c++)
-            sequences += gpu_batch_chunks(b, i)[c].count;
+        for (size_t c = 0; c < LZ_CHUNKS(len); c++) {
+            const struct lz_chunk *chunk = &gpu_batch_chunks(b, i)[c];
+
+            f->sequences += chunk->count;
+            for (size_t k = 0; k < chunk->count; k++) {
+                const struct lz_sequence *s = &chunk->sequences[k];
+
+                f->hash = (f->hash ^ s->literals) * UINT64_C(0x100000001b3);
+                f->hash = (f->hash ^ s->length) * UINT64_C(0x100000001b3);
+                f->hash = (f->hash ^ s->distance) * UINT64_C(0x100000001b3);
+            }
+        }
         left -= len;
     }
-    return sequences;
 }
 
 int main(int argc, char **argv)
@@ -125,6 +143,7 @@ int main(int argc, char **argv)
     const int batches = argc > 4 ? atoi(argv[4]) : 8;
     const size_t segment_size = (size_t)(argc > 5 ? atoi(argv[5]) : 2048) << 10;
     const int devices = argc > 6 ? atoi(argv[6]) : 1;
+    const struct gpu_options options = {.shared = argc > 7 ? (size_t)atoi(argv[7]) : 0};
     static struct turn turns[MAX_DEVICES * MAX_BATCHES];
     struct gpu_engine *engines[MAX_DEVICES];
     char error[GPU_ERROR_SIZE], queues[16];
@@ -132,13 +151,13 @@ int main(int argc, char **argv)
     struct lz_level level;
     unsigned long rounds = 0;
     unsigned long long bytes;
-    size_t sequences = 0;
+    struct found found = {0, UINT64_C(0xcbf29ce484222325)};
     double start, opened, seconds;
     int count = 0;
     FILE *f;
 
     if (argc < 3 || batches < 1 || batches > MAX_BATCHES || devices < 1 || devices > MAX_DEVICES)
-        die("usage: gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES]]]]");
+        die("usage: gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES [SHARED]]]]]");
     level = level_of(argv[2]);
     f = fopen(argv[1], "rb");
     if (f == NULL)
@@ -151,8 +170,7 @@ int main(int argc, char **argv)
     start = clock_seconds();
     for (int d = 0; d < devices; d++) {
         rewind(f);
-        engines[d] =
-            gpu_open(d, &level, segment_size, batch_size, batches, &(struct gpu_options){0}, error);
+        engines[d] = gpu_open(d, &level, segment_size, batch_size, batches, &options, error);
         if (engines[d] == NULL)
             die(error);
         for (int i = 0; i < gpu_batches(engines[d]); i++) {
@@ -187,14 +205,15 @@ int main(int argc, char **argv)
         sum.kernels += t->sum.kernels;
         sum.copy_out += t->sum.copy_out;
         rounds += t->rounds;
-        sequences += count_sequences(t->batch, segment_size);
+        add_sequences(&found, t->batch, segment_size);
         gpu_free_batch(t->engine, t->batch);
     }
     printf("%d x %s, level %s, %zu MiB x %d: %.2f GB/s; up, with input, in %.3f s; per batch, ms: "
-           "copy in %.3f, kernels %.3f, copy out %.3f; %zu sequences\n",
+           "copy in %.3f, kernels %.3f, copy out %.3f; %zu sequences, %016" PRIx64 "\n",
            devices, gpu_name(engines[0]), argv[2], batch_size >> 20, count / devices,
            (double)bytes / seconds * 1e-9, opened, sum.copy_in / (double)rounds * 1e3,
-           sum.kernels / (double)rounds * 1e3, sum.copy_out / (double)rounds * 1e3, sequences);
+           sum.kernels / (double)rounds * 1e3, sum.copy_out / (double)rounds * 1e3, found.sequences,
+           found.hash);
     for (int d = 0; d < devices; d++)
         gpu_close(engines[d]);
     return 0;

@@ -9,7 +9,10 @@
  *
  * - link: makes the chains by each prefix (links.cuh).
  *
- * - gather: one thread for each position makes its list of matches.
+ * - gather: one block for each chunk makes the lists of matches, in a step for each prefix. In a
+ *   step, the block has the links of one set of chains in shared memory, and follows the chains of
+ *   all positions (search.cuh). Between steps, a list is in device memory, and tells where the next
+ *   step goes on.
  *
  * - first: one warp for each chunk empties the lists inside matches of `nice` bytes, walks the
  *   first parse, and counts the symbols of its units.
@@ -27,20 +30,9 @@
  */
 #include "gpu/internal.cuh"
 #include "gpu/links.cuh"
+#include "gpu/search.cuh"
 #include "gpu/warp.cuh"
 #include "lzss/optimal.h"
-
-/* Threads of a gather block. A thread takes every GATHER_THREADS-th position of the chunk. */
-#define GATHER_THREADS 1024
-
-/* Blocks that a multiprocessor should hold at a time: two on architectures whose multiprocessors
- * have 2048 threads. Without this, nvcc gives each thread so many registers that only one block
- * fits. Add new architectures with 2048 threads to the list. */
-#if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000
-#define GATHER_BLOCKS 2
-#else
-#define GATHER_BLOCKS 1
-#endif
 
 /* The path keeps the cost to the chunk's end for the last RING positions that it visited. RING must
  * be at least LZ_MAX_MATCH + WARP. It must be a power of two, because the low bits of a position
@@ -55,8 +47,8 @@ static_assert(LZ_UNIT_SIZE % WARP == 0, "a warp's positions are of one unit");
 
 #define UNITS LZ_UNITS_A_CHUNK
 
-/* A chunk's scratch memory. */
-struct optimal_scratch {
+/* A chunk's scratch memory. The arrays of links are 16-byte aligned for copy_to_shared. */
+struct alignas(16) optimal_scratch {
     uint32_t matches[LZ_MAX_MATCHES][LZ_CHUNK_SIZE];
     uint16_t links[LZ_PREFIXES][LZ_CHUNK_SIZE]; /* the chains by prefixes of LZ_PREFIX(i) bytes */
     uint16_t steps[LZ_CHUNK_SIZE];
@@ -131,119 +123,181 @@ static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
     }
 }
 
-/* A position's list while it grows; compare lzss/optimal.c. */
-struct optimal_list {
-    uint32_t *matches; /* match i is at matches[i * LZ_CHUNK_SIZE] */
-    uint32_t count;    /* matches in the list */
-    /* Only a match longer than this is added. This is the length of the longest match so far, or a
-     * greater number that lz_goes_on has set. */
-    uint32_t best;
-    uint32_t distance; /* distance to the latest candidate; 0: none yet */
-    bool ended;        /* the chain has ended: it has no more candidates */
+/* Set in a position's matches_count while matches are gathered: a chain has ended, so the list is
+ * complete. */
+#define LIST_ENDED 128
+
+static_assert(LZ_MAX_MATCHES < LIST_ENDED, "a count beside the flag");
+
+/* While matches are gathered, this row has each list's latest match, or 0 if there is none. The
+ * lists do not need the row before they are full, and then the latest match belongs there. */
+#define LATEST (LZ_MAX_MATCHES - 1)
+
+/* How many matches the list of position `own` has: none after the chunk's end. */
+static __device__ __forceinline__ uint32_t load_count(const struct optimal_scratch *s, uint32_t own,
+                                                      uint32_t size)
+{
+    return own < size ? s->matches_count[own] & (LIST_ENDED - 1) : 0;
+}
+
+/* Returns the longest match, packed, of position `own`, whose list has `count` matches; 0 if it has
+ * none. */
+static __device__ __forceinline__ uint32_t longest_of(const struct optimal_scratch *s, uint32_t own,
+                                                      uint32_t count)
+{
+    return count == 0 ? 0 : s->matches[count - 1][own];
+}
+
+/* The level's parameters for gathering. */
+struct gather_limits {
+    uint32_t depth, long_depth, longest_depth, nice;
 };
 
-static __device__ __forceinline__ void add(optimal_list &l, uint32_t length, uint32_t distance)
+/* Starts the list of each position with the nearest match of three bytes. */
+template <typename Data, typename Links>
+static __device__ __forceinline__ void gather_three(const gpu_chunk &c, struct optimal_scratch *s,
+                                                    Data data, Links links)
 {
-    if (l.count == LZ_MAX_MATCHES)
-        l.count--;
-    l.matches[l.count++ * LZ_CHUNK_SIZE] = lz_pack_match(length, distance);
-}
+    for (uint32_t pos = c.history + threadIdx.x; pos < c.end; pos += SEARCH_THREADS) {
+        const uint32_t own = pos - c.history;
+        uint32_t distance = 0, match = 0;
 
-/* Returns the length of a match, at most max. The caller knows that the first `known` bytes are
- * equal. */
-static __device__ __forceinline__ uint32_t match_length(const uint32_t *data, uint32_t pos,
-                                                        uint32_t there, uint32_t known,
-                                                        uint32_t max)
-{
-    uint32_t n = known, agree = 4;
-
-    while (n < max && agree == 4) {
-        agree = common_bytes(load32(data, pos + n), load32(data, there + n));
-        n += agree;
-    }
-    return min(n, max);
-}
-
-/* Follows a chain from the latest candidate on, through up to `depth` candidates. Adds each match
- * that is longer than those before. Stops after a match of `enough` bytes. */
-static __device__ __forceinline__ void gather(optimal_list &l, const gpu_chunk &c,
-                                              const gpu_links &links, uint32_t pos, uint32_t max,
-                                              uint32_t depth, uint32_t enough)
-{
-    const uint32_t first = load32(c.data, pos);
-    uint32_t last = load32(c.data, pos + l.best - 3);
-
-    l.ended = false;
-    for (; depth > 0; depth--) {
-        uint32_t link = link_at(links, c, pos - l.distance);
-        uint32_t there;
-
-        l.distance += link;
-        if (l.distance > LZ_CHAINS_WINDOW) {
-            l.ended = true;
-            break;
-        }
-        there = pos - l.distance;
-        if (load32(c.data, there + l.best - 3) == last && load32(c.data, there) == first) {
-            uint32_t n = match_length(c.data, pos, there, 4, max);
-
-            if (n > l.best) {
-                l.best = n;
-                add(l, n, l.distance);
-                if (n >= enough)
-                    break;
-                last = load32(c.data, pos + l.best - 3);
+        for (uint32_t i = c.end - pos < LZ_MIN_MATCH ? 0 : LZ_OPTIMAL_DEPTH3; i > 0; i--) {
+            distance += link_at(links, c, pos - distance);
+            if (distance > LZ_CHAINS_WINDOW)
+                break;
+            if (((load32(data, pos - distance) ^ load32(data, pos)) & 0xffffff) == 0) {
+                match = lz_pack_match(LZ_MIN_MATCH, distance);
+                break;
             }
         }
+        s->matches[0][own] = match;
+        s->matches[LATEST][own] = match;
+        s->matches_count[own] = match != 0;
     }
 }
 
-/* Adds the nearest match of three bytes. */
-static __device__ __forceinline__ void gather_three(optimal_list &l, const gpu_chunk &c,
-                                                    const gpu_links &links, uint32_t pos)
-{
-    uint32_t distance = 0;
+/* One lane's search, and how many matches the list of its position has. */
+struct list_search : chain_search {
+    uint32_t count;
+};
 
-    for (uint32_t i = LZ_OPTIMAL_DEPTH3; i > 0; i--) {
-        distance += link_at(links, c, pos - distance);
-        if (distance > LZ_CHAINS_WINDOW)
-            break;
-        if (((load32(c.data, pos - distance) ^ load32(c.data, pos)) & 0xffffff) == 0) {
-            add(l, LZ_MIN_MATCH, distance);
-            break;
-        }
-    }
+/* What the earlier steps have stored of a position's list: matches_count and the latest match. */
+struct stored_list {
+    uint32_t count, latest;
+};
+
+/* Returns how the step by `bytes` bytes starts at pos: the length to exceed, the distance from
+ * which to go on, and, in place of a symbol, how many matches the list has, packed as a match
+ * (lz_pack_match). Returns 0 if the step leaves out the position. */
+static __device__ __forceinline__ uint32_t start_of(const gpu_chunk &c, stored_list list,
+                                                    uint32_t pos, uint32_t bytes, uint32_t enough,
+                                                    uint32_t nice)
+{
+    /* The latest match is the candidate that ended the last step, if that step has ended with a
+     * match of `bytes` bytes. */
+    uint32_t best = max(lz_packed_length(list.latest), (uint32_t)LZ_MIN_MATCH);
+    uint32_t distance = lz_packed_distance(list.latest);
+
+    if (list.count >= LIST_ENDED ||
+        !lz_goes_on(&best, &distance, false, bytes, min(nice, longest_at(c, pos))) ||
+        best >= enough)
+        return 0;
+    return lz_pack(best, distance) | list.count << 15;
 }
 
-static __global__ void __launch_bounds__(GATHER_THREADS, GATHER_BLOCKS)
-    gather_chunks(gpu_view v, uint32_t depth, uint32_t long_depth, uint32_t longest_depth,
-                  uint32_t level_nice)
+/* Does the step of gathering by prefix i, 1 or more, at all positions; compare gather_by in
+ * lzss/optimal.c. next: a counter in shared memory, for search_all. */
+template <typename Data, typename Links>
+static __device__ __forceinline__ void gather_by(const gpu_chunk &c, struct optimal_scratch *s,
+                                                 Data data, Links links, uint32_t i,
+                                                 const gather_limits &limits, uint32_t *next)
 {
-    const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
-    struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
+    const uint32_t bytes = LZ_PREFIX(i);
+    const uint32_t enough =
+        i + 1 < lz_prefixes(limits.longest_depth) ? LZ_PREFIX(i + 1) : limits.nice;
+
+    search_all<list_search>(
+        c, data, links,
+        lz_prefix_depth(bytes, limits.depth, limits.long_depth, limits.longest_depth),
+        choose_positions<stored_list>(
+            next, c.end,
+            [&](uint32_t pos) {
+                return stored_list{s->matches_count[pos - c.history],
+                                   s->matches[LATEST][pos - c.history]};
+            },
+            [&](uint32_t pos, stored_list list) {
+                return start_of(c, list, pos, bytes, enough, limits.nice);
+            }),
+        [&](list_search &l, uint32_t pos, uint32_t start) {
+            begin_chain(l, data, pos, lz_packed_distance(start), lz_packed_length(start),
+                        longest_at(c, pos), min(enough, limits.nice));
+            l.count = lz_packed_symbol(start);
+        },
+        [&](list_search &l, uint32_t length, uint32_t distance) {
+            const uint32_t match = lz_pack_match(length, distance);
+
+            if (l.count == LZ_MAX_MATCHES)
+                l.count--;
+            s->matches[l.count++][l.pos - c.history] = match;
+            s->matches[LATEST][l.pos - c.history] = match;
+            return true;
+        },
+        [&](const list_search &l) {
+            s->matches_count[l.pos - c.history] =
+                (uint8_t)(l.count | (has_ended(l) ? LIST_ENDED : 0));
+        });
+}
+
+/* Gathers at all positions of a chunk; one block calls this function. s: the chunk's scratch
+ * memory, which is the array element after the scratch memory of the chunk before. next: counters
+ * in shared memory, one for each prefix. DATA and LINKS say what is in shared memory. */
+template <bool DATA, bool LINKS>
+static __device__ __forceinline__ void gather_chunk(const gpu_chunk &c, struct optimal_scratch *s,
+                                                    const gather_limits &limits, uint32_t *next)
+{
     /* Without history, no search reads the links of the chunk before, so any pointer will do. */
     const struct optimal_scratch *before = c.history > 0 ? s - 1 : s;
-    const uint32_t prefixes = lz_prefixes(longest_depth);
+    const auto data = data_for_search<DATA>(c);
 
-    for (uint32_t pos = c.history + threadIdx.x; pos < c.end; pos += GATHER_THREADS) {
-        const uint32_t max = min(c.end - pos, (uint32_t)LZ_MAX_MATCH);
-        const uint32_t nice = min(level_nice, max);
-        optimal_list l = {&s->matches[0][pos - c.history], 0, LZ_MIN_MATCH, 0, false};
+    if (threadIdx.x < LZ_PREFIXES)
+        next[threadIdx.x] = c.history;
+    for (uint32_t i = 0; i < lz_prefixes(limits.longest_depth); i++) {
+        /* All searches by the last prefix must have ended. */
+        __syncthreads();
+        const auto links = links_for_search<LINKS>(c, s->links[i], before->links[i]);
 
-        if (max >= LZ_MIN_MATCH)
-            gather_three(l, c, {s->links[0], before->links[0]}, pos);
-        for (uint32_t i = 1; i < prefixes; i++) {
-            const uint32_t bytes = LZ_PREFIX(i);
-            const uint32_t enough = i + 1 < prefixes ? LZ_PREFIX(i + 1) : nice;
-
-            if (!lz_goes_on(&l.best, &l.distance, l.ended, bytes, nice))
-                break;
-            if (l.best < enough)
-                gather(l, c, {s->links[i], before->links[i]}, pos, max,
-                       lz_prefix_depth(bytes, depth, long_depth, longest_depth), min(enough, nice));
-        }
-        s->matches_count[pos - c.history] = (uint8_t)l.count;
+        __syncthreads();
+        if (i == 0)
+            gather_three(c, s, data, links);
+        else
+            gather_by(c, s, data, links, i, limits, &next[i]);
     }
+}
+
+template <bool DATA, bool LINKS>
+static __global__ void __launch_bounds__(SEARCH_THREADS)
+    gather_chunks(gpu_view v, gather_limits limits)
+{
+    __shared__ uint32_t next[LZ_PREFIXES];
+    struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
+
+    search_whole(gpu_chunk_at(v, blockIdx.x),
+                 [&](const gpu_chunk &c) { gather_chunk<DATA, LINKS>(c, s, limits, next); });
+}
+
+static cudaError_t queue_gather(const gpu_view &v, const gather_limits &limits, cudaStream_t stream)
+{
+    void (*kernel)(gpu_view, gather_limits);
+    size_t size;
+    const cudaError_t status = choose_search(
+        v, {gather_chunks<true, true>, gather_chunks<true, false>, gather_chunks<false, false>},
+        &kernel, &size);
+
+    if (status != cudaSuccess)
+        return status;
+    kernel<<<v.chunks, SEARCH_THREADS, size, stream>>>(v, limits);
+    return cudaGetLastError();
 }
 
 /* --- Counting and writing a parse --- */
@@ -355,21 +409,6 @@ static __device__ void store_tally(struct optimal_scratch *s, const tally &t, ui
 }
 
 /* --- The first parse --- */
-
-/* How many matches the list of position `own` has: none after the chunk's end. */
-static __device__ __forceinline__ uint32_t load_count(const struct optimal_scratch *s, uint32_t own,
-                                                      uint32_t size)
-{
-    return own < size ? s->matches_count[own] : 0;
-}
-
-/* Returns the longest match, packed, of position `own`, whose list has `count` matches; 0 if it has
- * none. */
-static __device__ __forceinline__ uint32_t longest_of(const struct optimal_scratch *s, uint32_t own,
-                                                      uint32_t count)
-{
-    return count == 0 ? 0 : s->matches[count - 1][own];
-}
 
 /* Empties the lists of those of the 32 positions from `group` on that are inside a match of `nice`
  * bytes. `longest` is this lane's longest match. *until is the end of the last such match. Returns
@@ -886,6 +925,8 @@ static size_t scratch_size(const struct lz_level *level)
 static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
                                 cudaStream_t stream)
 {
+    const gather_limits limits = {level->depth, level->long_depth, level->longest_depth,
+                                  level->nice};
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
     const unsigned left_out = LZ_PREFIXES - lz_prefixes(level->longest_depth);
@@ -894,8 +935,9 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
     if (status != cudaSuccess)
         return status;
     link_chunks<<<dim3(v.chunks, blocks), TABLE_THREADS, LINKS_SHARED, stream>>>(v);
-    gather_chunks<<<v.chunks, GATHER_THREADS, 0, stream>>>(v, level->depth, level->long_depth,
-                                                           level->longest_depth, level->nice);
+    status = queue_gather(v, limits, stream);
+    if (status != cudaSuccess)
+        return status;
     first_chunks<<<v.chunks, WARP, 0, stream>>>(v, level->nice);
     for (unsigned i = 0; i < LZ_SAMPLE_PASSES; i++) {
         split_groups<<<v.chunks, WARP, 0, stream>>>(v, 0);

@@ -104,6 +104,7 @@ static void test_less_shared_memory(void)
         options.shared = sizes[i];
         compare_kind(70 * KIB, &tokens, lz_level(6), 128 * KIB);
         compare_kind(70 * KIB, &tokens, lz_level(9), 128 * KIB);
+        compare_kind(70 * KIB, &tokens, lz_level(12), 128 * KIB);
     }
     options.shared = 0;
 }
