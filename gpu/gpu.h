@@ -42,6 +42,9 @@ struct gpu_options {
     bool is_wrong; /* give wrong sequences */
     bool fails;    /* fail all submissions after the first `good_batches` */
     long good_batches;
+    bool hangs;     /* a kernel takes some 20 s */
+    bool miscopies; /* for decompression: a byte of each copy to the host is wrong */
+    double seconds; /* the most seconds of a wait for the device; 0: the usual limit (wait.cu) */
 };
 
 /* Seconds that a batch took, by the device's clock. */
@@ -125,7 +128,8 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
                             size_t batch_size, int batches, const struct gpu_options *options,
                             char error[GPU_ERROR_SIZE]);
 
-/* Frees the engine. Free its batches first. */
+/* Frees the engine. Free its batches first. If the device does not answer, its memory is not freed,
+ * because a kernel may still use it (wait.cu). */
 void gpu_close(struct gpu_engine *g);
 
 /* gpu_name returns the device's name, which is valid until gpu_close. gpu_batches returns the most
@@ -173,10 +177,19 @@ void gpu_batch_set_source(struct gpu_batch *b, unsigned index, const uint8_t *fr
  * the batch is cleared or submitted again. */
 const struct lz_chunk *gpu_batch_chunks(const struct gpu_batch *b, unsigned index);
 
+/* Whether the GPU had no room for the chunk's sequences. The chunk then has a single sequence,
+ * which no check accepts: the GPU is not wrong, but the CPU must match the segment. */
+static inline bool gpu_had_no_room(const struct lz_chunk *c)
+{
+    return c->count == 1 && c->sequences[0].length == 0 && c->sequences[0].distance == 0;
+}
+
 /* gpu_submit starts matching a batch, and returns at once. gpu_collect waits for the result; call
  * it once for each gpu_submit. If the device fails, both functions return false with a message in
  * error. The batch then still has its input, but no chunks. After that, close the engine, since its
- * later batches would fail, too. */
+ * later batches would fail, too.
+ *
+ * A device that does not answer within 60 s, plus 1 s for each MiB of a batch, has failed. */
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 

@@ -33,8 +33,11 @@ struct gpu_inflate_options {
     size_t longer;  /* a block of threads counts a unit (pieces.cuh) of more bytes */
     bool fails;     /* fail all calls of CUDA after the first `good_calls` */
     long good_calls;
-    bool is_wrong; /* make one byte of the output wrong */
-    bool in_steps; /* for the command: open the engine for the steps below, not for gpu_inflate */
+    bool is_wrong;  /* make one byte of the output wrong */
+    bool hangs;     /* a kernel takes some 20 s */
+    bool miscopies; /* a byte of each slice (gpu_inflate_take) is wrong */
+    double seconds; /* the most seconds of a wait for the device; 0: the usual limit (wait.cu) */
+    bool in_steps;  /* for the command: open the engine for the steps below, not for gpu_inflate */
 };
 
 /* Seconds that the steps of the last call took, by the device's clock (pieces.cuh). */
@@ -53,12 +56,15 @@ struct gpu_inflate_times {
  * error, if the device cannot be used or memory is short. */
 struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_options *options,
                                      char error[GPU_ERROR_SIZE]);
-void gpu_inflate_close(struct gpu_inflate *g); /* g may be NULL */
+
+/* Frees the engine; g may be NULL.  If the device does not answer, its memory is not freed. */
+void gpu_inflate_close(struct gpu_inflate *g);
 
 enum gpu_inflate_result {
     GPU_INFLATE_DONE,
     GPU_INFLATE_LEFT,    /* the CPU must decompress the input; out[] may have been written to */
     GPU_INFLATE_FAILED,  /* the device has failed; otherwise the same as GPU_INFLATE_LEFT */
+    GPU_INFLATE_LOST,    /* the device does not answer; it may still read `in` and write to `out` */
     GPU_INFLATE_STOPPED, /* goes_on has returned false */
 };
 
@@ -75,8 +81,8 @@ typedef bool gpu_inflate_goes_on(void *ctx, uint64_t in, uint64_t out);
  *
  * After GPU_INFLATE_DONE, all output is in out[] and agrees with the trailers, and no byte after
  * the output was written to.  After GPU_INFLATE_STOPPED, *out_len says how much output is in
- * out[].  After any other result, *out_len is 0, and error has a reason.  In any case, the device
- * has ended its work on `in` and `out`.
+ * out[].  After any other result, *out_len is 0, and error has a reason.  In any case but
+ * GPU_INFLATE_LOST, the device has ended its work on `in` and `out`.
  */
 enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                     uint8_t *out, size_t room, size_t *out_len,
@@ -161,9 +167,9 @@ struct gpu_inflate_times gpu_inflate_times(const struct gpu_inflate *g);
 #define GPU_INFLATE_INPUTS 2
 #define GPU_INFLATE_OUTPUTS 2
 
-/* Bytes of pinned memory on the host: GPU_INFLATE_STAGE for copies of input, GPU_INFLATE_SLICE for
- * copies of output.  With less memory, copies wait more often; with more, the engine takes longer
- * to open. */
+/* Bytes of pinned memory on the host: GPU_INFLATE_STAGE for copies of input, two times
+ * GPU_INFLATE_SLICE for copies of output.  With less memory, copies wait more often; with more, the
+ * engine takes longer to open. */
 #define GPU_INFLATE_STAGE ((size_t)4 << 20)
 #define GPU_INFLATE_SLICE ((size_t)8 << 20)
 
@@ -176,10 +182,22 @@ struct gpu_inflate_run {
     bool ends_member;
 };
 
-/* Describes the content of an output buffer: the output of runs[0..count), one after another. */
+/* A part of an output buffer: at most GPU_INFLATE_PART bytes. */
+struct gpu_inflate_part {
+    uint64_t end; /* bytes from the buffer's start to the part's end, where the next part starts */
+    uint32_t crc; /* CRC-32 of the part, by the GPU */
+};
+
+#define GPU_INFLATE_PART ((size_t)64 << 10)
+
+/* Describes the content of an output buffer: the output of runs[0..count), one after another.  The
+ * same bytes are parts[0..part_count), one after another; each run starts with a new part.  The
+ * CRCs of the parts tell whether a copy on the host is right. */
 struct gpu_inflate_output {
     const struct gpu_inflate_run *runs;
     size_t count;
+    const struct gpu_inflate_part *parts;
+    size_t part_count;
     uint64_t length;       /* bytes of output of all runs */
     uint8_t window[32768]; /* the last 32 KiB of output up to the end of the last run */
 };
@@ -223,9 +241,13 @@ const char *gpu_inflate_name(const struct gpu_inflate *g);
 bool gpu_inflate_has_ended(const struct gpu_inflate *g);
 
 /* Copies bytes [at, at + len) of an output buffer to the host; len is at most GPU_INFLATE_SLICE.
- * Returns the copy, which the next call overwrites; NULL, with a message, if the device fails. */
+ * Returns the copy, which the next call but one overwrites; NULL, with a message, if the device
+ * fails.  Only the CRCs of the parts tell whether the copy is right.
+ *
+ * The function also begins to copy the next `next_len` bytes, since the next call is likely to ask
+ * for them. */
 const uint8_t *gpu_inflate_take(struct gpu_inflate *g, unsigned output, uint64_t at, size_t len,
-                                char error[GPU_ERROR_SIZE]);
+                                size_t next_len, char error[GPU_ERROR_SIZE]);
 
 #ifdef __cplusplus
 }

@@ -45,8 +45,10 @@ bool gpu_is_good(struct gpu_inflate *g, cudaError_t result, char *error)
     if (result == cudaSuccess && g->options.fails &&
         __atomic_fetch_add(&g->calls, 1, __ATOMIC_RELAXED) >= g->options.good_calls)
         result = cudaErrorInvalidValue;
+    if (gpu_is_lost(&g->watch))
+        result = cudaErrorLaunchTimeout;
     if (result != cudaSuccess)
-        snprintf(error, GPU_ERROR_SIZE, "%s", cudaGetErrorString(result));
+        snprintf(error, GPU_ERROR_SIZE, "%s", gpu_error_text(result));
     if (result == cudaErrorMemoryAllocation)
         g->lacks_memory = true;
     return result == cudaSuccess;
@@ -71,10 +73,10 @@ enum gpu_inflate_result gpu_leave(const struct call *c, const char *why)
     return GPU_INFLATE_LEFT;
 }
 
-void gpu_drain(const struct gpu_inflate *g)
+void gpu_drain(struct gpu_inflate *g)
 {
-    (void)cudaStreamSynchronize(g->side);
-    (void)cudaStreamSynchronize(g->stream);
+    (void)gpu_await_stream(&g->watch, g->side);
+    (void)gpu_await_stream(&g->watch, g->stream);
     /* Clear the error, or the next call would return it. */
     (void)cudaGetLastError();
 }
@@ -154,6 +156,8 @@ enum gpu_inflate_result gpu_close_call(struct call *c, enum gpu_inflate_result r
     /* Wait for the kernels that are still queued.  Otherwise, they would write to the caller's
      * memory while the CPU writes to it, too. */
     gpu_drain(c->g);
+    if (gpu_is_lost(&c->g->watch))
+        return GPU_INFLATE_LOST;
     return c->g->lacks_memory ? GPU_INFLATE_LEFT : result;
 }
 
@@ -184,6 +188,8 @@ bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len
     c->batch.map_room = g->map_room;
     c->batch.bits = (uint32_t)(8 * len);
     c->batch.is_last = start + len == c->in_len;
+    if (g->options.hangs && !gpu_is_good(g, gpu_stay_busy(g->stream), c->error))
+        return false;
     c->batch.find_end = c->batch.is_last ? c->batch.bits : (uint32_t)(8 * find_len);
     return gpu_is_good(g, cudaMemsetAsync((uint8_t *)words + len, 0, GPU_COMPRESSED_PAD, g->stream),
                        c->error) &&
@@ -199,14 +205,15 @@ static enum gpu_inflate_result find_candidates(struct call *c, uint32_t known, b
     const uint32_t first = g->starts[0];
     const gpu_list found = {g->found, &g->counters[FOUND], g->candidates_max};
     const gpu_list maybe = {g->list, &g->counters[LISTED], g->list_max};
-    uint32_t counts[2], *end;
+    const uint32_t *const counts = g->counts;
+    uint32_t *end;
 
     c->batch.is_bgzf = c->is_bgzf;
     if (!gpu_is_good(g, cudaMemsetAsync(g->counters, 0, COUNTERS * sizeof(uint32_t), g->stream),
                      c->error) ||
         (searches &&
          !gpu_is_good(g, gpu_find_starts(c->batch, found, maybe, g->stream), c->error)) ||
-        !gpu_mark(c, AFTER_FIND) || !from_device(c, counts, g->counters, 2))
+        !gpu_mark(c, AFTER_FIND) || !from_device(c, g->counts, g->counters, 2))
         return GPU_INFLATE_FAILED;
     gpu_add_time(g, &g->times.find, AFTER_COPY, AFTER_FIND);
     if (counts[FOUND] > g->candidates_max + 1 - known || counts[LISTED] > g->list_max)
@@ -251,6 +258,36 @@ static bool count_all(struct call *c)
     return true;
 }
 
+/* Whether a unit that starts at bit `start` of the batch is possible.  The host uses its numbers as
+ * indexes and sizes, so a device that says nonsense must not make the host leave its arrays. */
+static bool is_possible(const struct call *c, const gpu_unit &u, uint32_t start)
+{
+    uint32_t at = start;
+    uint64_t length = 0;
+
+    if (u.start != start || u.end <= start || u.end > c->batch.bits || u.how > GPU_UNIT_LAST ||
+        u.count == 0 || u.count > GPU_UNIT_BLOCKS)
+        return false;
+    for (uint32_t k = 0; k < u.count; k++) {
+        const gpu_block &b = u.blocks[k];
+
+        /* Empty stored blocks before a block are left out.  The number of steps is rounded up. */
+        if (b.start < at || b.data <= b.start || b.end < b.data || b.end > u.end ||
+            b.steps > (b.end - b.data) / GPU_STEP + 4)
+            return false;
+        at = b.end;
+        length += b.length;
+    }
+    return length == u.length;
+}
+
+/* Ends the call because the device said what cannot be. */
+static enum gpu_inflate_result fail_impossible(const struct call *c)
+{
+    snprintf(c->error, GPU_ERROR_SIZE, "its results are impossible");
+    return GPU_INFLATE_FAILED;
+}
+
 /* Leaves the input to the CPU.  The message gives the number of the input's byte that contains bit
  * number `bit` of the batch. */
 static enum gpu_inflate_result leave_at(const struct call *c, uint32_t bit, const char *why)
@@ -281,7 +318,9 @@ static enum gpu_inflate_result follow_chain(struct call *c)
         const gpu_unit &u = g->units[i];
 
         if (u.how == GPU_UNIT_BAD)
-            return leave_at(c, u.start, "the block is damaged, or odd");
+            return leave_at(c, g->starts[i], "the block is damaged, or odd");
+        if (!is_possible(c, u, g->starts[i]))
+            return fail_impossible(c);
         g->which[c->chain++] = i;
         if (u.how == GPU_UNIT_LAST || u.end >= c->batch.find_end)
             return GPU_INFLATE_DONE;
@@ -392,8 +431,8 @@ enum gpu_inflate_result gpu_find_chain(struct call *c)
 
 /* Follows the chain of one of many inputs, from candidate number i on.  The chain must end exactly
  * at bit number `end`, and make at most `room` bytes of output.  If it does, appends its units to
- * the joint chain, with their places from `place` on, and returns their number.  Otherwise returns
- * 0, and the input is left to the CPU. */
+ * the joint chain, with their places from `place` on, and returns their number.  Otherwise, or if a
+ * unit is impossible, returns 0, and the input is left to the CPU. */
 static uint32_t follow_input(struct call *c, uint32_t i, uint32_t end, uint64_t room,
                              uint64_t place, uint64_t *places)
 {
@@ -405,6 +444,8 @@ static uint32_t follow_input(struct call *c, uint32_t i, uint32_t end, uint64_t 
         const bool is_last = u.how == GPU_UNIT_LAST && u.end == end;
 
         if (!is_last && (u.how != GPU_UNIT_BLOCK || u.end >= end))
+            return 0;
+        if (!is_possible(c, u, g->starts[i]))
             return 0;
         if (u.length > room || u.length > g->symbols_max)
             return 0;

@@ -28,9 +28,12 @@ void testing_configure(struct pipeline_config *config)
     memset(options, 0, sizeof(*options));
     options->memory = number_in("GZLZSS_TEST_GPU_MEMORY");
     options->shared = number_in("GZLZSS_TEST_GPU_SHARED");
+    options->seconds = (double)number_in("GZLZSS_TEST_GPU_MS") / 1e3;
     if (fault == NULL)
         return;
     options->is_wrong = strcmp(fault, "corrupt") == 0;
+    options->hangs = strcmp(fault, "hang") == 0;
+    options->miscopies = strcmp(fault, "copy") == 0;
     options->fails = strncmp(fault, "fail=", 5) == 0;
     if (options->fails)
         options->good_batches = strtol(fault + 5, NULL, 10);

@@ -10,10 +10,12 @@
 #include "cuda.h"
 #include "cuda_runtime.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
 #include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -106,13 +108,48 @@ static struct {
     int turns[THREADS_MAX];
     void (*thread)(void *);
     void *argument;
+    bool has_failed; /* stop_kernel */
 } block;
+
+/* Held while a kernel runs, because there is one `block`. */
+static std::mutex lock;
 
 /* Kernels that may use more shared memory (emulated_allow_shared). */
 static struct {
     const void *kernel;
     size_t size;
 } allowed[16];
+
+/* A kernel has read or written memory that does not exist, in the thread that runs it.  A real
+ * device stops the kernel. */
+static void stop_kernel(int)
+{
+    struct place unused;
+
+    block.has_failed = true;
+    emulated_go(&unused, &block.scheduler);
+}
+
+/* Catches what stop_kernel handles while a kernel runs.  Without a fault that a test has asked for,
+ * the program ends, so that an error in a kernel is found. */
+struct catcher {
+    struct sigaction segv, bus;
+
+    catcher()
+    {
+        struct sigaction action = {};
+
+        action.sa_handler = stop_kernel;
+        action.sa_flags = SA_NODEFER;
+        if (emulated_has_fault())
+            (void)(sigaction(SIGSEGV, &action, &segv), sigaction(SIGBUS, &action, &bus));
+    }
+    ~catcher()
+    {
+        if (emulated_has_fault())
+            (void)(sigaction(SIGSEGV, &segv, NULL), sigaction(SIGBUS, &bus, NULL));
+    }
+};
 
 static void fail(const char *what)
 {
@@ -175,6 +212,8 @@ static void run_warp(uint32_t first, bool backward)
 {
     uint32_t waiting;
 
+    if (block.has_failed)
+        return;
     block.step = backward ? UINT32_MAX : 1;
     for (uint32_t i = 0; i < LANES; i++) {
         const uint32_t thread = first + (backward ? LANES - 1 - i : i);
@@ -183,6 +222,8 @@ static void run_warp(uint32_t first, bool backward)
             continue;
         threadIdx.x = thread;
         emulated_go(&block.scheduler, &block.threads[thread]);
+        if (block.has_failed)
+            return;
     }
     waiting = count(first, LANES, AT_WARP);
     if (waiting == 0)
@@ -210,6 +251,8 @@ static void run_block(uint32_t threads)
 
         for (uint32_t i = 0; i < threads; i += LANES)
             run_warp(backward ? threads - LANES - i : i, backward);
+        if (block.has_failed)
+            return;
         if (count(0, threads, RUNNING) > 0)
             continue;
         waiting = count(0, threads, AT_BLOCK);
@@ -232,8 +275,12 @@ static size_t shared_allowed(const void *kernel)
 
 cudaError_t emulated_allow_shared(const void *kernel, size_t size)
 {
+    const std::lock_guard<std::mutex> guard(lock);
+    const cudaError_t error = emulated_fault("cudaFuncSetAttribute");
     size_t i = 0;
 
+    if (error != cudaSuccess)
+        return error;
     while (allowed[i].kernel != NULL && allowed[i].kernel != kernel)
         if (++i == sizeof(allowed) / sizeof(allowed[0]))
             fail("there are more kernels than are thought of");
@@ -251,6 +298,11 @@ static bool is_filled(const uint8_t *bytes, size_t len)
 void emulated_launch(const void *kernel, dim3 blocks, uint32_t threads, size_t shared_size,
                      void (*thread)(void *argument), void *argument)
 {
+    const std::lock_guard<std::mutex> guard(lock);
+    static thread_local bool has_filler;
+
+    if (!emulated_starts_kernel())
+        return;
     if (blocks.x == 0 || blocks.y == 0 || threads == 0 || threads % LANES != 0 ||
         threads > THREADS_MAX || shared_size > shared_allowed(kernel))
         fail("there are no such blocks");
@@ -258,20 +310,28 @@ void emulated_launch(const void *kernel, dim3 blocks, uint32_t threads, size_t s
         block.stacks = (char *)malloc(THREADS_MAX * STACK_STEP);
         if (block.stacks == NULL)
             fail("out of memory");
-        memset(shared, FILLER, sizeof(shared));
     }
+    if (!has_filler)
+        memset(shared, FILLER, sizeof(shared));
+    has_filler = true;
     block.thread = thread;
     block.argument = argument;
     blockDim.x = threads;
     gridDim = {blocks.x, blocks.y};
-    for (uint32_t i = 0; i < blocks.x * blocks.y; i++) {
+    block.has_failed = false;
+    const catcher catcher;
+
+    for (uint32_t i = 0; i < blocks.x * blocks.y && !block.has_failed; i++) {
         blockIdx = {i % blocks.x, i / blocks.x};
         memset(shared, FILLER, shared_size);
         run_block(threads);
-        if (!is_filled((const uint8_t *)shared + shared_size, sizeof(shared) - shared_size))
+        if (!block.has_failed &&
+            !is_filled((const uint8_t *)shared + shared_size, sizeof(shared) - shared_size))
             fail("wrote to more shared memory than was asked for");
     }
     memset(shared, FILLER, shared_size);
+    if (block.has_failed)
+        emulated_kernel_failed();
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int)
@@ -282,13 +342,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int)
     properties->multiProcessorCount = 1;
     properties->totalGlobalMem = EMULATED_MEMORY_SIZE;
     properties->sharedMemPerBlockOptin = EMULATED_SHARED_SIZE;
-    return cudaSuccess;
+    return emulated_fault("cudaGetDeviceProperties");
 }
 
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 {
     *available = *total = EMULATED_MEMORY_SIZE;
-    return cudaSuccess;
+    return emulated_fault("cudaMemGetInfo");
 }
 
 /* --- Memory ---
@@ -334,7 +394,7 @@ static bool map_filled(uint8_t *start, size_t size)
 }
 
 struct emulated_memory emulated_unknown;
-cudaError_t emulated_error;
+thread_local cudaError_t emulated_error;
 
 cudaError_t emulated_malloc(void **p, size_t size)
 {
@@ -354,22 +414,23 @@ cudaError_t emulated_malloc(void **p, size_t size)
     ASAN_POISON_MEMORY_REGION(all, page);
     ASAN_POISON_MEMORY_REGION(all + page + size, pages - size);
     *p = all + page;
+    emulated_note_memory(*p, size);
     return cudaSuccess;
 }
 
-cudaError_t cudaFree(void *p)
+void emulated_free(void *p)
 {
-    if (p != NULL) {
-        const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-        uint8_t *const all = (uint8_t *)p - page;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *const all = (uint8_t *)p - page;
 
-        ASAN_UNPOISON_MEMORY_REGION(all, page);
-        const size_t mapped = ((struct header *)all)->mapped;
+    if (p == NULL)
+        return;
+    emulated_forget_memory(p);
+    ASAN_UNPOISON_MEMORY_REGION(all, page);
+    const size_t mapped = ((struct header *)all)->mapped;
 
-        ASAN_UNPOISON_MEMORY_REGION(all, mapped);
-        munmap(all, mapped);
-    }
-    return cudaSuccess;
+    ASAN_UNPOISON_MEMORY_REGION(all, mapped);
+    munmap(all, mapped);
 }
 
 /* --- There is no driver --- */
