@@ -16,8 +16,11 @@ shift
 wanted=$*
 cd "$(dirname "$0")/.."
 folders="base lzss huffman inflate compat access gpu papers pipeline lib src"
-# gzlzss-mpi includes an MPI's header.  As a system header, it is not itself checked.
-mpi=$(sed -n 's/^MPI_CPPFLAGS = *//p' "$build/Makefile" | sed 's/-I */-isystem /g')
+# mpi/ includes the header of an MPI: the build's, or else the one that mpicc knows.  As a system
+# header, it is not itself checked.
+mpi=$(sed -n 's/^MPI_CPPFLAGS = *//p' "$build/Makefile")
+[ -n "$mpi" ] || mpi=$(mpicc -show 2>/dev/null | tr ' ' '\n' | grep '^-I' | tr '\n' ' ') || true
+mpi=$(echo "$mpi" | sed 's/-I */-isystem /g')
 [ -z "$mpi" ] || folders="$folders mpi"
 # shellcheck disable=SC2086 # The folders have no blanks.
 files=${LINT_FILES-$(find $folders -name '*.c' | sort)}
