@@ -76,7 +76,7 @@ static struct file new_file(const struct mpi_run *w, const char *operand)
         .operand = operand,
         .directory = &here,
         .destination = {.directory = &here},
-        .m = {.program = w->m->program, .quiet = w->m->quiet, .collect = true},
+        .m = {.program = w->m->program, .quotes = true, .quiet = w->m->quiet, .collect = true},
         .name = operand,
         .in_fd = -1,
         .out_fd = -1,

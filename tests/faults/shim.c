@@ -424,8 +424,8 @@ static size_t shorter(enum deed deed, size_t length)
     }                                      \
     memcpy(&next, &address, sizeof(next))
 
-/* Defines the function `name`, which counts as `call`, and returns `failure` if it fails.  Otherwise
- * it does `first`, then calls the real function. */
+/* Defines the function `name`, which counts as `call`, and returns `failure` if it fails.
+ * Otherwise it does `first`, then calls the real function. */
 #define DEFINE(type, name, call, fd, failure, first, parameters, arguments)         \
     VISIBLE type name parameters                                                    \
     {                                                                               \
