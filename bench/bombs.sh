@@ -8,7 +8,10 @@
 # processor time in ns for each byte of input, and the peak memory in MiB, of gzip -t, and of
 # gzlzss -t with one thread and with four. The best of RUNS (default 3) counts. GZLZSS is the
 # command to measure, with options if needed (default: ./gzlzss).
-set -u -o pipefail
+here=${0%/*}
+# shellcheck source=bench/common.sh
+. "$here/common.sh"
+
 megabytes=3
 runs=3
 bombs=${BOMBS:-tests/bombs}
@@ -18,23 +21,16 @@ while getopts m:r:c: option; do
     m) megabytes=$OPTARG ;;
     r) runs=$OPTARG ;;
     c) cases=$OPTARG ;;
-    *)
-        sed -n '4s/^# *//p' "$0" >&2
-        exit 2
-        ;;
+    *) usage ;;
     esac
 done
-read -ra gzlzss <<<"${GZLZSS:-./gzlzss}"
-# The command would read options from this variable.
-unset GZLZSS
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 
-# cost COMMAND... prints the ns for each byte of $work/in, and the MiB, of the command.
+# cost COMMAND... prints the ns for each byte of $work/in, and the MiB, of the command, which may
+# find the input damaged.
 cost() {
     local i
     for ((i = 0; i < runs; i++)); do
-        /usr/bin/time -o "$work/time" -f '%U %S %M' "$@" "$work/in" >"$work/out" 2>&1
+        /usr/bin/time -o "$work/time" -f '%U %S %M' "$@" "$work/in" >"$work/out" 2>&1 || true
         tail -n 1 "$work/time"
     done | awk -v size="$(stat -c %s "$work/in")" '
         { time = $1 + $2 }
@@ -43,8 +39,8 @@ cost() {
         END { printf "%.0f ns, %.0f MiB", best * 1e9 / size, most / 1024 }'
 }
 
-echo "| case | input, bytes | gzip | gzlzss -p1 | gzlzss -p4 |"
-echo "|---|---|---|---|---|"
+need_peak
+header case "input, bytes" gzip "gzlzss -p1" "gzlzss -p4"
 for case in ${cases:-$("$bombs")}; do
     size=$((megabytes * 1000000))
     # These expand to a thousand times the size, or take long to make.
@@ -52,6 +48,6 @@ for case in ${cases:-$("$bombs")}; do
     zeros | lzw | lzh) size=$((size / 30)) ;;
     esac
     "$bombs" "$case" "$size" >"$work/in" || exit 1
-    printf '| %s | %d | %s | %s | %s |\n' "$case" "$(stat -c %s "$work/in")" "$(cost gzip -t)" \
+    row "$case" "$(stat -c %s "$work/in")" "$(cost gzip -t)" \
         "$(cost "${gzlzss[@]}" -t -p 1)" "$(cost "${gzlzss[@]}" -t -p 4)"
 done

@@ -58,12 +58,27 @@ header() {
     echo
 }
 
-# timed COMMAND... runs the command. Its output is then in $work/out, and its wall time in $usec.
-# Returns the command's status.
+# spent sets cpu_ms to the processor time of all commands so far, user and system, in ms.
+spent() {
+    local user system
+    times >"$work/times"
+    # The second line is that of the commands: 1m2.345s 0m0.678s
+    { read -r _ && read -r user system; } <"$work/times"
+    user=${user//[.s]/} system=${system//[.s]/}
+    cpu_ms=$(((${user%m*} + ${system%m*}) * 60000 + 10#${user#*m} + 10#${system#*m}))
+}
+
+# timed COMMAND... runs the command. Its output is then in $work/out, its wall time in $usec, and
+# its processor time in $cpu_ms. Returns the command's status.
 timed() {
-    local start=${EPOCHREALTIME/[.,]/} status=0
+    local start status=0 before
+    spent
+    before=$cpu_ms
+    start=${EPOCHREALTIME/[.,]/}
     "$@" >"$work/out" || status=$?
     usec=$((${EPOCHREALTIME/[.,]/} - start))
+    spent
+    cpu_ms=$((cpu_ms - before))
     return "$status"
 }
 

@@ -56,20 +56,18 @@ peer libdeflate-gzip 1 2 3 4 5 6 7 8 9 10 11 12
 peer minigzip 1 2 3 4 5 6 7 8 9
 
 # measure TOOL FILE adds a line with TOOL, FILE, BYTES, SIZE and CPU seconds to $work/figures.
-TIMEFORMAT='%U %S'
 measure() {
-    local words user system
+    local words
     read -ra words <<<"$1"
     if [ "${words[0]}" = gzlzss ]; then
         words=("${gzlzss[@]}" -n -p1 --backend=cpu "${words[@]:1}")
     fi
-    { time "${words[@]}" -c <"$2" >"$work/out" 2>/dev/null; } 2>"$work/time" || fail "$1 failed on $2"
+    timed "${words[@]}" -c <"$2" 2>/dev/null || fail "$1 failed on $2"
     if [ "${1%% *}" = gzlzss ]; then
         verify "$2" || fail "$1 made something else of $2"
     fi
-    read -r user system <"$work/time"
-    printf '%s\t%s\t%s\t%s\t%s\n' "$1" "${2##*/}" "$(stat -Lc %s "$2")" "$(stat -c %s "$work/out")" \
-        "$(awk -v u="$user" -v s="$system" 'BEGIN { print u + s }')" >>"$work/figures"
+    printf '%s\t%s\t%s\t%s\t%d.%03d\n' "$1" "${2##*/}" "$(stat -Lc %s "$2")" \
+        "$(stat -c %s "$work/out")" $((cpu_ms / 1000)) $((cpu_ms % 1000)) >>"$work/figures"
 }
 
 for ((run = 0; run < runs; run++)); do

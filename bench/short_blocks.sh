@@ -74,15 +74,6 @@ make() {
     esac
 }
 
-# milliseconds COMMAND... prints the command's processor time in milliseconds. After 20 s of wall
-# time, the command is stopped, and its time up to then is printed.
-TIMEFORMAT='%U %S'
-milliseconds() {
-    local seconds
-    seconds=$({ time timeout 20 "$@" >/dev/null 2>"$work/err" || true; } 2>&1)
-    awk '{ print int(1000 * ($1 + $2) + 0.5) }' <<<"$seconds"
-}
-
 tools=(gzip "pigz -p1")
 for p in $threads; do
     tools+=("${gzlzss[*]} -p$p")
@@ -97,8 +88,11 @@ for kind in stored-0 stored-1 fixed-0 fixed-1 dynamic-3 members-0; do
         for tool in "${tools[@]}"; do
             if [ "${best[$tool]-0}" -gt 19000 ]; then continue; fi
             read -ra words <<<"$tool"
-            ms=$(milliseconds "${words[@]}" -dc "$work/gz")
-            if [ -z "${best[$tool]-}" ] || [ "$ms" -lt "${best[$tool]}" ]; then best[$tool]=$ms; fi
+            # After 20 s of wall time, the command is stopped, and its time up to then counts.
+            timed timeout 20 "${words[@]}" -dc "$work/gz" 2>/dev/null || true
+            if [ -z "${best[$tool]-}" ] || [ "$cpu_ms" -lt "${best[$tool]}" ]; then
+                best[$tool]=$cpu_ms
+            fi
         done
     done
     least=1000000

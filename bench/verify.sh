@@ -27,20 +27,17 @@ shift $((OPTIND - 1))
 [ $# -gt 0 ] || set -- "$corpora"/{gcide,lib.tar}
 
 size=100000000
-TIMEFORMAT='%3R %3U %3S'
 
 # measure NAME COMMAND... runs the command, and keeps its least times in cpu[NAME] and wall[NAME],
 # in ms.
 declare -A cpu wall
 measure() {
-    local name=$1 real user system total
+    local name=$1 wall_ms
     shift
-    read -r real user system < <({ time "$@" >/dev/null 2>"$work/error"; } 2>&1)
-    [ ! -s "$work/error" ] || fail "$(cat "$work/error")"
-    real=$((10#${real/./}))
-    total=$((10#${user/./} + 10#${system/./}))
-    [ -n "${cpu[$name]-}" ] && [ "${cpu[$name]}" -le "$total" ] || cpu[$name]=$total
-    [ -n "${wall[$name]-}" ] && [ "${wall[$name]}" -le "$real" ] || wall[$name]=$real
+    timed "$@" || fail "failed: $*"
+    wall_ms=$((usec / 1000))
+    [ -n "${cpu[$name]-}" ] && [ "${cpu[$name]}" -le "$cpu_ms" ] || cpu[$name]=$cpu_ms
+    [ -n "${wall[$name]-}" ] && [ "${wall[$name]}" -le "$wall_ms" ] || wall[$name]=$wall_ms
 }
 
 # more A B prints by how many percent B is more than A.

@@ -13,6 +13,9 @@
 # thread run; its counters are not atomic.  In `together`, all other tests run; lzss/, huffman/ and
 # gpu/ have no counters there, except for matcher.c and encoder.c, which say who works on what.
 #
+# Some loops are compiled once for each of several processors (base/cpu.h).  In `alone`, the tests
+# of these run once more for each older processor, so that the branches of all versions count.
+#
 # Branches are those of gcc's code at -O1.  Left out are branches that gcc adds for exceptions
 # (C++), and branches on lines without code.  The sources have no marks that leave anything out.
 set -u -o pipefail
@@ -31,20 +34,21 @@ folders="lzss huffman inflate compat access gpu pipeline/crew pipeline/compress 
 pipeline lib src base"
 
 # Unit tests with one thread.
-alone=(kernels gpu_inflate gpu_many phases caller chains chains_portable optimal optimal_portable
-    tags matcher matcher_avx2 matcher_portable strategies encoder encoder_avx2 encoder_portable
-    lanes lengths header bitwriter bytes whole whole_portable raw raw_zlib raw_small symbols
-    symbols_zlib find blockheader unlzh unlzw unpack zip gunzip status)
+alone=(kernels gpu_inflate gpu_many phases caller chains optimal tags matcher strategies encoder
+    lanes lengths header bitwriter bytes whole raw raw_zlib raw_small symbols symbols_zlib find
+    blockheader unlzh unlzw unpack zip gunzip status)
+# Those of code with several versions.
+versions=(chains optimal tags matcher strategies encoder lanes whole symbols)
 # Bats files that say nothing about the code: they test scripts, documents and packages, or need
 # what this build leaves out.
 without=(quickstart docs completions layers bench install mpi valgrind matcher library)
 
-# configured NAME CFLAGS CXXFLAGS: configures in the directory NAME, and enters it.
+# configured NAME CFLAGS CXXFLAGS [CPPFLAGS]: configures in the directory NAME, and enters it.
 configured() {
     mkdir -p "$here/$1" && cd "$here/$1" || return
     [ -f Makefile ] ||
         "$top/configure" --without-cuda --disable-static --disable-papers --disable-hardening \
-            CFLAGS="$2" CXXFLAGS="$3" LIBS="-L$here -lcoverage" \
+            CFLAGS="$2" CXXFLAGS="$3" CPPFLAGS="${4-}" LIBS="-L$here -lcoverage" \
             LDFLAGS="-Wl,--wrap=_exit -Wl,--wrap=raise -Wl,--wrap=kill"
 }
 
@@ -56,18 +60,23 @@ checked() {
         shift
     done
     shift
-    make -j"$cores" all "${programs[@]}" || return
+    # Not in one call: `all` is made by a make of its own, and two would make the same files.
+    make -j"$cores" all && make -j"$cores" "${programs[@]}" || return
     find . -name '*.gcda' -delete
     make -k -j"$cores" check check_PROGRAMS="${programs[*]}" \
         TESTS="$*" || status=1
 }
 
 run_alone() {
-    local flags="-O1 -g1 --coverage" units
+    local flags="-O1 -g1 --coverage" units path
     units="$(printf 'tests/unit/test_%s ' "${alone[@]}") tests/fuzz/mutate tests/fuzz/mutate_gpu"
-    configured alone "$flags" "$flags" || return
+    configured alone "$flags" "$flags" -DCPU_PATH_MOST=coverage_cpu_path || return
     # shellcheck disable=SC2086
-    checked $units tests/default_signals -- $units
+    checked $units tests/default_signals -- $units || return
+    for path in 0 1; do
+        COVERAGE_CPU_PATH=$path make -k -j"$cores" check check_PROGRAMS="$units" \
+            TESTS="$(printf 'tests/unit/test_%s ' "${versions[@]}")" || status=1
+    done
 }
 
 run_together() {
@@ -78,12 +87,12 @@ run_together() {
     # shellcheck disable=SC2086
     make -j"$cores" CFLAGS="-O2 -g1" $inner || return
     units=$(make -s list-tests TIER=all | grep '^tests/unit/' |
-        grep -vxF "$(printf 'tests/unit/test_%s\n' "${alone[@]}")")
+        grep -vE '_(avx2|portable)$' | grep -vxF "$(printf 'tests/unit/test_%s\n' "${alone[@]}")")
     bats=$(make -s list-tests TIER=all | grep '\.bats$' |
         grep -vxF "$(printf 'tests/%s.bats\n' "${without[@]}")")
     helpers=$(make -s list-test-programs TIER=all | grep -v -e ^tests/unit/ -e ^tests/fuzz/)
     # shellcheck disable=SC2086
-    checked $units $helpers tests/failing.la -- $units $bats
+    checked $units $helpers tests/wrong_write.la -- $units $bats
 }
 
 # Adds up gcovr's lines for files: lines and branches, each with how many were run.
@@ -138,7 +147,7 @@ if [ -n "$run" ]; then
         echo "coverage.sh: gcovr is not installed" >&2
         exit 1
     fi
-    ${CC:-gcc} -O1 -fPIC -c "$top/tests/coverage.c" -o coverage.o &&
+    ${CC:-gcc} -O1 -fPIC -I"$top" -c "$top/tests/coverage.c" -o coverage.o &&
         ar cr libcoverage.a coverage.o || exit
     (run_alone && exit $status) >alone.log 2>&1 || failed alone.log
     (run_together && exit $status) >together.log 2>&1 || failed together.log

@@ -121,7 +121,7 @@ gzlzss_status gzlzss_file_open(gzlzss_file **file, gzlzss *z, const char *path,
     if (z == NULL || path == NULL || mode < GZLZSS_READ || mode > GZLZSS_CREATE ||
         !call_is_valid(call))
         return GZLZSS_ERROR_ARGUMENT;
-    fd = open(path, flags[mode] | O_CLOEXEC | O_NOCTTY, 0666);
+    fd = io_open_at(AT_FDCWD, path, flags[mode] | O_CLOEXEC | O_NOCTTY, 0666);
     if (fd < 0) {
         if (call != NULL)
             call->error_number = errno;

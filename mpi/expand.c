@@ -358,11 +358,11 @@ static enum expand_result write_wave(struct wave_expansion *x, struct lane *lane
  * same size. */
 static void choose_region(struct wave_expansion *x, const struct chain *total)
 {
+    const size_t output = x->keep - x->keep / 4;
     uint64_t region = REGION_FIRST;
 
     if (total->out > 0)
-        region =
-            (uint64_t)((double)(x->keep - x->keep / 4) * (double)total->end / (double)total->out);
+        region = (uint64_t)((double)output * (double)total->end / (double)total->out);
     if (region < REGION_MIN)
         region = REGION_MIN;
     x->region = region < REGION_MAX ? region : REGION_MAX;

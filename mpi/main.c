@@ -60,9 +60,11 @@ static void run(struct options *o, struct messages *m, bool prints)
 int main(int argc, char **argv)
 {
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+    /* mpirun copies what this prints, perhaps to a terminal. */
     struct messages m = {.program = slash != NULL ? slash + 1
                                     : argc > 0    ? argv[0]
                                                   : "gzlzss-mpi",
+                         .quotes = true,
                          .collect = true};
     struct options o;
     struct ranks all;

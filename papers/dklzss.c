@@ -60,7 +60,7 @@ static struct paper_match match_at(const struct lz_level *level, void *state, co
     const uint32_t left = packet - before < end - pos ? packet - before : (uint32_t)(end - pos);
     const uint32_t most =
         left < level->param[DKLZSS_LOOKAHEAD] ? left : level->param[DKLZSS_LOOKAHEAD];
-    struct paper_match best;
+    struct paper_match best = {0, 0};
 
     best.length =
         dklzss_search(in + pos, before < window ? before : window, most, state, &best.distance);

@@ -583,7 +583,7 @@ enum input { INPUT_AS_READ, INPUT_CHANGED, INPUT_REPLACED, INPUT_GONE, INPUT_UNK
 static enum input look_at_name(const struct file *f, struct stat *st)
 {
     const char *name = name_within(f, f->name);
-    struct file_id id;
+    struct file_id id = {.is_known = false};
     int error = 0;
 
     /* Look at the attributes last, just before the input is removed: if the file changes after that

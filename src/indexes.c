@@ -32,20 +32,25 @@ static const char *const troubles[] = {
     [ACCESS_INDEX_NO_MEMORY] = "memory exhausted",
 };
 
-/* Opens the regular file `name`.  False if there is no such file. */
+/* Opens the regular file `name`.  False with errno set if there is no such file. */
 static bool open_file(const char *name, struct index_file *index, struct stat *st)
 {
     const int fd = io_open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int error;
 
-    if (fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode)) {
+    if (fd < 0)
+        return false;
+    error = fstat(fd, st) != 0      ? errno
+            : S_ISDIR(st->st_mode)  ? EISDIR
+            : !S_ISREG(st->st_mode) ? EINVAL
+                                    : 0;
+    if (error == 0) {
         index->source = (struct access_source){.fd = fd, .size = (uint64_t)st->st_size};
         index->is_open = true;
         return true;
     }
-    if (fd >= 0) {
-        close(fd);
-        errno = EINVAL;
-    }
+    close(fd);
+    errno = error;
     return false;
 }
 
@@ -124,16 +129,25 @@ static bool put(void *ctx, const void *bytes, size_t len)
     return fwrite(bytes, 1, len, ctx) == len;
 }
 
-/* Whether the name belongs to the input or the output, which an index must not replace. */
-static bool is_own(const struct file *f, const char *name)
+/* Whether the name belongs to the input or the output. */
+static bool is_own(const struct file *f, const struct stat *st)
 {
-    struct stat st, out;
+    struct stat out;
+
+    return (st->st_dev == f->in_stat.st_dev && st->st_ino == f->in_stat.st_ino) ||
+           (f->out_fd >= 0 && fstat(f->out_fd, &out) == 0 && st->st_dev == out.st_dev &&
+            st->st_ino == out.st_ino);
+}
+
+/* Returns why an index must not replace what the name stands for, as an errno, or 0. */
+static int why_not(const struct file *f, const char *name)
+{
+    struct stat st;
 
     if (stat(name, &st) != 0)
-        return false;
-    return (st.st_dev == f->in_stat.st_dev && st.st_ino == f->in_stat.st_ino) ||
-           (f->out_fd >= 0 && fstat(f->out_fd, &out) == 0 && st.st_dev == out.st_dev &&
-            st.st_ino == out.st_ino);
+        return 0;
+    /* To rename a file to "." is EBUSY, which says less. */
+    return S_ISDIR(st.st_mode) ? EISDIR : is_own(f, &st) ? EEXIST : 0;
 }
 
 /* Writes the index to descriptor fd, which stays open.  False with errno set. */
@@ -184,7 +198,7 @@ bool indexes_write(struct file *f, struct access_builder *b, const char *name, u
     const char *const end = to != NULL ? strrchr(to, '.') : NULL;
     const enum access_format format =
         end != NULL && strcmp(end, SUFFIX_INDEXED_GZIP) == 0 ? ACCESS_INDEXED_GZIP : ACCESS_GZTOOL;
-    int error = to == NULL ? ENOMEM : is_own(f, to) ? EEXIST : 0;
+    int error = to == NULL ? ENOMEM : why_not(f, to);
 
     if (error == 0)
         error = output_create(&output, AT_FDCWD, to, true);

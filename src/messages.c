@@ -42,13 +42,14 @@ static void append(struct messages *m, const char *text, size_t length)
     }
 }
 
-/* As vsnprintf.  If the text will go to a terminal, names in it are quoted (quote.h). */
-static size_t format_text(char *to, size_t size, const char *format, va_list args)
+/* As vsnprintf.  If the text may go to a terminal, names in it are quoted (quote.h). */
+static size_t format_text(const struct messages *m, char *to, size_t size, const char *format,
+                          va_list args)
 {
     const int error = errno; /* isatty changes it */
-    const bool is_terminal = isatty(STDERR_FILENO);
+    const bool quotes = m->quotes || isatty(STDERR_FILENO);
     const int length =
-        is_terminal ? quote_format(to, size, format, args) : vsnprintf(to, size, format, args);
+        quotes ? quote_format(to, size, format, args) : vsnprintf(to, size, format, args);
 
     errno = error;
     return length > 0 ? (size_t)length : 0;
@@ -65,12 +66,12 @@ static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, c
     va_list again;
 
     va_copy(again, args);
-    length = start + format_text(line + start, MESSAGE_MAX - end - start, format, args);
+    length = start + format_text(m, line + start, MESSAGE_MAX - end - start, format, args);
     if (length + end >= MESSAGE_MAX) {
         text = malloc(length + end + 1);
         if (text != NULL) {
             memcpy(text, line, start);
-            format_text(text + start, length - start + 1, format, again);
+            format_text(m, text + start, length - start + 1, format, again);
         } else {
             text = line;
             length = strlen(line);
@@ -85,13 +86,14 @@ static void put_line(struct messages *m, char line[MESSAGE_MAX], size_t start, c
 }
 
 /* Formats the start of a line.  Returns its length; 0 if it is too long. */
-static size_t format_start(char line[MESSAGE_MAX], const char *format, ...)
+static size_t format_start(const struct messages *m, char line[MESSAGE_MAX], const char *format,
+                           ...)
 {
     va_list args;
     size_t length;
 
     va_start(args, format);
-    length = format_text(line, MESSAGE_MAX, format, args);
+    length = format_text(m, line, MESSAGE_MAX, format, args);
     va_end(args);
     return length < MESSAGE_MAX - 1 ? length : 0;
 }
@@ -103,8 +105,8 @@ static void say(struct messages *m, const char *before, const char *format, va_l
 {
     char line[MESSAGE_MAX];
     const size_t start =
-        format_start(line, "%-s%s: %s%-s", before, m->program, m->source != NULL ? m->source : "",
-                     m->source != NULL ? ": " : "");
+        format_start(m, line, "%-s%s: %s%-s", before, m->program,
+                     m->source != NULL ? m->source : "", m->source != NULL ? ": " : "");
 
     put_line(m, line, start, "\n", format, args);
 }

@@ -28,6 +28,7 @@ struct messages {
     /* The environment variable whose options are being read, printed before each message; NULL:
      * none. */
     const char *source;
+    bool quotes;        /* quote names even if standard error is no terminal */
     bool quiet;         /* print no warnings; they still change the status */
     enum status status; /* the exit status so far */
     /* Callers set this at places where gzip would end and leave out the other operands. */

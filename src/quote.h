@@ -6,6 +6,9 @@
  * quoted, as GNU ls has them: 'a'$'\033''b'.  The result can be given to a shell.  Text without
  * control characters stays as it is.  What goes elsewhere is not quoted, as in gzip, so that
  * programs read the names as they are.
+ *
+ * Messages are quoted where they are formatted, since a caller that had to quote each name itself
+ * could forget one.
  */
 #ifndef GZLZSS_QUOTE_H
 #define GZLZSS_QUOTE_H

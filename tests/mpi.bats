@@ -397,6 +397,19 @@ fails() {
     nothing_left_but x.gz
 }
 
+@test "names in messages have no control characters: mpirun copies them to a terminal" {
+    local bad=$'x\033[31m\n' quoted="'x'\$'\\033''[31m'\$'\\n'"
+    "$GEN" text 1000 >"$bad"
+    mpi_ends_with 0 2 -kv "$bad"
+    grep -qF "$quoted:" stderr
+    mpi_ends_with 2 2 -k "$bad"
+    grep -qF "$quoted'.gz' already exists" stderr
+    mpi_ends_with 1 2 "$bad.no"
+    lacks $'\033' stderr
+    mpi_ends_with 1 2 "--level=$bad"
+    lacks $'\033' stderr
+}
+
 @test "many files are dealt to the ranks, and read as if one came after the other" {
     local i
     for i in 1 2 3 4 5 6 7 8 9; do

@@ -642,10 +642,14 @@ END
     [ -s stderr ]
 }
 
-@test "--list-devices prints a line and succeeds" {
+@test "--list-devices prints a line and succeeds, with a GPU or without" {
     ends_with 0 "$GZLZSS" --list-devices
     stderr_is
     [ -s stdout ]
+    ends_with 0 "$GZLZSS" --list-devices --json
+    # A line has a number first if it is a GPU's, and only then.
+    "$GZLZSS" --list-devices >list
+    [ "$(grep -c '^[0-9]*: ' list)" -eq "$(wc -l <stdout)" ]
 }
 
 @test "--backend=cpu and auto write the same bytes" {

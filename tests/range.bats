@@ -301,10 +301,15 @@ try_ranges() {
     stderr_is "$name: plain: an index of BGZF needs a file as output, which is read again"
     absent i
     mkdir d
-    ends_with 1 "$GZLZSS" -t --index-file=d ours-6.gz
-    stderr_is "$name: d: Is a directory"
+    local directory
+    for directory in d . d/..; do
+        ends_with 1 "$GZLZSS" -t "--index-file=$directory" ours-6.gz
+        stderr_is "$name: $directory: Is a directory"
+    done
     ends_with 1 "$GZLZSS" --range=1:1 --index-file=d ours-6.gz
-    stderr_is "$name: d: Invalid argument"
+    stderr_is "$name: d: Is a directory"
+    ends_with 1 "$GZLZSS" --range=1:1 --index-file=/dev/null ours-6.gz
+    stderr_is "$name: /dev/null: Invalid argument"
     # shellcheck disable=SC2002 # The input has to be a pipe.
     ! cat ours-6.gz | "$GZLZSS" --range=1:1 --range=5:1 >stdout 2>stderr || fail "two of a pipe"
     stderr_is "$name: stdin: several ranges need a regular file"

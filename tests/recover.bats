@@ -115,6 +115,20 @@ marks() {
     cmp -n "$(stat -c %s recovered)" data recovered
 }
 
+@test "a header with a name of megabytes counts as none, and the data is all there" {
+    "$GEN" text 300000 >plain
+    {
+        printf '\037\213\010\010\0\0\0\0\0\003'
+        head -c 3000000 /dev/zero | tr '\0' n
+        printf '\0'
+        gzip -nc plain | tail -c +11
+    } >long.gz
+    exits 2 "$GZLZSS" --recover -k long.gz
+    cmp plain long
+    echo "$output" | grep -q 'bytes 0 to 3000010: no gzip header; no bytes are missing'
+    echo "$output" | grep -q '300000 verified by CRC, 0 not verified'
+}
+
 @test "--recover of good files, of other files, and of no files" {
     "$GEN" text 10000 >data
     gzip -k data

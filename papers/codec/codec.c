@@ -440,6 +440,7 @@ static bool encode_chunks(const struct codec_file *file, const uint8_t *in, cons
             (count == 2 && !reserve(&parts[1], file->shape.bound)))
             return false;
         for (uint32_t k = 0; k < count; k++)
+            /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): count is 1 or 2 */
             out[k] = parts[k].bytes + parts[k].size;
         file->format->encode(file, i, in + at, tags + at, out, sizes);
         for (uint32_t k = 0; k < count; k++) {
@@ -465,7 +466,9 @@ static uint8_t *assemble(struct codec_file *file, const struct part parts[CODEC_
     for (size_t i = 0; i < (size_t)file->count * count; i++) {
         const struct codec_place place = file->places[i];
 
+        /* A part that has bytes has memory. */
         if (place.size > 0)
+            /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): as it says above */
             memcpy(bytes + place.at, parts[i % count].bytes + from[i % count], place.size);
         from[i % count] += place.size;
     }

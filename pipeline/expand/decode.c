@@ -457,6 +457,12 @@ static bool is_paused_at(const struct paused *paused, const struct decode_task *
     return task->count > 0 && paused->task == task && paused->bit == task->at;
 }
 
+/* Whether the run has no whole block. */
+static bool is_empty(const struct decoded_run *run)
+{
+    return run->end == run->start;
+}
+
 static void decode_tasks(struct expand_tools *tools, struct input *in,
                          struct decode_task *const *tasks, unsigned count)
 {
@@ -471,8 +477,7 @@ static void decode_tasks(struct expand_tools *tools, struct input *in,
         task->end = decode_task(&d);
         tools->paused.task = task->end == DECODE_PAUSED ? task : NULL;
         tools->paused.bit = task->at;
-        /* Drop a run that has no whole block. */
-        if (task->count > 0 && d.run->end == d.run->start)
+        if (task->count > 0 && is_empty(task->runs[task->count - 1]))
             task_drop_run(task);
     }
 }

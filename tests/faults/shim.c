@@ -424,8 +424,9 @@ static size_t shorter(enum deed deed, size_t length)
     }                                      \
     memcpy(&next, &address, sizeof(next))
 
-/* Defines the function `name`, which counts as `call`, and returns `failure` if it fails. */
-#define WRAP(type, name, call, fd, failure, parameters, arguments)                  \
+/* Defines the function `name`, which counts as `call`, and returns `failure` if it fails.
+ * Otherwise it does `first`, then calls the real function. */
+#define DEFINE(type, name, call, fd, failure, first, parameters, arguments)         \
     VISIBLE type name parameters                                                    \
     {                                                                               \
         const enum deed deed = count(CALL_##call, fd, __builtin_return_address(0)); \
@@ -433,28 +434,21 @@ static size_t shorter(enum deed deed, size_t length)
         NEXT(type, name, parameters);                                               \
         if (deed == DEED_FAIL)                                                      \
             return failure;                                                         \
+        first;                                                                      \
         result = next arguments;                                                    \
         after(deed);                                                                \
         return result;                                                              \
     }
+
+#define WRAP(type, name, call, fd, failure, parameters, arguments) \
+    DEFINE(type, name, call, fd, failure, (void)0, parameters, arguments)
 
 #define INT_CALL(name, fd, parameters, arguments) \
     WRAP(int, name, name, fd, -1, parameters, arguments)
 
 /* A function that transfers `length` bytes, perhaps fewer. */
-#define TRANSFER(name, call, fd, parameters, arguments)                             \
-    VISIBLE ssize_t name parameters                                                 \
-    {                                                                               \
-        const enum deed deed = count(CALL_##call, fd, __builtin_return_address(0)); \
-        ssize_t result;                                                             \
-        NEXT(ssize_t, name, parameters);                                            \
-        if (deed == DEED_FAIL)                                                      \
-            return -1;                                                              \
-        length = shorter(deed, length);                                             \
-        result = next arguments;                                                    \
-        after(deed);                                                                \
-        return result;                                                              \
-    }
+#define TRANSFER(name, call, fd, parameters, arguments) \
+    DEFINE(ssize_t, name, call, fd, -1, length = shorter(deed, length), parameters, arguments)
 
 /* Fortified programs call the functions whose names end in _chk. */
 ssize_t __read_chk(int fd, void *bytes, size_t length, size_t room);

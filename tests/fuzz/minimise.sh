@@ -3,39 +3,27 @@
 #
 #   tests/fuzz/minimise.sh [-s BYTES] [-w WORK] [-c CORPUS] [PROGRAMS [TARGET...]]
 #
-# For each TARGET (default: all that WORK has), takes the inputs in WORK/TARGET (default of WORK:
-# fuzz.work, which run.sh has filled), keeps those that reach code which the others do not
+# For each TARGET (default: all) that has a folder in WORK, takes the inputs in WORK/TARGET (default
+# of WORK: fuzz.work, which run.sh has filled), keeps those that reach code which the others do not
 # (libFuzzer's -merge=1 prefers small ones), and writes them to CORPUS/TARGET.tar.gz (default of
 # CORPUS: the folder corpus beside this script). An archive has at most BYTES (default 16000) before
 # it is compressed: of more inputs, it has the smallest. Inputs whose name starts with "failed" or
 # "seed" stay in any case: give such a name to an input that has made a target fail, and to one that
 # is large enough to have many regions, segments or blocks.
-set -u -o pipefail
-here=$(cd "${0%/*}" && pwd)
+# shellcheck source=tests/fuzz/common.sh
+. "${0%/*}/common.sh"
+
 most=16000
-work=fuzz.work
-corpus=$here/corpus
 while getopts s:w:c: option; do
     case $option in
     s) most=$OPTARG ;;
     w) work=$OPTARG ;;
     c) corpus=$OPTARG ;;
-    *)
-        sed -n '4s/^# *//p' "$0" >&2
-        exit 2
-        ;;
+    *) usage ;;
     esac
 done
 shift $((OPTIND - 1))
-programs=${1:-tests/fuzz}
-shift
-targets=("$@")
-if [ ${#targets[@]} -eq 0 ]; then
-    for program in "$programs"/fuzz_*; do
-        target=${program##*/fuzz_}
-        [ -d "$work/$target" ] && targets+=("$target")
-    done
-fi
+take_targets "$@"
 mkdir -p "$corpus" || exit 1
 
 # small_first DIRECTORY prints the names of files: those that stay, and the smallest, up to $most
@@ -48,6 +36,7 @@ small_first() {
 }
 
 for target in "${targets[@]}"; do
+    [ -d "$work/$target" ] || continue
     rm -rf "$work/merged"
     mkdir "$work/merged"
     "$programs/fuzz_$target" -merge=1 -close_fd_mask=1 -timeout=60 "$work/merged" "$work/$target" \

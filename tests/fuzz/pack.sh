@@ -4,8 +4,8 @@
 #   tests/fuzz/pack.sh [PROGRAMS [FILE]]
 #
 # FILE (default: fuzz.tar.gz) gets the programs of PROGRAMS (default: tests/fuzz) without symbols,
-# the shared libraries that they need besides the C library's, run.sh and the corpus. To see where
-# an input fails, give it to the program that was packed.
+# the shared libraries that they need besides the C library's, run.sh with common.sh, and the
+# corpus. To see where an input fails, give it to the program that was packed.
 # There, the machine needs a C library as new as this one's, x86-64, bash, tar and awk:
 #
 #   tar -xzf fuzz.tar.gz && fuzz/run.sh -t 1800 fuzz/programs
@@ -26,7 +26,7 @@ for program in "$programs"/fuzz_*; do
         grep -v -E '/(libc|libm|libpthread|libdl|librt)\.so' |
         xargs -r cp -L -u -t "$work/fuzz/programs/lib"
 done
-cp "$here/run.sh" "$work/fuzz/"
+cp "$here/run.sh" "$here/common.sh" "$work/fuzz/"
 cp -r "$here/corpus" "$work/fuzz/"
 tar -czf "$file" -C "$work" fuzz
 ls -l "$file"

@@ -14,34 +14,22 @@
 # failed.
 #
 # pack.sh makes an archive by which this runs on another machine.
-set -u -o pipefail
-here=$(cd "${0%/*}" && pwd)
+# shellcheck source=tests/fuzz/common.sh
+. "${0%/*}/common.sh"
 
 jobs=$(getconf _NPROCESSORS_ONLN)
 seconds=60
-corpus=$here/corpus
-work=fuzz.work
 while getopts j:t:c:w: option; do
     case $option in
     j) jobs=$OPTARG ;;
     t) seconds=$OPTARG ;;
     c) corpus=$OPTARG ;;
     w) work=$OPTARG ;;
-    *)
-        sed -n '4s/^# *//p' "$0" >&2
-        exit 2
-        ;;
+    *) usage ;;
     esac
 done
 shift $((OPTIND - 1))
-programs=${1:-tests/fuzz}
-shift
-targets=("$@")
-if [ ${#targets[@]} -eq 0 ]; then
-    for program in "$programs"/fuzz_*; do
-        [ -x "$program" ] && [ -f "$program" ] && targets+=("${program##*/fuzz_}")
-    done
-fi
+take_targets "$@"
 mkdir -p "$work/failed" || exit 1
 # pack.sh puts libraries there.
 export LD_LIBRARY_PATH=$programs/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}

@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -432,6 +434,28 @@ static void test_pipe(void)
     close(ends[1]);
 }
 
+/* Opens the FIFO for writing.  The call in the main thread that waits for this has been interrupted
+ * by then. */
+static void open_fifo(int signal)
+{
+    (void)signal;
+    (void)open(path_of("h.gz"), O_RDWR | O_NONBLOCK);
+}
+
+/* A signal that interrupts the wait for a FIFO's other end is no error. */
+static void test_interrupted_open(void)
+{
+    const struct sigaction action = {.sa_handler = open_fifo}; /* without SA_RESTART */
+    const struct itimerval soon = {.it_value.tv_usec = 50000};
+    gzlzss_file *f;
+
+    CHECK_EQ(mkfifo(path_of("h.gz"), 0600), 0);
+    CHECK_EQ(sigaction(SIGALRM, &action, NULL), 0);
+    CHECK_EQ(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    CHECK_EQ(gzlzss_file_open(&f, z, path_of("h.gz"), GZLZSS_READ, NULL), GZLZSS_OK);
+    CHECK_EQ(gzlzss_file_close(f), GZLZSS_OK);
+}
+
 /* An error stays until the program goes back to a place before it. */
 static void test_errors(void)
 {
@@ -550,7 +574,8 @@ static void make_input(void)
 
 int main(void)
 {
-    static const char *const names[] = {"a.gz", "b.gz", "c.gz", "d.gz", "e.gz", "f.gz", "g.gz"};
+    static const char *const names[] = {"a.gz", "b.gz", "c.gz", "d.gz",
+                                        "e.gz", "f.gz", "g.gz", "h.gz"};
     gzlzss_options o = GZLZSS_OPTIONS_INIT;
 
     o.threads = 3;
@@ -569,6 +594,7 @@ int main(void)
     RUN(test_seek_after_large_read);
     RUN(test_descriptor);
     RUN(test_pipe);
+    RUN(test_interrupted_open);
     RUN(test_errors);
     RUN(test_arguments);
     gzlzss_free(z);

@@ -35,6 +35,21 @@ static void lines(void)
     CHECK(captured("gzip: GZLZSS: no\n\ngzip: GZLZSS: no\nTry\n"));
 }
 
+/* Standard error is no terminal here, so names are quoted only if that is asked for. */
+static void quotes(void)
+{
+    struct messages m = {.program = "p"};
+
+    capture_begin();
+    msg_error(&m, "%s: %-s", "a\033b", "c\td");
+    m.quotes = true;
+    msg_error(&m, "%s: %-s", "a\033b", "c\td");
+    msg_print(&m, "%s", "\n");
+    CHECK(captured("p: a\033b: c\td\n"
+                   "p: 'a'$'\\033''b': c\td\n"
+                   "''$'\\n'"));
+}
+
 /* An error outranks a warning, in any order.  A note does not change the status. */
 static void statuses(void)
 {
@@ -179,6 +194,7 @@ static void long_lines(void)
 int main(void)
 {
     RUN(lines);
+    RUN(quotes);
     RUN(statuses);
     RUN(quiet);
     RUN(merged_statuses);
