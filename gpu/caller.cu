@@ -125,7 +125,7 @@ void gpu_save_thread(struct gpu_thread *t)
     CUcontext context = NULL;
     struct driver d;
 
-    *t = {NULL, 0};
+    *t = {};
     if (find_driver(&d)) {
         if (d.ctx_get_current(&context) == CUDA_SUCCESS)
             t->context = context;

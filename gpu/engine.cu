@@ -117,7 +117,7 @@ static size_t chunks_for(size_t capacity, size_t segment_size)
 /* Returns the bytes of device memory that a batch takes, with 1 MiB added for rounding. */
 static size_t device_bytes(size_t capacity, size_t segment_size, const struct lz_level *level)
 {
-    const struct gpu_finder *finder = level->finder->gpu;
+    const struct gpu_finder *finder = gpu_twin(level);
 
     return capacity + GPU_INPUT_PAD +
            chunks_for(capacity, segment_size) *
@@ -202,7 +202,7 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b)
     const unsigned number = g->made++;
     struct device_batch *d = (struct device_batch *)calloc(1, sizeof(*d));
     size_t chunks = chunks_for(capacity, g->segment_size);
-    const struct gpu_finder *finder = g->level->finder->gpu;
+    const struct gpu_finder *finder = gpu_twin(g->level);
     size_t sequences = capacity / finder->bytes_a_sequence;
     size_t scratch = finder->scratch(g->level);
     uint8_t *input = NULL;
@@ -315,7 +315,7 @@ static cudaError_t make_streams(struct gpu_engine *g)
     cudaError_t status = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
 
     g->finders = g->level->finder->is_slow ? FINDERS_MAX : FINDERS;
-    g->parsers = g->level->finder->gpu->find == NULL ? PARSERS_MAX : PARSERS;
+    g->parsers = gpu_twin(g->level)->find == NULL ? PARSERS_MAX : PARSERS;
     if (status == cudaSuccess)
         status = cudaStreamCreateWithPriority(&g->copying, cudaStreamNonBlocking, lowest);
     for (unsigned i = 0; i < g->finders && status == cudaSuccess; i++)
@@ -536,7 +536,7 @@ static bool give_up(struct gpu_engine *g, struct device_batch *d)
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
 {
     struct device_batch *d = (struct device_batch *)b->device;
-    const struct gpu_finder *finder = g->level->finder->gpu;
+    const struct gpu_finder *finder = gpu_twin(g->level);
 
     lay_out(b);
     d->is_brought = false;

@@ -12,8 +12,9 @@
  * After gpu_collect, each segment's chunks hold the sequences that lz_match_segment finds on a CPU.
  * Keep several batches under way, so that copies, kernels and the caller's own work overlap.
  *
- * Any thread may call any function, but only one thread at a time may use one batch. In a build
- * without CUDA there are no devices, and an error message says so (none.c).
+ * Any thread may call any function, but only one thread at a time may use one batch. The engine is
+ * in a module of its own (module.h). Without the module there are no devices, and an error message
+ * says so (forward.c).
  */
 #ifndef GZLZSS_GPU_H
 #define GZLZSS_GPU_H
@@ -82,6 +83,10 @@ struct gpu_batch {
     unsigned chunk_count;    /* chunks given to segments */
     void *device;            /* for the engine (engine.cu) */
 };
+
+/* Whether the program has a GPU engine. If it has none, error has the reason. This function starts
+ * no device. */
+bool gpu_is_installed(char error[GPU_ERROR_SIZE]);
 
 /* Sets *toolkit to the version of the CUDA toolkit that this program was built with, and *driver to
  * the newest version that the driver supports. A version is 1000 times the major number plus 10
@@ -239,8 +244,8 @@ struct gpu_memory {
 };
 
 /* Sets *m to a description of the memory at p. In a process that has not initialized CUDA, all
- * memory is host memory. If the driver cannot tell, returns false with a message in error; a build
- * without CUDA always does so. */
+ * memory is host memory. If the driver cannot tell, or there is no engine, returns false with a
+ * message in error. */
 bool gpu_find_memory(const void *p, struct gpu_memory *m, char error[GPU_ERROR_SIZE]);
 
 enum gpu_wait {
@@ -273,6 +278,7 @@ bool gpu_context_is_active(int device);
 struct gpu_thread {
     void *context; /* the current context, or NULL */
     int capture;   /* the capture mode: what the thread may do while a stream is captured */
+    bool is_saved; /* whether an engine was loaded, which has set the members above */
 };
 
 void gpu_save_thread(struct gpu_thread *t);

@@ -7,8 +7,8 @@
  * features of the format, or that the GPU would decode slowly.  Only the CPU decides whether data
  * is damaged.
  *
- * Only one thread at a time may use one struct gpu_inflate.  In a build without CUDA there are no
- * devices, and an error message says so (none.c).
+ * Only one thread at a time may use one struct gpu_inflate.  Without the engine's module (module.h)
+ * there are no devices, and an error message says so.
  */
 #ifndef GZLZSS_GPU_INFLATE_H
 #define GZLZSS_GPU_INFLATE_H

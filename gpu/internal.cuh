@@ -16,6 +16,7 @@
 #include <cuda_runtime.h>
 
 #include "gpu/gpu.h"
+#include "gpu/module.h"
 #include "lzss/finders.h"
 #include "lzss/lzss.h"
 

@@ -571,7 +571,7 @@ static void find_more(struct lz_matcher *m, const struct lz_level *level, const 
 
 const struct lz_finder lz_finder_chains = {
     .name = "chains",
-    .gpu = &gpu_finder_chains,
+    .twin = LZ_TWIN,
     .in_parts = true,
     .new_state = new_state,
     .state_size = state_size,

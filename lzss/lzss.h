@@ -70,9 +70,12 @@ struct lz_chunk {
 struct lz_matcher;
 struct lz_level;
 
-/* A match finder on the GPU: the twin of a struct lz_finder.  gpu/internal.cuh defines it, for gpu/
- * and for the twins in papers/. */
-struct gpu_finder;
+/* Whether a GPU has a twin of a match finder, which finds the same matches. */
+enum lz_twin {
+    LZ_TWIN_NONE,
+    LZ_TWIN,
+    LZ_TWIN_WALKS, /* a twin whose kernels only walk (struct gpu_finder without `find`) */
+};
 
 /* The most kinds of events that a finder may count as it works (counter_names). */
 #define LZ_COUNTERS 2
@@ -82,9 +85,7 @@ struct gpu_finder;
 struct lz_finder {
     const char *name;
 
-    /* The finder that finds the same matches on a GPU; NULL if only the CPU engine has the finder.
-     * Builds without CUDA only compare the pointer with NULL. */
-    const struct gpu_finder *gpu;
+    enum lz_twin twin;
 
     /* Whether lz_match_chunks works with the finder.  It does if a chunk's matches do not depend on
      * the matches chosen in other chunks. */
@@ -183,7 +184,7 @@ static inline bool lz_is_stored(const struct lz_level *level)
 /* Whether a GPU can find matches for `level`. */
 static inline bool lz_has_twin(const struct lz_level *level)
 {
-    return level->finder->gpu != NULL;
+    return level->finder->twin != LZ_TWIN_NONE;
 }
 
 /* Rows that are not in the table, for zlib's strategies: lz_huffman_only (Z_HUFFMAN_ONLY) finds no

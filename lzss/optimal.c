@@ -839,7 +839,7 @@ static void *new_state(const struct lz_level *level, size_t segment_size)
 
 const struct lz_finder lz_finder_optimal = {
     .name = "optimal",
-    .gpu = &gpu_finder_optimal,
+    .twin = LZ_TWIN,
     .is_slow = true,
     .new_state = new_state,
     .state_size = state_size,

@@ -541,7 +541,7 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 
 const struct lz_finder lz_finder_tagging = {
     .name = "tagging",
-    .gpu = &gpu_finder_tagging,
+    .twin = LZ_TWIN,
     .in_parts = true,
     .new_state = new_state,
     .state_size = state_size,

@@ -129,7 +129,7 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 
 static const struct lz_finder finder = {
     .name = "culzss",
-    .gpu = &gpu_finder_culzss,
+    .twin = LZ_TWIN,
     .in_parts = true,
     .find = find_matches,
 };

@@ -75,7 +75,7 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 
 static const struct lz_finder finder = {
     .name = "dklzss",
-    .gpu = &gpu_finder_dklzss,
+    .twin = LZ_TWIN,
     .in_parts = true,
     .plain_state = (DKLZSS_LENGTH_MAX + 1) * sizeof(uint16_t),
     .find = find_matches,

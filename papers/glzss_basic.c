@@ -58,7 +58,7 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 
 static const struct lz_finder finder = {
     .name = "glzss-basic",
-    .gpu = &gpu_finder_glzss_basic,
+    .twin = LZ_TWIN_WALKS,
     .in_parts = true,
     .plain_state = GLZSS_STATE_SIZE,
     .find = find_matches,

@@ -209,7 +209,7 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 
 static const struct lz_finder finder = {
     .name = "gpulz",
-    .gpu = &gpu_finder_gpulz,
+    .twin = LZ_TWIN,
     .in_parts = true,
     .find = find_matches,
 };

@@ -136,7 +136,7 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 
 static const struct lz_finder finder = {
     .name = "lz4",
-    .gpu = &gpu_finder_lz4,
+    .twin = LZ_TWIN_WALKS,
     .in_parts = true,
     .plain_state = sizeof(union lz4_state),
     .find = find_matches,

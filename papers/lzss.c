@@ -120,7 +120,7 @@ static const char *const counter_names[LZ_COUNTERS] = {"probes", "collisions"};
 
 static const struct lz_finder finder = {
     .name = "lzss",
-    .gpu = &gpu_finder_lzss,
+    .twin = LZ_TWIN,
     .in_parts = true,
     .plain_state = sizeof(struct lzss_state),
     .find = find_matches,

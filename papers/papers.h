@@ -88,6 +88,7 @@ bool paper_set(const struct paper_method *method, const char *text, struct lz_le
 bool paper_parse(const char *text, struct lz_level *level, char error[PAPER_ERROR_SIZE]);
 
 /* The methods and their GPU twins. */
+struct gpu_finder;
 #define PAPER_DECLARE(name)                        \
     extern const struct paper_method paper_##name; \
     extern const struct gpu_finder gpu_finder_##name;

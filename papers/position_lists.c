@@ -149,7 +149,7 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
 
 static const struct lz_finder finder = {
     .name = "position-lists",
-    .gpu = &gpu_finder_position_lists,
+    .twin = LZ_TWIN,
     .in_parts = true,
     .plain_state = sizeof(struct position_lists_state),
     .find = find_matches,

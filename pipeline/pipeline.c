@@ -622,25 +622,15 @@ void pipeline_gpu_trouble(struct pipeline *p, char trouble[GPU_ERROR_SIZE])
 void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config *asked,
                          const struct pipeline_stats *stats, char why[GPU_ERROR_SIZE])
 {
-    if (lz_is_stored(pipeline_level(asked))) {
-        snprintf(why, GPU_ERROR_SIZE, "level 0 finds no matches");
-        return;
-    }
-    if (!lz_has_twin(pipeline_level(asked))) {
-        snprintf(why, GPU_ERROR_SIZE, "only the CPU can find matches in this way");
-        return;
-    }
-#ifndef HAVE_CUDA
-    (void)p;
-    (void)asked;
-    (void)stats;
-    snprintf(why, GPU_ERROR_SIZE, "this gzlzss was built without CUDA");
-#else
     const struct policy_facts facts = {.threads = asked->threads,
                                        .core_guess = pipeline_level(asked)->core_guess,
                                        .segment_size = asked->segment_size};
 
-    if (asked->backend == BACKEND_CPU)
+    if (lz_is_stored(pipeline_level(asked)))
+        snprintf(why, GPU_ERROR_SIZE, "level 0 finds no matches");
+    else if (!lz_has_twin(pipeline_level(asked)))
+        snprintf(why, GPU_ERROR_SIZE, "only the CPU can find matches in this way");
+    else if (asked->backend == BACKEND_CPU)
         snprintf(why, GPU_ERROR_SIZE, "not wanted");
     else if (gpus_are_missing(why))
         return;
@@ -658,5 +648,4 @@ void pipeline_why_no_gpu(const struct pipeline *p, const struct pipeline_config 
                  "below about %.0f MB the CPU is faster (level %d, %d thread%s)",
                  (double)policy_gpu_min(&facts, UINT64_MAX) / 1e6, asked->level, asked->threads,
                  asked->threads == 1 ? "" : "s");
-#endif
 }

@@ -89,6 +89,7 @@ static int run(int argc, char **argv)
         return m.status;
     }
     o.stdin_is_closed = stdin_is_closed;
+    testing_choose_engine();
     switch (o.action) {
     case ACTION_HELP:
         options_help(m.program);
@@ -106,9 +107,7 @@ static int run(int argc, char **argv)
         devices_list(o.json, &m);
         break;
     default:
-#ifdef HAVE_CUDA /* without CUDA, leave is never called (pipeline_leave) */
         leave_prepare();
-#endif
         choose_queues(pipeline_level(&o.pipeline));
         testing_configure(&o.pipeline);
         cleanup_init();

@@ -37,12 +37,8 @@ static void print_purpose(const char *program, const struct peer *peer)
                "\nWhat to do (by default, decompress each FILE.gz to FILE and remove FILE.gz):\n");
     else
         printf(
-#ifdef HAVE_CUDA
             "Compress FILEs to gzip's format on all cores, and on NVIDIA GPUs where they\n"
             "help, or decompress them.\n"
-#else
-            "Compress FILEs to gzip's format on all cores, or decompress them.\n"
-#endif
             "\nWhat to do (by default, compress each FILE to FILE.gz and %s FILE):\n",
             peer != NULL && peer->implies != NULL && strcmp(peer->implies, "keep") == 0 ? "keep"
                                                                                         : "remove");

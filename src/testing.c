@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/loader.h"
 #include "src/testing.h"
 
 /* The number in an environment variable; 0 if it is not set. */
@@ -14,6 +15,11 @@ static size_t number_in(const char *variable)
     const char *value = getenv(variable);
 
     return value != NULL ? (size_t)strtoull(value, NULL, 10) : 0;
+}
+
+void testing_choose_engine(void)
+{
+    gpu_module_use(getenv("GZLZSS_TEST_GPU_MODULE"));
 }
 
 void testing_configure(struct pipeline_config *config)

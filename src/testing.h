@@ -7,6 +7,10 @@
 
 #include "pipeline/pipeline.h"
 
+/* Makes GZLZSS_TEST_GPU_MODULE, if it is set, the module of the GPU engine.  Call it before anything
+ * that may use a GPU. */
+void testing_choose_engine(void);
+
 /* Sets the fields of *config that belong to the variables GZLZSS_TEST_GPU_MIN, _BATCH, _MEMORY,
  * _SHARED, _MS and _FAULT, and GZLZSS_TEST_BAD_SEGMENT; 0 for a variable that is not set. */
 void testing_configure(struct pipeline_config *config);

@@ -13,11 +13,9 @@
 #include <zlib.h>
 
 #include "base/isal.h"
-#include "gpu/gpu.h"
+#include "gpu/loader.h"
 #include "inflate/raw.h"
 #include "src/version.h"
-
-#ifdef HAVE_CUDA
 
 #define DRIVER_VERSION "/proc/driver/nvidia/version"
 #define DRIVER_GPUS "/proc/driver/nvidia/gpus"
@@ -78,6 +76,8 @@ static void print_cuda(void)
         fclose(file);
     }
     gpu_versions(&toolkit, &driver);
+    if (gpu_module_if_loaded() != NULL)
+        printf("GPU engine %s.\n", gpu_module_path());
     printf("CUDA toolkit %d.%d.  ", toolkit / 1000, toolkit % 1000 / 10);
     if (driver == 0)
         printf("No NVIDIA driver was found.\n");
@@ -86,8 +86,6 @@ static void print_cuda(void)
                version != NULL ? version : "", driver / 1000, driver % 1000 / 10);
     print_gpus();
 }
-
-#endif
 
 /* Prints what is known about the libraries.  why_no_isal: see isal_why_not. */
 static void print_libraries(const char *why_no_isal)
@@ -107,21 +105,18 @@ static void print_libraries(const char *why_no_isal)
 
 void version_print(void)
 {
+    char no_engine[GPU_ERROR_SIZE];
+    const bool has_engine = gpu_is_installed(no_engine);
     const char *why;
 
     inf_close(inf_open(false)); /* opening a decoder tests whether ISA-L works */
     why = isal_why_not();
     printf("%s\n"
            "CUDA: %s.  CRC-32 and inflate: %s.\n",
-           PACKAGE_STRING,
-#ifdef HAVE_CUDA
-           "yes",
-#else
-           "no",
-#endif
-           why == NULL ? "ISA-L" : "zlib");
-#ifdef HAVE_CUDA
-    print_cuda();
-#endif
+           PACKAGE_STRING, has_engine ? "yes" : "no", why == NULL ? "ISA-L" : "zlib");
+    if (has_engine)
+        print_cuda();
+    else
+        printf("CUDA not used: %s.\n", no_engine);
     print_libraries(why);
 }

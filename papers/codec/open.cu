@@ -116,7 +116,7 @@ static cudaError_t take_lists_memory(struct paper_gpu *g, size_t chunks)
 static uint32_t fit_batch(const struct paper_gpu *g, size_t chunks, size_t available)
 {
     const size_t segment = g->segment / LZ_CHUNK_SIZE;
-    const size_t scratch = g->level->finder->gpu->scratch(g->level);
+    const size_t scratch = gpu_twin(g->level)->scratch(g->level);
     const size_t fits = scratch > 0 ? available / SCRATCH_SHARE / scratch : chunks;
 
     return (uint32_t)(fits < chunks ? max(fits / segment, (size_t)1) * segment : chunks);
@@ -125,7 +125,7 @@ static uint32_t fit_batch(const struct paper_gpu *g, size_t chunks, size_t avail
 /* Allocates the memory for matching up to `chunks` chunks of LZ_CHUNK_SIZE bytes. */
 static cudaError_t take_match_memory(struct paper_gpu *g, size_t chunks)
 {
-    const size_t scratch = g->level->finder->gpu->scratch(g->level);
+    const size_t scratch = gpu_twin(g->level)->scratch(g->level);
     size_t available, total;
     cudaError_t status = take(&g->v.plain, g->most + GPU_INPUT_PAD);
 

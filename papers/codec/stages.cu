@@ -131,7 +131,7 @@ static gpu_view view_of(const struct paper_gpu *g, uint32_t first, uint32_t chun
 
 static cudaError_t match_batch(struct paper_gpu *g, const gpu_view &v)
 {
-    const struct gpu_finder *finder = g->level->finder->gpu;
+    const struct gpu_finder *finder = gpu_twin(g->level);
     cudaError_t status = cudaSuccess;
 
     if (finder->find != NULL) {

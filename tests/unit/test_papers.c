@@ -34,7 +34,7 @@ static void test_list(void)
         CHECK(strspn(method->name, "abcdefghijklmnopqrstuvwxyz0123456789-") ==
               strlen(method->name));
         CHECK(strcmp(method->finder->name, method->name) == 0);
-        CHECK(method->finder->gpu != NULL);
+        CHECK(method->finder->twin != LZ_TWIN_NONE);
         CHECK(method->core_guess > 0);
         for (size_t q = 0; q < p; q++)
             CHECK(strcmp(method->name, paper_methods[q]->name) != 0);

@@ -1,0 +1,155 @@
+/*
+ * loader.c - finds and loads a GPU engine's module (loader.h)
+ *
+ * A process has one CUDA driver and one set of GPUs, so it has one module, and the pointer to it is
+ * a variable of the process, as for ISA-L (base/isal.c).
+ */
+#include "config.h"
+
+#include "gpu/loader.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The module's name in a directory of modules. */
+#define MODULE "cuda.so"
+
+/* Where to look for the module below the directory of the program or the shared library that has
+ * this code. The first entry is for the library, the second for a program in the directory where it
+ * was built. If neither has it, the module is in MODULE_DIR, the directory of installed modules. */
+static const char *const places[] = {"gzlzss/" MODULE, ".libs/gzlzss/" MODULE};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Atomic(const struct gpu_module *) loaded;
+static const char *wanted;            /* gpu_module_use */
+static char path[PATH_MAX];           /* of the module, once it is loaded */
+static char trouble[GPU_ERROR_SIZE]; /* why there is no module */
+
+/* Whether the program, and not a shared library, has this code. The program's object comes first
+ * in the loader's list. */
+static int look_at_program(struct dl_phdr_info *object, size_t size, void *ctx)
+{
+    const uintptr_t here = (uintptr_t)&once;
+    bool *const is_here = ctx;
+
+    (void)size;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *const part = &object->dlpi_phdr[i];
+
+        if (part->p_type == PT_LOAD && here - (object->dlpi_addr + part->p_vaddr) < part->p_memsz)
+            *is_here = true;
+    }
+    return 1;
+}
+
+/* Puts the directory of the program or the shared library that has this code into `path`. */
+static bool find_own_directory(void)
+{
+    bool is_program = false;
+    Dl_info info;
+
+    (void)dl_iterate_phdr(look_at_program, &is_program);
+    if (is_program) {
+        const ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+        if (len <= 0)
+            return false;
+        path[len] = '\0';
+    } else if (dladdr(&once, &info) == 0 || realpath(info.dli_fname, path) == NULL) {
+        return false;
+    }
+    *strrchr(path, '/') = '\0';
+    return true;
+}
+
+/* Whether only root and this user can put files into the directory. Code from a directory such as
+ * /tmp, to which a program was copied, must not be loaded. */
+static bool is_trusted(const char *directory)
+{
+    struct stat st;
+
+    return stat(directory, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) &&
+           (st.st_mode & S_IWOTH) == 0;
+}
+
+/* Puts the module's path into `path`. Returns whether the file exists. */
+static bool find_module(void)
+{
+    if (wanted != NULL) {
+        snprintf(path, sizeof(path), "%s", wanted);
+        return access(path, F_OK) == 0;
+    }
+    if (find_own_directory() && is_trusted(path)) {
+        const size_t len = strlen(path), room = sizeof(path) - len;
+
+        for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+            if (snprintf(path + len, room, "/%s", places[i]) < (int)room && access(path, F_OK) == 0)
+                return true;
+    }
+    snprintf(path, sizeof(path), "%s/%s", MODULE_DIR, MODULE);
+    return access(path, F_OK) == 0;
+}
+
+static void load(void)
+{
+    const struct gpu_module *module;
+    gpu_module_entry *entry;
+    void *library;
+
+    if (!find_module()) {
+        snprintf(trouble, sizeof(trouble), "no GPU engine is installed (%.180s)", path);
+        return;
+    }
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library == NULL) {
+        const char *reason = dlerror();
+
+        snprintf(trouble, sizeof(trouble), "the GPU engine cannot be loaded: %.200s",
+                 reason != NULL ? reason : path);
+        return;
+    }
+    *(void **)&entry = dlsym(library, GPU_MODULE_ENTRY_NAME);
+    module = entry != NULL ? entry() : NULL;
+    if (module == NULL || module->interface != GPU_MODULE_INTERFACE ||
+        strcmp(module->version, PACKAGE_VERSION) != 0) {
+        snprintf(trouble, sizeof(trouble), "the GPU engine %.150s is not of version %s", path,
+                 PACKAGE_VERSION);
+        dlclose(library);
+        return;
+    }
+    atomic_store(&loaded, module);
+}
+
+const struct gpu_module *gpu_module(char error[GPU_ERROR_SIZE])
+{
+    const struct gpu_module *module;
+
+    pthread_once(&once, load);
+    module = gpu_module_if_loaded();
+    if (module == NULL)
+        snprintf(error, GPU_ERROR_SIZE, "%s", trouble);
+    return module;
+}
+
+const struct gpu_module *gpu_module_if_loaded(void)
+{
+    return atomic_load_explicit(&loaded, memory_order_acquire);
+}
+
+const char *gpu_module_path(void)
+{
+    return path;
+}
+
+void gpu_module_use(const char *name)
+{
+    wanted = name;
+}
