@@ -15,6 +15,18 @@
 
 #include "base/container.h"
 
+/* Bytes of a member's output after a place that were written already.  A decoder that goes on from
+ * the place makes the same bytes again, and must not write them. */
+struct gz_skip {
+    uint64_t left;   /* how many of these bytes are still to come */
+    uint32_t before; /* CRC-32 of those that have come */
+    uint32_t crc;    /* CRC-32 of the bytes that were written */
+    bool is_wrong;   /* other bytes were written than the decoder has made */
+};
+
+/* Call this when the decoder has made the next `len` bytes, k->left at most. */
+void gz_skip_over(struct gz_skip *k, const uint8_t *bytes, size_t len);
+
 /* A place in DEFLATE data where a block starts, and the results of decoding up to there. */
 struct gz_place {
     /* The place, in bits from the start of the whole input. */
@@ -34,9 +46,7 @@ struct gz_place {
     /* Whether gz_ahead.run has moved the place without writing the bytes before it.  If so, the CRC
      * and the length of the member are not compared with its trailer. */
     bool is_jump;
-    /* Bytes of the data after the place that were written already.  The decoder that goes on from
-     * the place must not write them again. */
-    uint64_t skip;
+    struct gz_skip skip;
 };
 
 /* The caller's functions for parts of the input that other threads decode ahead.  The output of

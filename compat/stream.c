@@ -5,6 +5,8 @@
 
 #include "compat/stream.h"
 
+#include "compat/crc.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -52,13 +54,26 @@ void gz_seek(struct gz_stream *s, uint64_t offset)
     s->in_most = GZ_IN_SIZE - (size_t)(offset % GZ_IN_SIZE);
 }
 
+void gz_skip_over(struct gz_skip *k, const uint8_t *bytes, size_t len)
+{
+    if (len == 0)
+        return;
+    k->before = gz_crc32(k->before, bytes, len);
+    k->left -= len;
+    if (k->left > 0)
+        return;
+    k->is_wrong |= k->before != k->crc;
+    k->before = 0;
+}
+
 bool gz_flush(struct gz_stream *s)
 {
-    const size_t skip = s->out_skip < s->out_len ? (size_t)s->out_skip : s->out_len;
+    const uint64_t left = s->out_skip.left;
+    const size_t skip = left < s->out_len ? (size_t)left : s->out_len;
 
     if (skip < s->out_len && s->io.write(s->io.ctx, s->out + skip, s->out_len - skip) != 0)
         return false;
-    s->out_skip -= skip;
+    gz_skip_over(&s->out_skip, s->out, skip);
     s->info->out_bytes += s->out_len;
     s->out_len = 0;
     return true;
@@ -90,7 +105,10 @@ enum gz_status gz_check_data(struct gz_stream *s, uint32_t crc, uint64_t len, ui
     s->info->crc = stored_crc;
     s->info->has_crc = true;
     s->info->bad_length = stored_len != (uint32_t)len;
-    if (stored_crc != crc)
+    /* All bytes that io.ahead has written belong to this member. */
+    if (s->out_skip.left > 0 && !gz_flush(s))
+        return GZ_WRITE_ERROR;
+    if (stored_crc != crc || s->out_skip.is_wrong || s->out_skip.left > 0)
         return GZ_BAD_CRC;
     return s->info->bad_length ? GZ_BAD_LENGTH : GZ_OK;
 }

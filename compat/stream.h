@@ -70,8 +70,8 @@ struct gz_stream {
      * The first out_len bytes are still to be written. */
     uint8_t *out;
     size_t out_len;
-    /* The number of output bytes, from out[0] on, that io.ahead has written already. */
-    uint64_t out_skip;
+    /* The output bytes, from out[0] on, that io.ahead has written already. */
+    struct gz_skip out_skip;
     /* Whether a part of the member was left out (gz_place.is_jump). */
     bool has_jumped;
 

@@ -161,9 +161,9 @@ struct gpu_inflate_times gpu_inflate_times(const struct gpu_inflate *g);
 #define GPU_INFLATE_INPUTS 2
 #define GPU_INFLATE_OUTPUTS 2
 
-/* Bytes of pinned memory on the host: GPU_INFLATE_STAGE for copies of input, GPU_INFLATE_SLICE for
- * copies of output.  With less memory, copies wait more often; with more, the engine takes longer
- * to open. */
+/* Bytes of pinned memory on the host: GPU_INFLATE_STAGE for copies of input, two times
+ * GPU_INFLATE_SLICE for copies of output.  With less memory, copies wait more often; with more, the
+ * engine takes longer to open. */
 #define GPU_INFLATE_STAGE ((size_t)4 << 20)
 #define GPU_INFLATE_SLICE ((size_t)8 << 20)
 
@@ -176,10 +176,22 @@ struct gpu_inflate_run {
     bool ends_member;
 };
 
-/* Describes the content of an output buffer: the output of runs[0..count), one after another. */
+/* A part of an output buffer: at most GPU_INFLATE_PART bytes. */
+struct gpu_inflate_part {
+    uint64_t end; /* bytes from the buffer's start to the part's end, where the next part starts */
+    uint32_t crc; /* CRC-32 of the part, by the GPU */
+};
+
+#define GPU_INFLATE_PART ((size_t)64 << 10)
+
+/* Describes the content of an output buffer: the output of runs[0..count), one after another.  The
+ * same bytes are parts[0..part_count), one after another; each run starts with a new part.  The
+ * CRCs of the parts tell whether a copy on the host is right. */
 struct gpu_inflate_output {
     const struct gpu_inflate_run *runs;
     size_t count;
+    const struct gpu_inflate_part *parts;
+    size_t part_count;
     uint64_t length;       /* bytes of output of all runs */
     uint8_t window[32768]; /* the last 32 KiB of output up to the end of the last run */
 };
@@ -223,9 +235,13 @@ const char *gpu_inflate_name(const struct gpu_inflate *g);
 bool gpu_inflate_has_ended(const struct gpu_inflate *g);
 
 /* Copies bytes [at, at + len) of an output buffer to the host; len is at most GPU_INFLATE_SLICE.
- * Returns the copy, which the next call overwrites; NULL, with a message, if the device fails. */
+ * Returns the copy, which the next call but one overwrites; NULL, with a message, if the device
+ * fails.  Only the CRCs of the parts tell whether the copy is right.
+ *
+ * The function also begins to copy the next `next_len` bytes, since the next call is likely to ask
+ * for them. */
 const uint8_t *gpu_inflate_take(struct gpu_inflate *g, unsigned output, uint64_t at, size_t len,
-                                char error[GPU_ERROR_SIZE]);
+                                size_t next_len, char error[GPU_ERROR_SIZE]);
 
 #ifdef __cplusplus
 }

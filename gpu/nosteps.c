@@ -88,12 +88,13 @@ bool gpu_inflate_has_ended(const struct gpu_inflate *g)
 }
 
 const uint8_t *gpu_inflate_take(struct gpu_inflate *g, unsigned output, uint64_t at, size_t len,
-                                char error[GPU_ERROR_SIZE])
+                                size_t next_len, char error[GPU_ERROR_SIZE])
 {
     (void)g;
     (void)output;
     (void)at;
     (void)len;
+    (void)next_len;
     snprintf(error, GPU_ERROR_SIZE, "%s", message);
     return NULL;
 }

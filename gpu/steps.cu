@@ -9,17 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "gpu/inflating.cuh"
 #include "gpu/internal.cuh"
 
+/* Bytes [at, at + len) of an output buffer. */
+struct slice {
+    unsigned output;
+    uint64_t at;
+    size_t len; /* 0: there is no slice */
+};
+
 struct gpu_inflate_steps {
     struct call c;
     cudaStream_t put_stream, take_stream;
     uint8_t *inputs[GPU_INFLATE_INPUTS], *outputs[GPU_INFLATE_OUTPUTS]; /* on the device */
-    uint8_t *stage, *slice;                                             /* host, pinned */
+    uint8_t *stage, *slices[2];                                         /* host, pinned */
+    struct slice slice; /* the copy to slices[slice_number] that was begun last */
+    unsigned slice_number;
     struct gpu_inflate_run *runs[GPU_INFLATE_OUTPUTS];
+    struct gpu_inflate_part *parts[GPU_INFLATE_OUTPUTS];
     uint32_t next;                      /* the chain's next unit to decode */
     enum gpu_inflate_result chain_ends; /* the result once the chain's units are decoded */
     char why[GPU_ERROR_SIZE];           /* the message for that result */
@@ -51,8 +62,16 @@ static bool take_steps(struct gpu_inflate *g, struct gpu_inflate_steps *s)
         if (runs == NULL)
             return false;
     }
+    for (struct gpu_inflate_part *&parts : s->parts) {
+        /* Each run may end with a part that is shorter than GPU_INFLATE_PART. */
+        parts = (struct gpu_inflate_part *)malloc(
+            (g->symbols_max / GPU_INFLATE_PART + g->candidates_max + 2) * sizeof(*parts));
+        if (parts == NULL)
+            return false;
+    }
     return cudaMallocHost(&s->stage, GPU_INFLATE_STAGE) == cudaSuccess &&
-           cudaMallocHost(&s->slice, GPU_INFLATE_SLICE) == cudaSuccess &&
+           cudaMallocHost(&s->slices[0], GPU_INFLATE_SLICE) == cudaSuccess &&
+           cudaMallocHost(&s->slices[1], GPU_INFLATE_SLICE) == cudaSuccess &&
            cudaStreamCreateWithFlags(&s->put_stream, cudaStreamNonBlocking) == cudaSuccess &&
            cudaStreamCreateWithFlags(&s->take_stream, cudaStreamNonBlocking) == cudaSuccess;
 }
@@ -75,24 +94,20 @@ void gpu_free_steps(struct gpu_inflate *g)
         (void)cudaFree(output);
     for (struct gpu_inflate_run *runs : s->runs)
         free(runs);
+    for (struct gpu_inflate_part *parts : s->parts)
+        free(parts);
     (void)cudaFreeHost(s->stage);
-    (void)cudaFreeHost(s->slice);
+    for (uint8_t *slice : s->slices)
+        (void)cudaFreeHost(slice);
     for (cudaStream_t stream : {s->put_stream, s->take_stream})
         if (stream != NULL)
             (void)cudaStreamDestroy(stream);
     free(s);
 }
 
-/* --- Copies --- */
+static_assert(GPU_INFLATE_PART == GPU_CRC_PART, "one checksum for each part");
 
-/* Copies `len` bytes in `stream`, and waits for the copy. */
-static bool copy(struct gpu_inflate *g, cudaStream_t stream, uint8_t *to, const uint8_t *from,
-                 size_t len, char *error)
-{
-    return gpu_is_good(g, gpu_use_device(g->device), error) &&
-           gpu_is_good(g, cudaMemcpyAsync(to, from, len, cudaMemcpyDefault, stream), error) &&
-           gpu_is_good(g, cudaStreamSynchronize(stream), error);
-}
+/* --- Copies --- */
 
 uint8_t *gpu_inflate_stage(const struct gpu_inflate *g)
 {
@@ -104,15 +119,47 @@ bool gpu_inflate_put(struct gpu_inflate *g, unsigned input, size_t at, size_t le
 {
     const struct gpu_inflate_steps *s = g->steps;
 
-    return copy(g, s->put_stream, s->inputs[input] + at, s->stage, len, error);
+    return gpu_is_good(g, gpu_use_device(g->device), error) &&
+           gpu_is_good(g,
+                       cudaMemcpyAsync(s->inputs[input] + at, s->stage, len, cudaMemcpyDefault,
+                                       s->put_stream),
+                       error) &&
+           gpu_is_good(g, cudaStreamSynchronize(s->put_stream), error);
+}
+
+/* Begins to copy a slice of output to the slice buffer that was not used last. */
+static bool begin_slice(struct gpu_inflate *g, const struct slice *slice, char *error)
+{
+    struct gpu_inflate_steps *s = g->steps;
+
+    s->slice_number = 1 - s->slice_number;
+    s->slice = *slice;
+    return gpu_is_good(g,
+                       cudaMemcpyAsync(s->slices[s->slice_number],
+                                       s->outputs[slice->output] + slice->at, slice->len,
+                                       cudaMemcpyDefault, s->take_stream),
+                       error);
+}
+
+static bool is_same(const struct slice *a, const struct slice *b)
+{
+    return a->output == b->output && a->at == b->at && a->len == b->len;
 }
 
 const uint8_t *gpu_inflate_take(struct gpu_inflate *g, unsigned output, uint64_t at, size_t len,
-                                char error[GPU_ERROR_SIZE])
+                                size_t next_len, char error[GPU_ERROR_SIZE])
 {
-    const struct gpu_inflate_steps *s = g->steps;
+    struct gpu_inflate_steps *s = g->steps;
+    const struct slice slice = {output, at, len}, next = {output, at + len, next_len};
+    const uint8_t *taken;
 
-    return copy(g, s->take_stream, s->slice, s->outputs[output] + at, len, error) ? s->slice : NULL;
+    if (!gpu_is_good(g, gpu_use_device(g->device), error) ||
+        (!is_same(&slice, &s->slice) && !begin_slice(g, &slice, error)) ||
+        !gpu_is_good(g, cudaStreamSynchronize(s->take_stream), error))
+        return NULL;
+    taken = s->slices[s->slice_number];
+    s->slice = {};
+    return next_len == 0 || begin_slice(g, &next, error) ? taken : NULL;
 }
 
 /* --- Decoding --- */
@@ -124,6 +171,7 @@ enum gpu_inflate_result gpu_inflate_begin(struct gpu_inflate *g, uint64_t in_len
     struct call *c = &g->steps->c;
 
     *c = {};
+    g->steps->slice = {};
     c->g = g;
     c->in_len = in_len;
     c->position = bit;
@@ -168,6 +216,31 @@ enum gpu_inflate_result gpu_inflate_find(struct gpu_inflate *g, unsigned input, 
     return s->chain_ends == GPU_INFLATE_LEFT && c->chain > 0 ? GPU_INFLATE_DONE : s->chain_ends;
 }
 
+/* Describes the output of group->parts, in parts[].  The lengths are the host's own numbers. */
+static void describe_parts(struct gpu_inflate_steps *s, const struct group *group,
+                           struct gpu_inflate_part *parts)
+{
+    const struct gpu_inflate *g = s->c.g;
+    uint32_t i = 0;
+    uint64_t end = 0;
+
+    for (uint32_t k = 0; k < group->members; k++) {
+        const struct member_part *m = &g->member_parts[k];
+
+        for (uint64_t left = m->length; i < m->parts; i++) {
+            const uint64_t length = std::min(left, (uint64_t)GPU_CRC_PART);
+            const uint32_t sum = g->parts[i].crc;
+
+            left -= length;
+            end += length;
+            /* The sum of a member's first part begins with the ones with which a CRC begins. */
+            parts[i] = {end, ~(i == (k > 0 ? g->member_parts[k - 1].parts : 0)
+                                   ? sum
+                                   : gpu_crc_join(UINT32_MAX, sum, length))};
+        }
+    }
+}
+
 /* Sets *o to the runs of the group, which is decoded and starts at bit `start` of the input. */
 static bool describe(struct gpu_inflate_steps *s, const struct group *group, unsigned output,
                      uint64_t start, struct gpu_inflate_output *o)
@@ -176,7 +249,10 @@ static bool describe(struct gpu_inflate_steps *s, const struct group *group, uns
 
     o->runs = s->runs[output];
     o->count = group->members;
+    o->parts = s->parts[output];
+    o->part_count = group->parts;
     o->length = group->length;
+    describe_parts(s, group, s->parts[output]);
     for (uint32_t i = 0; i < group->members; i++) {
         const struct member_part *m = &g->member_parts[i];
         struct gpu_inflate_run *run = &s->runs[output][i];

@@ -92,7 +92,7 @@ static bool begin_stretch(struct stretch *d, struct expansion *e, uint64_t until
     size_t room;
     uint8_t *next = e->direct.next(e->write_ctx, &room);
 
-    if (next == NULL || place->skip > 0)
+    if (next == NULL || place->skip.left > 0)
         return false;
     *d = (struct stretch){.e = e,
                           .until = (size_t)until,

@@ -43,6 +43,10 @@
 #define RETRY_MAX ((uint64_t)1 << 30)
 #define RETRY_GOOD ((uint64_t)32 << 20)
 
+/* A thread computes the CRCs of this many parts at a time.  With fewer, threads wait for the lock
+ * more often; with more, some threads have nothing to do. */
+#define PARTS_AT_A_TIME 8
+
 /* The most bytes of output of a group (gpu/inflate.h) in tests with small batches. */
 #define TEST_SYMBOLS ((size_t)16 << 20)
 
@@ -51,6 +55,16 @@ enum decoder_state {
     DECODER_IDLE,
     DECODER_BUSY, /* the decoder works for decompression `e` */
     DECODER_FAILED
+};
+
+/* Parts of a copy of output, whose CRCs the consumer and idle workers compute. */
+struct check {
+    const struct gpu_inflate_part *parts;
+    const uint8_t *bytes; /* the copy of parts [first, end) */
+    size_t first, end;
+    size_t next;       /* the next part of which no thread computes the CRC yet */
+    unsigned computed; /* threads that compute now */
+    bool is_wrong;     /* a CRC is not the GPU's */
 };
 
 struct gpu_decoder {
@@ -82,6 +96,9 @@ struct gpu_decoder {
     uint64_t at;                     /* where that run's output starts in the buffer, in bytes */
     const uint8_t *slice;            /* a copy of bytes [slice_start, slice_end) on the host */
     uint64_t slice_start, slice_end; /* slice_end is 0 if there is no copy */
+    size_t slice_parts;              /* parts of the buffer that were copied so far */
+    uint8_t tail[INF_WINDOW];        /* the last bytes that were written */
+    struct check check;
 };
 
 /* --- The loader ----------------------------------------------------------------------------- */
@@ -390,8 +407,9 @@ void decoder_start(struct expansion *e, const struct gz_place *place, const uint
     d->in_len = input_size(e->input);
     d->loaded = d->used = d->decoded = d->taken = 0;
     d->is_loading = d->cannot_load = d->is_cancelled = d->has_ended = false;
-    d->run = 0;
+    d->run = d->slice_parts = 0;
     d->at = d->slice_end = 0;
+    memcpy(d->tail, window, INF_WINDOW);
     d->state = DECODER_BUSY;
     pthread_cond_broadcast(&d->changed);
 }
@@ -447,37 +465,159 @@ bool decoder_has(struct expansion *e, uint64_t bit)
     return false;
 }
 
-/* Returns bytes of the output buffer, from byte `at` on.  *n becomes their number, at most `most`.
- * Returns NULL, with a message, if the device fails.  Called without the lock. */
-static const uint8_t *get_slice(struct gpu_decoder *d, uint64_t at, uint64_t most, size_t *n,
-                                char error[GPU_ERROR_SIZE])
+/* --- The CRCs of what came to the host --- */
+
+/* Returns the byte of the output buffer at which part i starts. */
+static uint64_t part_start(const struct gpu_inflate_part *parts, size_t i)
+{
+    return i > 0 ? parts[i - 1].end : 0;
+}
+
+/* Whether the copies of parts [from, to) have the GPU's CRCs. */
+static bool are_right(const struct check *c, size_t from, size_t to)
+{
+    const uint64_t start = part_start(c->parts, c->first);
+    bool ok = true;
+
+    for (size_t i = from; i < to; i++) {
+        const uint64_t at = part_start(c->parts, i);
+
+        ok &=
+            gz_crc32(0, c->bytes + (at - start), (size_t)(c->parts[i].end - at)) == c->parts[i].crc;
+    }
+    return ok;
+}
+
+/* Computes the CRCs of some parts.  Gives up the lock meanwhile.  Returns false if all parts have
+ * their thread. */
+static bool check_some(struct pipeline *p, struct check *c)
+{
+    const size_t from = c->next;
+    const size_t to = c->end - from < PARTS_AT_A_TIME ? c->end : from + PARTS_AT_A_TIME;
+    bool ok;
+
+    if (from == c->end)
+        return false;
+    c->next = to;
+    c->computed++;
+    if (to < c->end)
+        crew_call(p);
+    unlock(p);
+    ok = are_right(c, from, to);
+    lock(p);
+    c->is_wrong |= !ok;
+    if (--c->computed == 0 && c->next == c->end)
+        wake_all(p, CAN_EXPAND);
+    return true;
+}
+
+bool decoder_check_some(struct pipeline *p)
+{
+    struct gpu_decoder *d = p->expansions->decoder;
+
+    return d != NULL && check_some(p, &d->check);
+}
+
+/* Whether the copy of parts [first, end) of an output buffer has the GPU's CRCs.  The consumer will
+ * compare these CRCs with the trailers: so bytes that were copied wrongly are never written.
+ * Called without the lock. */
+static bool is_right(struct gpu_decoder *d, const struct gpu_inflate_part *parts, size_t first,
+                     size_t end)
+{
+    struct check *c = &d->check;
+    bool ok;
+
+    lock(d->p);
+    *c = (struct check){parts, d->slice, first, end, first, 0, false};
+    while (check_some(d->p, c))
+        ;
+    while (c->computed > 0)
+        await(d->p, CAN_EXPAND);
+    ok = !c->is_wrong;
+    unlock(d->p);
+    return ok;
+}
+
+/* --- Writing --- */
+
+/* Returns how many of the parts from part `first` on fit in a slice. */
+static size_t parts_of_slice(const struct gpu_inflate_output *o, size_t first)
+{
+    const uint64_t start = part_start(o->parts, first);
+    size_t end = first;
+
+    while (end < o->part_count && o->parts[end].end - start <= GPU_INFLATE_SLICE)
+        end++;
+    return end - first;
+}
+
+/* Copies the next slice of the output buffer to the host.  One copy serves many short members.
+ * Returns false, with a message, if the device fails or the copy is wrong.  Called without the
+ * lock. */
+static bool next_slice(struct gpu_decoder *d, char error[GPU_ERROR_SIZE])
 {
     const unsigned buffer = (unsigned)(d->taken % GPU_INFLATE_OUTPUTS);
+    const struct gpu_inflate_output *o = &d->outputs[buffer];
+    const size_t first = d->slice_parts, end = first + parts_of_slice(o, first);
+    const size_t next = end + parts_of_slice(o, end);
+    const uint64_t at = part_start(o->parts, first), to = part_start(o->parts, end);
 
-    /* If byte `at` is not in the last copy, copy as much as fits.  One copy then serves many short
-     * members. */
-    if (at >= d->slice_end) {
-        const uint64_t left = d->outputs[buffer].length - at;
-        const size_t len = left < GPU_INFLATE_SLICE ? (size_t)left : GPU_INFLATE_SLICE;
+    d->slice = gpu_inflate_take(d->engine, buffer, at, (size_t)(to - at),
+                                (size_t)(part_start(o->parts, next) - to), error);
+    if (d->slice == NULL)
+        return false;
+    d->slice_parts = end;
+    d->slice_start = at;
+    d->slice_end = to;
+    if (is_right(d, o->parts, first, end))
+        return true;
+    snprintf(error, GPU_ERROR_SIZE, "a copy from its memory was wrong");
+    return false;
+}
 
-        d->slice = gpu_inflate_take(d->engine, buffer, at, len, error);
-        if (d->slice == NULL)
-            return NULL;
-        d->slice_start = at;
-        d->slice_end = at + len;
-    }
+/* Returns bytes of the output buffer, from byte `at` on.  *n becomes their number, at most `most`.
+ * Returns NULL, with a message, if the device fails.  Called without the lock. */
+static const uint8_t *get_bytes(struct gpu_decoder *d, uint64_t at, uint64_t most, size_t *n,
+                                char error[GPU_ERROR_SIZE])
+{
+    if (at >= d->slice_end && !next_slice(d, error))
+        return NULL;
     *n = (size_t)(d->slice_end - at < most ? d->slice_end - at : most);
     return d->slice + (at - d->slice_start);
 }
 
-/* Writes a run's output, except the first place->skip bytes, which were written before.  Gives up
- * the lock meanwhile.  Returns false if writing fails.  Then *error is the errno of `write`, or 0
- * if the device has failed. */
+/* Appends bytes[0..len) to tail[], which loses as many bytes at its start. */
+static void keep_tail(uint8_t *tail, const uint8_t *bytes, size_t len)
+{
+    const size_t n = len < INF_WINDOW ? len : INF_WINDOW;
+
+    memmove(tail, tail + n, INF_WINDOW - n);
+    memcpy(tail + INF_WINDOW - n, bytes + len - n, n);
+}
+
+/* Called if the device has failed after the first `len` bytes of a run were written.  The CPU
+ * decodes the run again, and compares the CRC of these bytes. */
+static void leave_run(struct expansion *e, struct gz_place *place, uint64_t len)
+{
+    const struct gpu_decoder *d = e->p->expansions->decoder;
+    const struct gpu_inflate_output *o = &d->outputs[d->taken % GPU_INFLATE_OUTPUTS];
+
+    place->skip.left = len;
+    place->skip.crc = 0;
+    for (size_t i = 0; i < o->part_count && o->parts[i].end <= d->at + len; i++)
+        if (o->parts[i].end > d->at)
+            place->skip.crc = gz_crc32_combine(place->skip.crc, o->parts[i].crc,
+                                               o->parts[i].end - part_start(o->parts, i));
+    e->stats.gpu_bytes += len;
+}
+
+/* Writes a run's output.  Gives up the lock meanwhile.  Returns false if writing fails.  Then
+ * *error is the errno of `write`, or 0 if the device has failed. */
 static bool write_run(struct expansion *e, const struct gpu_inflate_run *run,
                       struct gz_place *place, int *error)
 {
     struct gpu_decoder *d = e->p->expansions->decoder;
-    uint64_t at = place->skip < run->length ? place->skip : run->length;
+    uint64_t at = 0;
     char why[GPU_ERROR_SIZE] = "";
 
     *error = 0;
@@ -487,21 +627,20 @@ static bool write_run(struct expansion *e, const struct gpu_inflate_run *run,
 
         n = run->length - at < SIZE_MAX ? (size_t)(run->length - at) : SIZE_MAX;
         if (!e->discards)
-            bytes = get_slice(d, d->at + at, run->length - at, &n, why);
+            bytes = get_bytes(d, d->at + at, run->length - at, &n, why);
         if (bytes == NULL && !e->discards)
             break;
         if (e->write(e->write_ctx, bytes, n) != 0)
             *error = errno != 0 ? errno : EIO;
+        /* After a member's end, nothing copies from its output. */
+        if (bytes != NULL && !run->ends_member)
+            keep_tail(d->tail, bytes, n);
     }
     lock(e->p);
-    if (why[0] == '\0' && *error == 0) {
-        place->skip -= place->skip < run->length ? place->skip : run->length;
-        return true;
-    }
-    if (*error == 0) {
-        snprintf(d->trouble, sizeof(d->trouble), "%s", why);
-        place->skip = at > place->skip ? at : place->skip;
-    }
+    if (why[0] == '\0')
+        return *error == 0;
+    snprintf(d->trouble, sizeof(d->trouble), "%s", why);
+    leave_run(e, place, at);
     return false;
 }
 
@@ -519,16 +658,18 @@ static void pass_run(struct expansion *e, const struct gpu_inflate_run *run, str
 }
 
 /* Moves the consumer on to the next run.  After the last run of an output buffer, copies the window
- * at the buffer's end to window[], and gives the buffer back to the decoder. */
-static void take_run(struct gpu_decoder *d, const struct gpu_inflate_run *run, uint8_t *window)
+ * at the buffer's end to window[], and gives the buffer back to the decoder.  If the output came to
+ * the host, the window is from there, because nobody has checked the GPU's copy of it. */
+static void take_run(struct gpu_decoder *d, const struct gpu_inflate_run *run, bool discards,
+                     uint8_t *window)
 {
     const struct gpu_inflate_output *o = &d->outputs[d->taken % GPU_INFLATE_OUTPUTS];
 
     d->at += run->length;
     if (++d->run < o->count)
         return;
-    memcpy(window, o->window, INF_WINDOW);
-    d->run = 0;
+    memcpy(window, discards ? o->window : d->tail, INF_WINDOW);
+    d->run = d->slice_parts = 0;
     d->at = d->slice_end = 0;
     d->taken++;
     pthread_cond_broadcast(&d->changed);
@@ -550,7 +691,7 @@ bool decoder_write(struct expansion *e, struct gz_place *place, uint8_t *window,
             return *error == 0;
         }
         pass_run(e, run, place);
-        take_run(d, run, window);
+        take_run(d, run, e->discards, window);
     }
     return true;
 }

@@ -51,6 +51,10 @@ bool decoder_has(struct expansion *e, uint64_t bit);
  * then *error is an errno. */
 bool decoder_write(struct expansion *e, struct gz_place *place, uint8_t *window, int *error);
 
+/* Computes some CRCs of output that came from the GPU's memory, for the consumer.  Gives up the
+ * lock meanwhile.  Returns false if there is nothing to do. */
+bool decoder_check_some(struct pipeline *p);
+
 /* If the decoder works for this decompression, ends its work, and waits until it has stopped. */
 void decoder_stop(struct expansion *e);
 

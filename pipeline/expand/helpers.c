@@ -10,6 +10,7 @@
 
 #include "pipeline/crew/workers.h"
 #include "pipeline/expand/api.h"
+#include "pipeline/expand/gpu_decoder.h"
 #include "pipeline/expand/helpers.h"
 #include "pipeline/expand/in_order.h"
 #include "pipeline/expand/regions.h"
@@ -128,6 +129,8 @@ bool expand_some(struct worker *w)
 {
     struct pipeline *p = w->pipeline;
 
+    if (decoder_check_some(p))
+        return true;
     if (!share_has_room(p))
         return false;
     for (struct expansion *e = p->expansions->first; e != NULL; e = e->next) {

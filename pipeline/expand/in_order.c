@@ -177,18 +177,19 @@ static void resolve(struct expansion *e, struct expand_tools *t, struct decoded_
     wake_all(p, CAN_EXPAND);
 }
 
-/* Writes bytes of a run, except those that place->skip says were written before.  Adds all of the
+/* Writes bytes of a run, except those that were written before (place->skip).  Adds all of the
  * run's bytes to the check value of the place.  Returns false, with errno set, if writing
  * failed. */
 static bool write_bytes(const struct expansion *e, const uint8_t *bytes, size_t len, uint32_t check)
 {
-    const size_t skip = e->place->skip < len ? (size_t)e->place->skip : len;
+    const uint64_t left = e->place->skip.left;
+    const size_t skip = left < len ? (size_t)left : len;
 
     if (len == 0)
         return true;
     if (skip < len && e->write(e->write_ctx, bytes + skip, len - skip) != 0)
         return false;
-    e->place->skip -= skip;
+    gz_skip_over(&e->place->skip, bytes, skip);
     e->place->check = gz_check_combine(e->check, e->place->check, check, len);
     return true;
 }

@@ -601,6 +601,24 @@ static void check_run(struct consumer *c, const struct gpu_inflate_run *run, con
     }
 }
 
+/* Compares the CRCs of an output buffer's parts.  Each run must start with a new part. */
+static void check_parts(const struct gpu_inflate_output *o, const uint8_t *bytes)
+{
+    uint64_t at = 0, run_end = 0;
+    size_t run = 0;
+
+    for (size_t i = 0; i < o->part_count; i++) {
+        const size_t len = (size_t)(o->parts[i].end - at);
+
+        while (run < o->count && run_end <= at)
+            run_end += o->runs[run++].length;
+        REQUIRE(o->parts[i].end > at && len <= GPU_INFLATE_PART && o->parts[i].end <= run_end);
+        REQUIRE(o->parts[i].crc == crc32(0, bytes + at, (uInt)len));
+        at = o->parts[i].end;
+    }
+    REQUIRE(at == o->length);
+}
+
 /* Takes all output from an output buffer. */
 static void take_output(struct gpu_inflate *g, struct consumer *c, unsigned output,
                         const struct gpu_inflate_output *o)
@@ -611,10 +629,13 @@ static void take_output(struct gpu_inflate *g, struct consumer *c, unsigned outp
 
     for (size_t n; at < o->length; at += n) {
         /* The sizes are odd, so that slices start anywhere. */
-        n = o->length - at < 100003 ? (size_t)(o->length - at) : 100003;
-        memcpy(bytes + at, unit_need((void *)(uintptr_t)gpu_inflate_take(g, output, at, n, error)),
-               n);
+        const size_t left = (size_t)(o->length - at), next = left < 200006 ? 0 : 100003;
+
+        n = left < 100003 ? left : 100003;
+        memcpy(bytes + at,
+               unit_need((void *)(uintptr_t)gpu_inflate_take(g, output, at, n, next, error)), n);
     }
+    check_parts(o, bytes);
     at = 0;
     for (size_t i = 0; i < o->count && !c->has_stopped; at += o->runs[i++].length) {
         REQUIRE(o->runs[i].length <= o->length - at);

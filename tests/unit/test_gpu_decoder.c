@@ -22,7 +22,7 @@
 
 /* --- An engine that is zlib --- */
 
-enum { BATCH = 150000, OVERLAP = 100000, GROUP = 400000, RUNS_MAX = 1000 };
+enum { BATCH = 150000, OVERLAP = 100000, GROUP = 400000, RUNS_MAX = 1000, PARTS_MAX = 2000 };
 
 /* Where the engine fails, or leaves data to the CPU. */
 enum stage { OPEN, PUT, BEGIN, FIND, NEXT, TAKE, NEVER };
@@ -33,6 +33,7 @@ static struct {
     long after;                     /* the number of calls at this stage that succeed first */
     atomic_long calls[NEVER];
     bool is_slow;
+    bool copies_wrongly; /* at stage TAKE: one byte of a copy is wrong, instead of failing */
     /* gpu_inflate_open waits until this much output was written. */
     size_t open_after;
     atomic_size_t written;
@@ -55,10 +56,12 @@ static bool is_member_end(uint64_t bit)
 }
 
 struct gpu_inflate {
-    uint8_t stage[GPU_INFLATE_STAGE], slice[GPU_INFLATE_SLICE];
+    uint8_t stage[GPU_INFLATE_STAGE], slices[2][GPU_INFLATE_SLICE];
+    unsigned slice;
     uint8_t inputs[GPU_INFLATE_INPUTS][BATCH + 2 * OVERLAP];
     uint8_t outputs[GPU_INFLATE_OUTPUTS][GROUP + (1 << 20)];
     struct gpu_inflate_run runs[GPU_INFLATE_OUTPUTS][RUNS_MAX];
+    struct gpu_inflate_part parts[GPU_INFLATE_OUTPUTS][PARTS_MAX];
     uint64_t in_len, bit;
     uint8_t window[32768];
     uint32_t known;
@@ -208,6 +211,20 @@ static int decode_member(struct gpu_inflate *g, uint8_t *out, size_t room, size_
     return status;
 }
 
+/* Describes a run's output out[0..len) as parts. */
+static void add_parts(struct gpu_inflate *g, unsigned output, struct gpu_inflate_output *o,
+                      const uint8_t *out, size_t len)
+{
+    for (size_t at = 0, n; at < len; at += n) {
+        const uint64_t start = o->part_count > 0 ? o->parts[o->part_count - 1].end : 0;
+
+        n = len - at < GPU_INFLATE_PART ? len - at : GPU_INFLATE_PART;
+        CHECK(o->part_count < PARTS_MAX);
+        g->parts[output][o->part_count++] =
+            (struct gpu_inflate_part){start + n, (uint32_t)crc32(0, out + at, (uInt)n)};
+    }
+}
+
 /* Adds the len bytes before `end` to the window, from which the oldest bytes fall out. */
 static void move_window(struct gpu_inflate *g, const uint8_t *end, size_t len)
 {
@@ -224,8 +241,9 @@ enum gpu_inflate_result gpu_inflate_next(struct gpu_inflate *g, unsigned output,
     const uint64_t limit = g->end == g->in_len ? g->in_len : g->start + BATCH;
     size_t made = 0;
 
-    o->count = 0;
+    o->count = o->part_count = 0;
     o->runs = g->runs[output];
+    o->parts = g->parts[output];
     if (!is_good(NEXT, error))
         return fate.result;
     if (g->is_bad) {
@@ -247,6 +265,7 @@ enum gpu_inflate_result gpu_inflate_next(struct gpu_inflate *g, unsigned output,
         run->length = len;
         run->crc = (uint32_t)crc32(0, out, (uInt)len);
         run->ends_member = status == Z_STREAM_END;
+        add_parts(g, output, o, out, len);
         o->count++;
         made += len;
         move_window(g, out + len, len);
@@ -269,10 +288,18 @@ bool gpu_inflate_has_ended(const struct gpu_inflate *g)
 }
 
 const uint8_t *gpu_inflate_take(struct gpu_inflate *g, unsigned output, uint64_t at, size_t len,
-                                char error[GPU_ERROR_SIZE])
+                                size_t next_len, char error[GPU_ERROR_SIZE])
 {
-    memcpy(g->slice, g->outputs[output] + at, len);
-    return is_good(TAKE, error) ? g->slice : NULL;
+    uint8_t *const slice = g->slices[g->slice++ % 2];
+
+    (void)next_len;
+    memcpy(slice, g->outputs[output] + at, len);
+    if (is_good(TAKE, error))
+        return slice;
+    if (!fate.copies_wrongly)
+        return NULL;
+    slice[(size_t)fate.after * 997 % len] ^= 1;
+    return slice;
 }
 
 struct gpu_inflate_times gpu_inflate_times(const struct gpu_inflate *g)
@@ -461,6 +488,31 @@ static void test_failures(void)
     free(r.out);
 }
 
+/* A wrong copy to the host is never written.  The CPU does the rest, and the GPU is not used any
+ * more. */
+static void test_wrong_copies(void)
+{
+    struct run r = new_run();
+
+    fate.copies_wrongly = true;
+    for (long after = 0; after < 6; after++) {
+        struct pipeline *p = make_pipeline(1 + (int)after % 4);
+        char name[GPU_ERROR_SIZE], trouble[GPU_ERROR_SIZE];
+
+        set_fate(TAKE, GPU_INFLATE_FAILED, after);
+        expect_all(p, &r);
+        CHECK(r.gpu_bytes < LEN);
+        pipeline_expand_gpu(p, name, trouble);
+        CHECK(strstr(trouble, "wrong") != NULL);
+        expect_all(p, &r);
+        CHECK_EQ(r.gpu_bytes, 0);
+        pipeline_free(p);
+    }
+    fate.copies_wrongly = false;
+    set_fate(NEVER, GPU_INFLATE_DONE, 0);
+    free(r.out);
+}
+
 /* An error in the input must be found at the same place as without a GPU. */
 static void test_damage(void)
 {
@@ -549,6 +601,7 @@ int main(void)
     make_sample();
     RUN(test_all);
     RUN(test_failures);
+    RUN(test_wrong_copies);
     RUN(test_damage);
     RUN(test_full);
     RUN(test_late);
