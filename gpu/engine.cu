@@ -602,15 +602,19 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
     for (uint32_t c = 0; c < d->view.chunks; c++) {
         const struct gpu_result r = d->host_results[c];
 
-        if (r.offset <= used && r.count <= used - r.offset) {
-            b->chunks[c].sequences = d->host_sequences + r.offset;
-            b->chunks[c].count = r.count;
-            if (g->is_wrong && r.count > 0)
-                d->host_sequences[r.offset + r.count / 2].distance ^= 1;
-        } else {
+        if (r.count == GPU_NO_ROOM) {
             b->chunks[c].sequences = &invalid;
             b->chunks[c].count = 1;
+            continue;
         }
+        if (r.offset > used || r.count > used - r.offset) {
+            snprintf(error, GPU_ERROR_SIZE, "%.100s: its results are impossible", g->name);
+            return false;
+        }
+        b->chunks[c].sequences = d->host_sequences + r.offset;
+        b->chunks[c].count = r.count;
+        if (g->is_wrong && r.count > 0)
+            d->host_sequences[r.offset + r.count / 2].distance ^= 1;
     }
     b->times.copy_in = seconds(d, BEGIN, COPIED_IN);
     b->times.kernels = seconds(d, FINDING, MATCHED);

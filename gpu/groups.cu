@@ -113,7 +113,7 @@ bool gpu_fill_group(struct call *c, struct group *group, uint32_t first)
         const gpu_unit &u = g->units[g->which[i]];
 
         if (group->length + u.length > g->symbols_max ||
-            (i > first && group->pieces + count_pieces(g, u) > PIECES_MAX))
+            group->pieces + count_pieces(g, u) > PIECES_MAX)
             break;
         const uint64_t place = c->places != NULL ? c->places[i] : group->length;
 

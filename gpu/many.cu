@@ -30,6 +30,7 @@
 
 struct gpu_inflate_many {
     gpu_input *inputs, *inputs_device;
+    gpu_input *found; /* copied from inputs_device */
     struct many_input *many;
     uint64_t *places;
     uint32_t inputs_max;
@@ -63,7 +64,8 @@ static bool take_many(struct gpu_inflate *g)
     m->places = (uint64_t *)malloc((g->candidates_max + 1) * sizeof(*m->places));
     if (m->many != NULL && m->places != NULL &&
         cudaMalloc(&m->inputs_device, m->inputs_max * sizeof(*m->inputs)) == cudaSuccess &&
-        cudaMallocHost(&m->inputs, m->inputs_max * sizeof(*m->inputs)) == cudaSuccess)
+        cudaMallocHost(&m->inputs, m->inputs_max * sizeof(*m->inputs)) == cudaSuccess &&
+        cudaMallocHost(&m->found, m->inputs_max * sizeof(*m->found)) == cudaSuccess)
         return true;
     gpu_free_many(g);
     return false;
@@ -77,6 +79,7 @@ void gpu_free_many(struct gpu_inflate *g)
         return;
     (void)cudaFree(m->inputs_device);
     (void)cudaFreeHost(m->inputs);
+    (void)cudaFreeHost(m->found);
     free(m->many);
     free(m->places);
     free(m);
@@ -142,6 +145,24 @@ static void take_inputs(struct many_call *w, size_t count, uint32_t *len, uint32
     }
 }
 
+/* Takes over from the device the bits where the inputs' first blocks start.  Returns false, with a
+ * message, if one of them is not in its input. */
+static bool take_starts(const struct many_call *w)
+{
+    const struct gpu_inflate_many *m = w->c.g->many;
+
+    for (uint32_t k = 0; k < w->count; k++) {
+        gpu_input *const i = &m->inputs[k];
+
+        i->start = m->found[k].start;
+        if (i->start == 0 || (i->start / 8 >= i->at && i->start / 8 < i->at + i->length))
+            continue;
+        snprintf(w->c.error, GPU_ERROR_SIZE, "its results are impossible");
+        return false;
+    }
+    return true;
+}
+
 /* Brings the batch to the device.  Sets the bits where the inputs' first blocks start. */
 static bool load(struct many_call *w, uint32_t len, uint32_t longest)
 {
@@ -168,7 +189,8 @@ static bool load(struct many_call *w, uint32_t len, uint32_t longest)
            put_words(c, m->inputs_device, m->inputs, w->count) &&
            gpu_is_good(g, gpu_gather(c->batch, m->inputs_device, w->count, longest, g->stream),
                        c->error) &&
-           gpu_mark(c, AFTER_COPY) && from_device(c, m->inputs, m->inputs_device, w->count);
+           gpu_mark(c, AFTER_COPY) && from_device(c, m->found, m->inputs_device, w->count) &&
+           take_starts(w);
 }
 
 /* Moves w->current to the first input, from w->current on, that has units in the chain.  Resets the

@@ -251,6 +251,36 @@ static bool count_all(struct call *c)
     return true;
 }
 
+/* Whether a unit that starts at bit `start` of the batch is possible.  The host uses its numbers as
+ * indexes and sizes, so a device that says nonsense must not make the host leave its arrays. */
+static bool is_possible(const struct call *c, const gpu_unit &u, uint32_t start)
+{
+    uint32_t at = start;
+    uint64_t length = 0;
+
+    if (u.start != start || u.end <= start || u.end > c->batch.bits || u.how > GPU_UNIT_LAST ||
+        u.count == 0 || u.count > GPU_UNIT_BLOCKS)
+        return false;
+    for (uint32_t k = 0; k < u.count; k++) {
+        const gpu_block &b = u.blocks[k];
+
+        /* Empty stored blocks before a block are left out.  The number of steps is rounded up. */
+        if (b.start < at || b.data <= b.start || b.end < b.data || b.end > u.end ||
+            b.steps > (b.end - b.data) / GPU_STEP + 4)
+            return false;
+        at = b.end;
+        length += b.length;
+    }
+    return length == u.length;
+}
+
+/* Ends the call because the device said what cannot be. */
+static enum gpu_inflate_result fail_impossible(const struct call *c)
+{
+    snprintf(c->error, GPU_ERROR_SIZE, "its results are impossible");
+    return GPU_INFLATE_FAILED;
+}
+
 /* Leaves the input to the CPU.  The message gives the number of the input's byte that contains bit
  * number `bit` of the batch. */
 static enum gpu_inflate_result leave_at(const struct call *c, uint32_t bit, const char *why)
@@ -281,7 +311,9 @@ static enum gpu_inflate_result follow_chain(struct call *c)
         const gpu_unit &u = g->units[i];
 
         if (u.how == GPU_UNIT_BAD)
-            return leave_at(c, u.start, "the block is damaged, or odd");
+            return leave_at(c, g->starts[i], "the block is damaged, or odd");
+        if (!is_possible(c, u, g->starts[i]))
+            return fail_impossible(c);
         g->which[c->chain++] = i;
         if (u.how == GPU_UNIT_LAST || u.end >= c->batch.find_end)
             return GPU_INFLATE_DONE;
@@ -392,8 +424,8 @@ enum gpu_inflate_result gpu_find_chain(struct call *c)
 
 /* Follows the chain of one of many inputs, from candidate number i on.  The chain must end exactly
  * at bit number `end`, and make at most `room` bytes of output.  If it does, appends its units to
- * the joint chain, with their places from `place` on, and returns their number.  Otherwise returns
- * 0, and the input is left to the CPU. */
+ * the joint chain, with their places from `place` on, and returns their number.  Otherwise, or if a
+ * unit is impossible, returns 0, and the input is left to the CPU. */
 static uint32_t follow_input(struct call *c, uint32_t i, uint32_t end, uint64_t room,
                              uint64_t place, uint64_t *places)
 {
@@ -405,6 +437,8 @@ static uint32_t follow_input(struct call *c, uint32_t i, uint32_t end, uint64_t 
         const bool is_last = u.how == GPU_UNIT_LAST && u.end == end;
 
         if (!is_last && (u.how != GPU_UNIT_BLOCK || u.end >= end))
+            return 0;
+        if (!is_possible(c, u, g->starts[i]))
             return 0;
         if (u.length > room || u.length > g->symbols_max)
             return 0;

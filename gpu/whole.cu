@@ -109,7 +109,8 @@ static struct gpu_inflate *make(int device, const struct gpu_inflate_options *op
     g->list_max = (uint32_t)((g->batch + g->overlap) / LIST_BYTES) + 1024;
     g->map_room =
         (uint32_t)gpu_map_room((uint32_t)(8 * (g->batch + g->overlap)), g->candidates_max);
-    if (cudaGetDeviceProperties(&properties, device) == cudaSuccess) {
+    if (cudaGetDeviceProperties(&properties, device) == cudaSuccess &&
+        properties.multiProcessorCount > 0) {
         g->multiprocessors = properties.multiProcessorCount;
         snprintf(g->name, sizeof(g->name), "%s", properties.name);
         if (cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking) == cudaSuccess &&
