@@ -18,8 +18,9 @@
 /* Bytes of a piece. Two pieces should stay in a core's cache. */
 #define PIECE ((size_t)256 << 10)
 
-/* How often `wait` asks before it sleeps. 20 queries take some 20 us. */
-#define QUERIES 20
+/* Seconds for which a thread asks whether a piece is copied before it sleeps. The copy of a piece
+ * takes less time than putting the thread to sleep. */
+#define SPIN 20e-6
 
 /* Up to this many bytes, the driver copies faster than this file. */
 #define FEW ((size_t)16 << 10)
@@ -27,15 +28,16 @@
 struct gpu_copier {
     int device;
     cudaStream_t stream;
-    cudaEvent_t done[2]; /* waiting for these events lets the thread sleep */
+    cudaEvent_t done[2]; /* happen when the pieces are copied */
     uint8_t *pieces;     /* pinned memory for two pieces; NULL until needed */
+    struct gpu_watch watch;
 };
 
 static bool failed(cudaError_t status, int device, char error[GPU_ERROR_SIZE])
 {
     if (status == cudaSuccess)
         return false;
-    snprintf(error, GPU_ERROR_SIZE, "CUDA device %d: %.100s", device, cudaGetErrorString(status));
+    snprintf(error, GPU_ERROR_SIZE, "CUDA device %d: %.100s", device, gpu_error_text(status));
     return true;
 }
 
@@ -49,6 +51,7 @@ struct gpu_copier *gpu_new_copier(int device, char error[GPU_ERROR_SIZE])
         return NULL;
     }
     c->device = device;
+    gpu_watch_init(&c->watch, 0, 0, SPIN);
     status = gpu_use_device(device);
     if (status == cudaSuccess)
         status = cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking);
@@ -63,7 +66,7 @@ struct gpu_copier *gpu_new_copier(int device, char error[GPU_ERROR_SIZE])
 
 void gpu_free_copier(struct gpu_copier *c)
 {
-    if (gpu_use_device(c->device) == cudaSuccess) {
+    if (!gpu_is_lost(&c->watch) && gpu_use_device(c->device) == cudaSuccess) {
         for (int i = 0; i < 2; i++)
             if (c->done[i] != NULL)
                 cudaEventDestroy(c->done[i]);
@@ -104,17 +107,10 @@ static cudaError_t queue(struct gpu_copier *c, void *to, const void *from, size_
     return status == cudaSuccess ? cudaEventRecord(c->done[i], c->stream) : status;
 }
 
-/* Waits for done[i]. The copy of a piece takes less time than putting the thread to sleep, so first
- * ask some times whether it is complete. */
+/* Waits for done[i]. */
 static cudaError_t wait(struct gpu_copier *c, int i)
 {
-    cudaError_t status = cudaErrorNotReady;
-
-    for (int k = 0; k < QUERIES && status == cudaErrorNotReady; k++)
-        status = cudaEventQuery(c->done[i]);
-    /* Another call in this thread must not take "not ready" for its own error. */
-    (void)cudaGetLastError();
-    return status == cudaErrorNotReady ? cudaEventSynchronize(c->done[i]) : status;
+    return gpu_await_event(&c->watch, c->done[i]);
 }
 
 static size_t piece_size(size_t offset, size_t len)
@@ -182,8 +178,17 @@ static bool has_copied(struct gpu_copier *c, cudaError_t status, char error[GPU_
     if (!failed(status, c->device, error))
         return true;
     /* Copies that are queued already may still touch the program's memory. */
-    (void)cudaStreamSynchronize(c->stream);
+    (void)gpu_await_stream(&c->watch, c->stream);
     return false;
+}
+
+/* Prepares for a copy of `len` bytes. */
+static bool begin(struct gpu_copier *c, size_t len, char error[GPU_ERROR_SIZE])
+{
+    if (gpu_is_lost(&c->watch))
+        return !failed(cudaErrorLaunchTimeout, c->device, error);
+    gpu_watch_init(&c->watch, len, 0, SPIN);
+    return !failed(gpu_use_device(c->device), c->device, error);
 }
 
 bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
@@ -192,7 +197,7 @@ bool gpu_copy(struct gpu_copier *c, void *to, const void *from, size_t len,
     const struct iovec part = {(void *)from, len};
     cudaError_t status;
 
-    if (failed(gpu_use_device(c->device), c->device, error))
+    if (!begin(c, len, error))
         return false;
     if (len > FEW && is_pageable(to) && has_pieces(c))
         status = fetch(c, (uint8_t *)to, (const uint8_t *)from, len);
@@ -207,8 +212,11 @@ bool gpu_put(struct gpu_copier *c, void *to, const struct iovec *parts, int coun
              char error[GPU_ERROR_SIZE])
 {
     uint8_t *next = (uint8_t *)to;
+    size_t len = 0;
 
-    if (failed(gpu_use_device(c->device), c->device, error))
+    for (int i = 0; i < count; i++)
+        len += parts[i].iov_len;
+    if (!begin(c, len, error))
         return false;
     if (has_pieces(c))
         return has_copied(c, put(c, next, parts, count), error);

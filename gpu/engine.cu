@@ -53,6 +53,10 @@ enum { BEGIN, COPIED_IN, BROUGHT, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT
 #define PARSERS_MAX 8
 #define PARSERS 3
 
+/* Seconds for which a feeder asks whether its batch is done before it sleeps. The cores are needed
+ * for encoding, and a batch takes milliseconds. */
+#define SPIN 0
+
 /* The data of a batch that only the engine uses. */
 struct device_batch {
     cudaStream_t finding, parsing; /* two of the engine's streams */
@@ -83,7 +87,8 @@ struct gpu_engine {
     unsigned finders;                  /* streams in `finding` */
     cudaStream_t parsing[PARSERS_MAX]; /* streams of higher priority */
     unsigned parsers;                  /* streams in `parsing` */
-    std::atomic<unsigned> made;        /* batches made so far; chooses the next batch's streams */
+    struct gpu_watch watch;
+    std::atomic<unsigned> made; /* batches made so far; chooses the next batch's streams */
 
     /* For tests: is_wrong gives wrong sequences. When submissions_left is 0, the next submission
      * fails; a negative number means no limit. */
@@ -95,7 +100,7 @@ static bool failed(cudaError_t status, const char *what, char error[GPU_ERROR_SI
 {
     if (status == cudaSuccess)
         return false;
-    snprintf(error, GPU_ERROR_SIZE, "%.100s: %.100s", what, cudaGetErrorString(status));
+    snprintf(error, GPU_ERROR_SIZE, "%.100s: %.100s", what, gpu_error_text(status));
     return true;
 }
 
@@ -250,12 +255,16 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
 
     struct device_batch *d = (struct device_batch *)b->device;
 
-    (void)gpu_use_device(g->device);
     free(b->segments);
     free(b->chunks);
     free(b);
     if (d == NULL)
         return;
+    if (gpu_is_lost(&g->watch)) {
+        free(d);
+        return;
+    }
+    (void)gpu_use_device(g->device);
     /* A member that was never allocated is NULL, which these calls accept. Errors no longer
      * matter. */
     if (d->is_registered) {
@@ -354,6 +363,7 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     g->batches = batches;
     g->capacity = fit_batches(&g->batches, batch_size, segment_size, level,
                               limited(available, options->memory));
+    gpu_watch_init(&g->watch, g->capacity, options->seconds, SPIN);
     g->is_wrong = options->is_wrong;
     g->submissions_left = options->fails ? options->good_batches : -1;
     if (failed(make_streams(g), g->name, error)) {
@@ -365,6 +375,10 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
 
 void gpu_close(struct gpu_engine *g)
 {
+    if (gpu_is_lost(&g->watch)) {
+        delete g;
+        return;
+    }
     (void)gpu_use_device(g->device);
     if (g->copying != NULL)
         cudaStreamDestroy(g->copying);
@@ -384,6 +398,8 @@ struct gpu_batch *gpu_new_batch(struct gpu_engine *g, char error[GPU_ERROR_SIZE]
     struct gpu_batch *b = (struct gpu_batch *)calloc(1, sizeof(*b));
     cudaError_t status = b == NULL ? cudaErrorMemoryAllocation : gpu_use_device(g->device);
 
+    if (gpu_is_lost(&g->watch))
+        status = cudaErrorLaunchTimeout;
     if (status == cudaSuccess)
         status = make_batch(g, b);
     if (!failed(status, g->name, error))
@@ -504,13 +520,13 @@ static cudaError_t bring(struct gpu_engine *g, struct gpu_batch *b)
     return status == cudaSuccess ? cudaEventRecord(d->events[BROUGHT], g->bringing) : status;
 }
 
-/* Called after a failure: waits until nothing reads the program's memory any more. Returns
- * false. */
+/* Called after a failure: waits until nothing reads the program's memory any more, unless the
+ * device does not answer. Returns false. */
 static bool give_up(struct gpu_engine *g, struct device_batch *d)
 {
     if (d->is_brought) {
-        (void)cudaStreamSynchronize(d->finding);
-        (void)cudaStreamSynchronize(g->bringing);
+        (void)gpu_await_stream(&g->watch, d->finding);
+        (void)gpu_await_stream(&g->watch, g->bringing);
     }
     return false;
 }
@@ -524,11 +540,19 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
     d->is_brought = false;
     if (d->view.chunks == 0)
         return true;
+    if (gpu_is_lost(&g->watch))
+        return !failed(cudaErrorLaunchTimeout, g->name, error);
     if (g->submissions_left >= 0 && g->submissions_left-- <= 0) {
         g->submissions_left = 0;
         snprintf(error, GPU_ERROR_SIZE, "failing because a test asked for it");
         return false;
     }
+
+    /* If the copy of the results does not arrive, no chunk has found room. Otherwise, the results
+     * of an earlier batch would count, or zeros, by which all bytes are literals: that passes the
+     * encoder's check. */
+    *d->host_used = 0;
+    memset(d->host_results, 0xff, d->view.chunks * sizeof(*d->host_results));
 
     /* CUDA keeps a current device for each thread, and a batch's calls may come from different
      * threads. */
@@ -586,7 +610,7 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
     if (d->view.chunks == 0)
         return true;
     if (failed(gpu_use_device(g->device), g->name, error) ||
-        failed(cudaEventSynchronize(d->events[RESULTS_OUT]), g->name, error))
+        failed(gpu_await_event(&g->watch, d->events[RESULTS_OUT]), g->name, error))
         return give_up(g, d);
     used = *d->host_used < d->view.capacity ? *d->host_used : d->view.capacity;
     if (failed(cudaEventRecord(d->events[COPY_OUT], g->copying), g->name, error) ||
@@ -595,8 +619,8 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
                                g->copying),
                g->name, error) ||
         failed(cudaEventRecord(d->events[DONE], g->copying), g->name, error) ||
-        failed(cudaEventSynchronize(d->events[DONE]), g->name, error) ||
-        (d->is_brought && failed(cudaEventSynchronize(d->events[BROUGHT]), g->name, error)))
+        failed(gpu_await_event(&g->watch, d->events[DONE]), g->name, error) ||
+        (d->is_brought && failed(gpu_await_event(&g->watch, d->events[BROUGHT]), g->name, error)))
         return give_up(g, d);
 
     for (uint32_t c = 0; c < d->view.chunks; c++) {

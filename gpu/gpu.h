@@ -42,6 +42,7 @@ struct gpu_options {
     bool is_wrong; /* give wrong sequences */
     bool fails;    /* fail all submissions after the first `good_batches` */
     long good_batches;
+    double seconds; /* the most seconds of a wait for the device; 0: the usual limit (wait.cu) */
 };
 
 /* Seconds that a batch took, by the device's clock. */
@@ -125,7 +126,8 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
                             size_t batch_size, int batches, const struct gpu_options *options,
                             char error[GPU_ERROR_SIZE]);
 
-/* Frees the engine. Free its batches first. */
+/* Frees the engine. Free its batches first. If the device does not answer, its memory is not freed,
+ * because a kernel may still use it (wait.cu). */
 void gpu_close(struct gpu_engine *g);
 
 /* gpu_name returns the device's name, which is valid until gpu_close. gpu_batches returns the most
@@ -176,7 +178,9 @@ const struct lz_chunk *gpu_batch_chunks(const struct gpu_batch *b, unsigned inde
 /* gpu_submit starts matching a batch, and returns at once. gpu_collect waits for the result; call
  * it once for each gpu_submit. If the device fails, both functions return false with a message in
  * error. The batch then still has its input, but no chunks. After that, close the engine, since its
- * later batches would fail, too. */
+ * later batches would fail, too.
+ *
+ * A device that does not answer within 60 s, plus 1 s for each MiB of a batch, has failed. */
 bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE]);
 

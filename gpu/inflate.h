@@ -33,8 +33,9 @@ struct gpu_inflate_options {
     size_t longer;  /* a block of threads counts a unit (pieces.cuh) of more bytes */
     bool fails;     /* fail all calls of CUDA after the first `good_calls` */
     long good_calls;
-    bool is_wrong; /* make one byte of the output wrong */
-    bool in_steps; /* for the command: open the engine for the steps below, not for gpu_inflate */
+    bool is_wrong;  /* make one byte of the output wrong */
+    double seconds; /* the most seconds of a wait for the device; 0: the usual limit (wait.cu) */
+    bool in_steps;  /* for the command: open the engine for the steps below, not for gpu_inflate */
 };
 
 /* Seconds that the steps of the last call took, by the device's clock (pieces.cuh). */
@@ -53,12 +54,15 @@ struct gpu_inflate_times {
  * error, if the device cannot be used or memory is short. */
 struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_options *options,
                                      char error[GPU_ERROR_SIZE]);
-void gpu_inflate_close(struct gpu_inflate *g); /* g may be NULL */
+
+/* Frees the engine; g may be NULL.  If the device does not answer, its memory is not freed. */
+void gpu_inflate_close(struct gpu_inflate *g);
 
 enum gpu_inflate_result {
     GPU_INFLATE_DONE,
     GPU_INFLATE_LEFT,    /* the CPU must decompress the input; out[] may have been written to */
     GPU_INFLATE_FAILED,  /* the device has failed; otherwise the same as GPU_INFLATE_LEFT */
+    GPU_INFLATE_LOST,    /* the device does not answer; it may still read `in` and write to `out` */
     GPU_INFLATE_STOPPED, /* goes_on has returned false */
 };
 
@@ -75,8 +79,8 @@ typedef bool gpu_inflate_goes_on(void *ctx, uint64_t in, uint64_t out);
  *
  * After GPU_INFLATE_DONE, all output is in out[] and agrees with the trailers, and no byte after
  * the output was written to.  After GPU_INFLATE_STOPPED, *out_len says how much output is in
- * out[].  After any other result, *out_len is 0, and error has a reason.  In any case, the device
- * has ended its work on `in` and `out`.
+ * out[].  After any other result, *out_len is 0, and error has a reason.  In any case but
+ * GPU_INFLATE_LOST, the device has ended its work on `in` and `out`.
  */
 enum gpu_inflate_result gpu_inflate(struct gpu_inflate *g, const uint8_t *in, size_t in_len,
                                     uint8_t *out, size_t room, size_t *out_len,

@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "gpu/inflate.h"
+#include "gpu/internal.cuh"
 #include "gpu/pieces.cuh"
 
 /* Blocks of threads that decode on each multiprocessor; its shared memory has no room for more. */
@@ -62,6 +63,7 @@ struct gpu_inflate {
     int device, multiprocessors;
     size_t batch, overlap, symbols_max;
     uint32_t candidates_max, list_max, map_room;
+    struct gpu_watch watch;
     bool lacks_memory;         /* a CUDA call has failed because the device's memory is short */
     uint32_t piece_steps;      /* the most steps of a piece in this batch */
     long calls;                /* CUDA calls so far, counted only for tests */
@@ -83,6 +85,7 @@ struct gpu_inflate {
     uint8_t *windows;
 
     /* On the host: */
+    uint32_t *counts; /* copied from `counters` */
     uint32_t *starts, *which;
     gpu_unit *units;
     uint32_t *outline;
@@ -157,11 +160,17 @@ template <typename T> static bool put_words(struct call *c, T *to, const T *from
                        c->error);
 }
 
-/* Copies from the device, and waits for everything queued before. */
+/* Waits for everything that was queued in the stream. */
+static bool await_stream(struct call *c)
+{
+    return gpu_is_good(c->g, gpu_await_stream(&c->g->watch, c->g->stream), c->error);
+}
+
+/* Copies from the device to pinned memory, and waits for everything queued before.  (A copy to
+ * other memory would make the thread wait inside the driver, without an end.) */
 template <typename T> static bool from_device(struct call *c, T *to, const T *from, size_t count)
 {
-    return to_device(c, to, from, count) &&
-           gpu_is_good(c->g, cudaStreamSynchronize(c->g->stream), c->error);
+    return to_device(c, to, from, count) && await_stream(c);
 }
 
 /* Records the event in c->g->stream, after everything queued before. */
@@ -170,8 +179,22 @@ bool gpu_mark(struct call *c, int event);
 /* Adds the seconds between two events to *sum.  Both events must have happened. */
 void gpu_add_time(const struct gpu_inflate *g, double *sum, int from, int to);
 
-/* After a failure: waits for everything queued, and clears CUDA's error. */
-void gpu_drain(const struct gpu_inflate *g);
+/* After a failure: waits for everything queued, unless the device does not answer, and clears
+ * CUDA's error. */
+void gpu_drain(struct gpu_inflate *g);
+
+/* Free memory of the device, and pinned memory of the host, unless the device may still use it. */
+static inline void free_device(const struct gpu_inflate *g, void *p)
+{
+    if (!gpu_is_lost(&g->watch))
+        (void)cudaFree(p);
+}
+
+static inline void free_pinned(const struct gpu_inflate *g, void *p)
+{
+    if (!gpu_is_lost(&g->watch))
+        (void)cudaFreeHost(p);
+}
 
 /* Allocate and free the memory of steps.cu. */
 bool gpu_take_steps(struct gpu_inflate *g);

@@ -150,6 +150,29 @@ cudaError_t gpu_tags_to_sequences(const gpu_view &v, cudaStream_t stream);
  * another thread fail. */
 cudaError_t gpu_use_device(int device);
 
+/* Limits the waits for a device, or for one engine's work on it (wait.cu). */
+struct gpu_watch {
+    double seconds; /* the most seconds of a wait */
+    double spin;    /* seconds for which a wait asks all the time, before it begins to sleep */
+    bool is_lost;   /* a wait has taken longer; use gpu_is_lost */
+};
+
+/* Prepares for waits for work on `bytes` bytes. `seconds` is for tests: the most seconds of a wait;
+ * 0: the usual limit. */
+void gpu_watch_init(struct gpu_watch *w, uint64_t bytes, double seconds, double spin);
+
+/* Whether a wait has taken too long. If so, the device may still use all memory that it was given:
+ * do not free the memory, do not use it again, and queue no more work. */
+bool gpu_is_lost(const struct gpu_watch *w);
+
+/* Wait for the event, or for all work in the stream. Return cudaErrorLaunchTimeout if the device is
+ * lost, or the error of the work. */
+cudaError_t gpu_await_event(struct gpu_watch *w, cudaEvent_t event);
+cudaError_t gpu_await_stream(struct gpu_watch *w, cudaStream_t stream);
+
+/* As cudaGetErrorString, with words of our own for a device that is lost. */
+const char *gpu_error_text(cudaError_t status);
+
 /* Whether this program contains code for the current device (compact.cu). */
 cudaError_t gpu_code_fits_device(void);
 

@@ -77,9 +77,9 @@ void gpu_free_many(struct gpu_inflate *g)
 
     if (m == NULL)
         return;
-    (void)cudaFree(m->inputs_device);
-    (void)cudaFreeHost(m->inputs);
-    (void)cudaFreeHost(m->found);
+    free_device(g, m->inputs_device);
+    free_pinned(g, m->inputs);
+    free_pinned(g, m->found);
     free(m->many);
     free(m->places);
     free(m);

@@ -26,7 +26,7 @@ struct gpu_inflate_steps {
     struct call c;
     cudaStream_t put_stream, take_stream;
     uint8_t *inputs[GPU_INFLATE_INPUTS], *outputs[GPU_INFLATE_OUTPUTS]; /* on the device */
-    uint8_t *stage, *slices[2];                                         /* host, pinned */
+    uint8_t *stage, *slices[2], *window;                                /* host, pinned */
     struct slice slice; /* the copy to slices[slice_number] that was begun last */
     unsigned slice_number;
     struct gpu_inflate_run *runs[GPU_INFLATE_OUTPUTS];
@@ -72,6 +72,7 @@ static bool take_steps(struct gpu_inflate *g, struct gpu_inflate_steps *s)
     return cudaMallocHost(&s->stage, GPU_INFLATE_STAGE) == cudaSuccess &&
            cudaMallocHost(&s->slices[0], GPU_INFLATE_SLICE) == cudaSuccess &&
            cudaMallocHost(&s->slices[1], GPU_INFLATE_SLICE) == cudaSuccess &&
+           cudaMallocHost(&s->window, GPU_WINDOW) == cudaSuccess &&
            cudaStreamCreateWithFlags(&s->put_stream, cudaStreamNonBlocking) == cudaSuccess &&
            cudaStreamCreateWithFlags(&s->take_stream, cudaStreamNonBlocking) == cudaSuccess;
 }
@@ -89,18 +90,19 @@ void gpu_free_steps(struct gpu_inflate *g)
     if (s == NULL)
         return;
     for (uint8_t *input : s->inputs)
-        (void)cudaFree(input);
+        free_device(g, input);
     for (uint8_t *output : s->outputs)
-        (void)cudaFree(output);
+        free_device(g, output);
     for (struct gpu_inflate_run *runs : s->runs)
         free(runs);
     for (struct gpu_inflate_part *parts : s->parts)
         free(parts);
-    (void)cudaFreeHost(s->stage);
+    free_pinned(g, s->stage);
+    free_pinned(g, s->window);
     for (uint8_t *slice : s->slices)
-        (void)cudaFreeHost(slice);
+        free_pinned(g, slice);
     for (cudaStream_t stream : {s->put_stream, s->take_stream})
-        if (stream != NULL)
+        if (stream != NULL && !gpu_is_lost(&g->watch))
             (void)cudaStreamDestroy(stream);
     free(s);
 }
@@ -124,7 +126,7 @@ bool gpu_inflate_put(struct gpu_inflate *g, unsigned input, size_t at, size_t le
                        cudaMemcpyAsync(s->inputs[input] + at, s->stage, len, cudaMemcpyDefault,
                                        s->put_stream),
                        error) &&
-           gpu_is_good(g, cudaStreamSynchronize(s->put_stream), error);
+           gpu_is_good(g, gpu_await_stream(&g->watch, s->put_stream), error);
 }
 
 /* Begins to copy a slice of output to the slice buffer that was not used last. */
@@ -155,7 +157,7 @@ const uint8_t *gpu_inflate_take(struct gpu_inflate *g, unsigned output, uint64_t
 
     if (!gpu_is_good(g, gpu_use_device(g->device), error) ||
         (!is_same(&slice, &s->slice) && !begin_slice(g, &slice, error)) ||
-        !gpu_is_good(g, cudaStreamSynchronize(s->take_stream), error))
+        !gpu_is_good(g, gpu_await_stream(&g->watch, s->take_stream), error))
         return NULL;
     taken = s->slices[s->slice_number];
     s->slice = {};
@@ -180,8 +182,7 @@ enum gpu_inflate_result gpu_inflate_begin(struct gpu_inflate *g, uint64_t in_len
     c->error = error;
     g->times = {};
     if (!gpu_is_good(g, gpu_use_device(g->device), error) ||
-        !to_device(c, WINDOW, window, GPU_WINDOW) ||
-        !gpu_is_good(g, cudaStreamSynchronize(g->stream), error)) {
+        !to_device(c, WINDOW, window, GPU_WINDOW) || !await_stream(c)) {
         gpu_drain(g);
         return GPU_INFLATE_FAILED;
     }
@@ -260,7 +261,10 @@ static bool describe(struct gpu_inflate_steps *s, const struct group *group, uns
         *run = {start, 8 * s->c.batch_start + m->end, m->length, m->crc, m->ends};
         start = 8 * s->c.batch_start + m->next;
     }
-    return from_device(&s->c, o->window, WINDOW, GPU_WINDOW);
+    if (!from_device(&s->c, s->window, WINDOW, GPU_WINDOW))
+        return false;
+    memcpy(o->window, s->window, GPU_WINDOW);
+    return true;
 }
 
 enum gpu_inflate_result gpu_inflate_next(struct gpu_inflate *g, unsigned output,

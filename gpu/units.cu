@@ -45,8 +45,10 @@ bool gpu_is_good(struct gpu_inflate *g, cudaError_t result, char *error)
     if (result == cudaSuccess && g->options.fails &&
         __atomic_fetch_add(&g->calls, 1, __ATOMIC_RELAXED) >= g->options.good_calls)
         result = cudaErrorInvalidValue;
+    if (gpu_is_lost(&g->watch))
+        result = cudaErrorLaunchTimeout;
     if (result != cudaSuccess)
-        snprintf(error, GPU_ERROR_SIZE, "%s", cudaGetErrorString(result));
+        snprintf(error, GPU_ERROR_SIZE, "%s", gpu_error_text(result));
     if (result == cudaErrorMemoryAllocation)
         g->lacks_memory = true;
     return result == cudaSuccess;
@@ -71,10 +73,10 @@ enum gpu_inflate_result gpu_leave(const struct call *c, const char *why)
     return GPU_INFLATE_LEFT;
 }
 
-void gpu_drain(const struct gpu_inflate *g)
+void gpu_drain(struct gpu_inflate *g)
 {
-    (void)cudaStreamSynchronize(g->side);
-    (void)cudaStreamSynchronize(g->stream);
+    (void)gpu_await_stream(&g->watch, g->side);
+    (void)gpu_await_stream(&g->watch, g->stream);
     /* Clear the error, or the next call would return it. */
     (void)cudaGetLastError();
 }
@@ -154,6 +156,8 @@ enum gpu_inflate_result gpu_close_call(struct call *c, enum gpu_inflate_result r
     /* Wait for the kernels that are still queued.  Otherwise, they would write to the caller's
      * memory while the CPU writes to it, too. */
     gpu_drain(c->g);
+    if (gpu_is_lost(&c->g->watch))
+        return GPU_INFLATE_LOST;
     return c->g->lacks_memory ? GPU_INFLATE_LEFT : result;
 }
 
@@ -199,14 +203,15 @@ static enum gpu_inflate_result find_candidates(struct call *c, uint32_t known, b
     const uint32_t first = g->starts[0];
     const gpu_list found = {g->found, &g->counters[FOUND], g->candidates_max};
     const gpu_list maybe = {g->list, &g->counters[LISTED], g->list_max};
-    uint32_t counts[2], *end;
+    const uint32_t *const counts = g->counts;
+    uint32_t *end;
 
     c->batch.is_bgzf = c->is_bgzf;
     if (!gpu_is_good(g, cudaMemsetAsync(g->counters, 0, COUNTERS * sizeof(uint32_t), g->stream),
                      c->error) ||
         (searches &&
          !gpu_is_good(g, gpu_find_starts(c->batch, found, maybe, g->stream), c->error)) ||
-        !gpu_mark(c, AFTER_FIND) || !from_device(c, counts, g->counters, 2))
+        !gpu_mark(c, AFTER_FIND) || !from_device(c, g->counts, g->counters, 2))
         return GPU_INFLATE_FAILED;
     gpu_add_time(g, &g->times.find, AFTER_COPY, AFTER_FIND);
     if (counts[FOUND] > g->candidates_max + 1 - known || counts[LISTED] > g->list_max)

@@ -38,6 +38,11 @@
  * block. */
 #define OUTLINE_ROOM(map_room) ((map_room) / GPU_OUTLINE_STEPS + OUTLINED_MAX)
 
+/* Seconds for which a thread asks whether the device is done before it sleeps.  With less, small
+ * inputs take longer, since a batch has some steps that are this short; with more, the thread takes
+ * a core from others. */
+#define SPIN 200e-6
+
 /* The message if kernels cannot write to the caller's memory. */
 #define OUT_OF_REACH "its output is in another context"
 
@@ -68,8 +73,7 @@ static bool take_memory(struct gpu_inflate *g)
         return false;
     return g->member_parts != NULL && take(&g->found, (uint32_t **)NULL, candidates) &&
            take(&g->list, (uint32_t **)NULL, g->list_max) &&
-           take(&g->map, (uint32_t **)NULL, entries) &&
-           take(&g->counters, (uint32_t **)NULL, COUNTERS) &&
+           take(&g->map, (uint32_t **)NULL, entries) && take(&g->counters, &g->counts, COUNTERS) &&
            take(&g->starts_device, &g->starts, candidates + 1) &&
            take(&g->which_device, &g->which, 2 * (candidates + 1)) &&
            take(&g->units_device, &g->units, candidates + 1) &&
@@ -101,6 +105,7 @@ static struct gpu_inflate *make(int device, const struct gpu_inflate_options *op
     g->options = *options;
     g->device = device;
     g->batch = options->batch > 0 ? options->batch / 4 * 4 : BATCH;
+    gpu_watch_init(&g->watch, g->batch, options->seconds, SPIN);
     g->overlap = options->batch > 0 ? 2 * g->batch : OVERLAP;
     g->symbols_max = options->symbols > 0 ? options->symbols
                      : options->in_steps  ? SYMBOLS_IN_STEPS
@@ -153,21 +158,21 @@ void gpu_inflate_close(struct gpu_inflate *g)
                             g->pieces_device,  g->ranges_device,
                             g->parts_device,   g->symbols,
                             g->names,          g->windows};
-    void *const host[] = {g->starts, g->which, g->units,   g->pieces,
-                          g->ranges, g->parts, g->outline, g->outlined};
+    void *const host[] = {g->counts, g->starts, g->which,   g->units,   g->pieces,
+                          g->ranges, g->parts,  g->outline, g->outlined};
 
     gpu_free_steps(g);
     gpu_free_many(g);
     free(g->member_parts);
     for (void *p : device)
-        (void)cudaFree(p);
+        free_device(g, p);
     for (void *p : host)
-        (void)cudaFreeHost(p);
+        free_pinned(g, p);
     for (cudaEvent_t event : g->events)
-        if (event != NULL)
+        if (event != NULL && !gpu_is_lost(&g->watch))
             (void)cudaEventDestroy(event);
     for (cudaStream_t stream : {g->stream, g->side})
-        if (stream != NULL)
+        if (stream != NULL && !gpu_is_lost(&g->watch))
             (void)cudaStreamDestroy(stream);
     /* A lost device leaves an error.  Clear it, or this thread's next call, for another device,
      * would return it. */
@@ -202,7 +207,8 @@ static enum gpu_inflate_result begin(struct whole *w)
     start.words = header;
     start.bits = (uint32_t)(8 * len);
     /* A match that reaches too far back copies from this window before it is found bad.  So clear
-     * the window, which may have bytes of an earlier call. */
+     * the window, which may have bytes of an earlier call.  (`header` is not pinned, but no kernel
+     * is queued for which the copy would have to wait.) */
     if (!gpu_is_good(c->g, cudaMemsetAsync(c->g->windows, 0, GPU_WINDOW, c->g->stream), c->error) ||
         !from_device(c, (uint8_t *)header, w->in, len))
         return GPU_INFLATE_FAILED;

@@ -48,7 +48,10 @@ extern "C" {
 
 /* Compresses device_in[0..in_len) into out; arguments are as for gzlzss_compress.  Further errors,
  * with error_number EIO: GZLZSS_ERROR_READ, if the work on `stream` failed or the input cannot be
- * read from the GPU; GZLZSS_ERROR_WRITE, if the output cannot be written to a GPU. */
+ * read from the GPU; GZLZSS_ERROR_WRITE, if the output cannot be written to a GPU.
+ *
+ * A GPU that does not answer for a minute or more (docs/gpu.md) has failed.  It may still read and
+ * write the memory that it was given, whatever the call returns. */
 gzlzss_status gzlzss_cuda_compress(gzlzss *z, void *out, size_t *out_len, const void *device_in,
                                    size_t in_len, struct CUstream_st *stream, gzlzss_call *call);
 

@@ -51,6 +51,10 @@ typedef enum gpu_inflate_result cuda_work(void *ctx, struct gpu_inflate *g,
 enum gpu_inflate_result cuda_use_engine(struct cuda_attempt *a, int device, cuda_work *work,
                                         void *ctx);
 
+/* Sets the error of a call whose GPU does not answer.  The GPU may still write to the output, so
+ * the CPU must not write there.  Returns the call's status. */
+gzlzss_status cuda_lost(const struct operation *o);
+
 /* Tells the program how far the GPU is.  Meanwhile, the thread has the program's CUDA context.
  * Returns whether the call goes on. */
 bool cuda_tell(struct cuda_attempt *a, uint64_t in, uint64_t out);

@@ -143,6 +143,10 @@ static bool use_gpu(struct batch *b)
     for (size_t i = 0; i < b->input_count; i++) {
         gzlzss_item *item = &b->items[b->which[i]];
 
+        if (b->inputs[i].result != GPU_INFLATE_DONE && result == GPU_INFLATE_LOST) {
+            item->status = cuda_lost(&b->operation);
+            item->out_len = 0;
+        }
         if (b->inputs[i].result != GPU_INFLATE_DONE)
             continue;
         item->status = GZLZSS_OK;

@@ -54,10 +54,16 @@ enum gpu_inflate_result cuda_use_engine(struct cuda_attempt *a, int device, cuda
     i = inflaters_take(s, device, cuda_goes_on, a->operation);
     if (i != NULL) {
         result = work(ctx, inflater_engine(i), error);
-        inflaters_release(s, i, result == GPU_INFLATE_FAILED ? error : NULL);
+        inflaters_release(
+            s, i, result == GPU_INFLATE_FAILED || result == GPU_INFLATE_LOST ? error : NULL);
     }
     gpu_restore_thread(&a->program);
     return result;
+}
+
+gzlzss_status cuda_lost(const struct operation *o)
+{
+    return operation_error(o, GZLZSS_ERROR_WRITE, EIO);
 }
 
 /* The program's function that allocates memory for the output, and what it has returned. */
@@ -332,6 +338,8 @@ static gzlzss_status expand_by_any(gzlzss *z, struct gpu_expansion *e, struct op
         return GZLZSS_OK;
     case GPU_INFLATE_STOPPED:
         return GZLZSS_ERROR_CANCELLED;
+    case GPU_INFLATE_LOST:
+        return cuda_lost(o);
     default:
         return expand_memory(z, e, &w.attempt, call);
     }
@@ -483,6 +491,8 @@ static gzlzss_status expand_new_by_any(gzlzss *z, struct gpu_expansion *e, struc
     if (result == GPU_INFLATE_STOPPED && !operation_goes_on(o))
         return GZLZSS_ERROR_CANCELLED;
     e->made = 0;
+    if (result == GPU_INFLATE_LOST && a->was_called)
+        return cuda_lost(o);
     return expand_to_new(z, e, a, &w.attempt, call);
 }
 

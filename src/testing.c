@@ -28,6 +28,7 @@ void testing_configure(struct pipeline_config *config)
     memset(options, 0, sizeof(*options));
     options->memory = number_in("GZLZSS_TEST_GPU_MEMORY");
     options->shared = number_in("GZLZSS_TEST_GPU_SHARED");
+    options->seconds = (double)number_in("GZLZSS_TEST_GPU_MS") / 1e3;
     if (fault == NULL)
         return;
     options->is_wrong = strcmp(fault, "corrupt") == 0;

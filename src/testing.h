@@ -8,7 +8,7 @@
 #include "pipeline/pipeline.h"
 
 /* Sets the fields of *config that belong to the variables GZLZSS_TEST_GPU_MIN, _BATCH, _MEMORY,
- * _SHARED and _FAULT, and GZLZSS_TEST_BAD_SEGMENT; 0 for a variable that is not set. */
+ * _SHARED, _MS and _FAULT, and GZLZSS_TEST_BAD_SEGMENT; 0 for a variable that is not set. */
 void testing_configure(struct pipeline_config *config);
 
 /* The bytes of input in each region of a decompression (GZLZSS_TEST_REGION); 0: not set. */

@@ -8,6 +8,8 @@
  * such a place, the program stops.  Queued work is done at once, so streams and events do nothing.
  * Device memory is memory of the process, so a sanitizer finds wrong accesses.
  *
+ * Tests can make calls fail, copies go wrong and kernels never end (faults.cu).
+ *
  * The emulation does not show, and so cannot test: blocks and batches that run side by side; most
  * races between threads that do not meet; uninitialized static shared memory; the code for devices
  * before compute capability 8.0; and speed.
@@ -244,15 +246,46 @@ static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w)
     return {x, y, z, w};
 }
 
-/* --- Functions for the host --- */
+/* --- Faults --- */
 
 enum cudaError_t {
     cudaSuccess,
     cudaErrorMemoryAllocation,
     cudaErrorDevicesUnavailable,
     cudaErrorInvalidValue,
-    cudaErrorNotReady
+    cudaErrorNotReady,
+    cudaErrorLaunchTimeout,
+    cudaErrorLaunchFailure,
+    cudaErrorECCUncorrectable
 };
+
+/* Counts a call of a function of the host.  Returns the error that a test has asked for at this
+ * call, else cudaSuccess (faults.cu). */
+cudaError_t emulated_fault(const char *function);
+
+/* The same for a copy, which it also does, unless the fault is that it goes wrong.
+ * is_to_host: the copy's kind is cudaMemcpyDeviceToHost. */
+cudaError_t emulated_copy(void *to, const void *from, size_t size, bool is_to_host);
+
+/* The same for the launch of a kernel.  Returns whether the kernel shall run. */
+bool emulated_starts_kernel(void);
+
+/* The same for a query.  A kernel that never ends makes the result cudaErrorNotReady. */
+cudaError_t emulated_query(const char *function);
+
+/* The same for a function that waits for all work on the device: it must not be called while a
+ * kernel runs that never ends. */
+cudaError_t emulated_wait(const char *function);
+
+/* The device of the calling thread, and the number of devices. */
+void emulated_use_device(int device);
+int emulated_devices(void);
+
+/* Notes memory to which a real device copies without making the calling thread wait. */
+void emulated_note_memory(const void *start, size_t size);
+void emulated_forget_memory(const void *start);
+
+/* --- Functions for the host --- */
 
 enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDefault };
 enum { cudaStreamNonBlocking = 1, cudaHostRegisterPortable = 1 };
@@ -279,47 +312,72 @@ struct cudaDeviceProp {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
 
-/* Allocates memory, and fills it with bytes that are not zero.  cudaFree frees it. */
+/* Allocates memory, and fills it with bytes that are not zero.  emulated_free frees it. */
 cudaError_t emulated_malloc(void **p, size_t size);
+void emulated_free(void *p);
 
 template <typename T> static inline cudaError_t cudaMalloc(T **p, size_t size)
 {
-    return emulated_malloc((void **)p, size);
+    const cudaError_t error = emulated_fault("cudaMalloc");
+
+    return error == cudaSuccess ? emulated_malloc((void **)p, size) : error;
 }
 
 template <typename T> static inline cudaError_t cudaMallocHost(T **p, size_t size)
 {
-    return emulated_malloc((void **)p, size);
+    const cudaError_t error = emulated_fault("cudaMallocHost");
+
+    return error == cudaSuccess ? emulated_malloc((void **)p, size) : error;
 }
 
-cudaError_t cudaFree(void *p);
+static inline cudaError_t cudaFree(void *p)
+{
+    emulated_free(p);
+    return emulated_wait("cudaFree");
+}
 
 static inline cudaError_t cudaFreeHost(void *p)
 {
-    return cudaFree(p);
+    emulated_free(p);
+    return emulated_wait("cudaFreeHost");
 }
 
-static inline cudaError_t cudaHostRegister(void *, size_t, int)
+/* Makes a stream or an event. */
+static inline cudaError_t emulated_make(const char *function, void **p)
 {
-    return cudaSuccess;
+    const cudaError_t error = emulated_fault(function);
+
+    return error == cudaSuccess ? emulated_malloc(p, 1) : error;
 }
 
-static inline cudaError_t cudaHostUnregister(void *)
+static inline cudaError_t cudaHostRegister(void *p, size_t size, int)
 {
-    return cudaSuccess;
+    const cudaError_t error = emulated_fault("cudaHostRegister");
+
+    if (error == cudaSuccess)
+        emulated_note_memory(p, size);
+    return error;
 }
 
-static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, int,
+static inline cudaError_t cudaHostUnregister(void *p)
+{
+    emulated_forget_memory(p);
+    return emulated_wait("cudaHostUnregister");
+}
+
+static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, int kind,
                                           cudaStream_t)
 {
-    memcpy(to, from, size);
-    return cudaSuccess;
+    return emulated_copy(to, from, size, kind == cudaMemcpyDeviceToHost);
 }
 
 static inline cudaError_t cudaMemsetAsync(void *p, int value, size_t size, cudaStream_t)
 {
-    memset(p, value, size);
-    return cudaSuccess;
+    const cudaError_t error = emulated_fault("cudaMemsetAsync");
+
+    if (error == cudaSuccess)
+        memset(p, value, size);
+    return error;
 }
 
 /* Lets a kernel use more shared memory than the default allows. */
@@ -335,69 +393,71 @@ template <typename Kernel>
 static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, Kernel)
 {
     attributes->binaryVersion = 90;
-    return cudaSuccess;
+    return emulated_fault("cudaFuncGetAttributes");
 }
 
 static inline cudaError_t cudaDeviceGetStreamPriorityRange(int *lowest, int *highest)
 {
     *lowest = *highest = 0;
-    return cudaSuccess;
+    return emulated_fault("cudaDeviceGetStreamPriorityRange");
 }
 
 static inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, int, int)
 {
-    return emulated_malloc(stream, 1);
+    return emulated_make("cudaStreamCreateWithPriority", stream);
 }
 
 static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, int)
 {
-    return emulated_malloc(stream, 1);
+    return emulated_make("cudaStreamCreateWithFlags", stream);
 }
 
 static inline cudaError_t cudaStreamSynchronize(cudaStream_t)
 {
-    return cudaSuccess;
+    return emulated_wait("cudaStreamSynchronize");
+}
+
+static inline cudaError_t cudaStreamQuery(cudaStream_t)
+{
+    return emulated_query("cudaStreamQuery");
 }
 
 static inline cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    return cudaFree(stream);
+    emulated_free(stream);
+    return emulated_fault("cudaStreamDestroy");
 }
 
 static inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned)
 {
-    return cudaSuccess;
+    return emulated_fault("cudaStreamWaitEvent");
 }
 
 static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, int)
 {
-    return emulated_malloc(event, 1);
+    return emulated_make("cudaEventCreateWithFlags", event);
 }
 
 static inline cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-    return cudaFree(event);
+    emulated_free(event);
+    return emulated_fault("cudaEventDestroy");
 }
 
 static inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t)
 {
-    return cudaSuccess;
-}
-
-static inline cudaError_t cudaEventSynchronize(cudaEvent_t)
-{
-    return cudaSuccess;
+    return emulated_fault("cudaEventRecord");
 }
 
 static inline cudaError_t cudaEventQuery(cudaEvent_t)
 {
-    return cudaSuccess;
+    return emulated_query("cudaEventQuery");
 }
 
 static inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t)
 {
     *ms = 0;
-    return cudaSuccess;
+    return emulated_fault("cudaEventElapsedTime");
 }
 
 #define CUDART_VERSION 12000
@@ -405,30 +465,31 @@ static inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent
 static inline cudaError_t cudaDriverGetVersion(int *version)
 {
     *version = 12000;
-    return cudaSuccess;
+    return emulated_fault("cudaDriverGetVersion");
 }
 
 static inline cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = 1;
-    return cudaSuccess;
+    *count = emulated_devices();
+    return emulated_fault("cudaGetDeviceCount");
 }
 
 enum cudaStreamCaptureMode { cudaStreamCaptureModeRelaxed = 2 };
 
 static inline cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *)
 {
-    return cudaSuccess;
+    return emulated_fault("cudaThreadExchangeStreamCaptureMode");
 }
 
-static inline cudaError_t cudaSetDevice(int)
+static inline cudaError_t cudaSetDevice(int device)
 {
-    return cudaSuccess;
+    emulated_use_device(device);
+    return emulated_fault("cudaSetDevice");
 }
 
 static inline cudaError_t cudaSetDeviceFlags(int)
 {
-    return cudaSuccess;
+    return emulated_fault("cudaSetDeviceFlags");
 }
 
 enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeDevice = 2 };
@@ -447,7 +508,7 @@ extern "C" struct emulated_memory {
 } emulated_unknown;
 
 /* The error that cudaGetLastError returns. */
-extern cudaError_t emulated_error;
+extern thread_local cudaError_t emulated_error;
 
 static inline cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
                                                    const void *p)
@@ -460,13 +521,7 @@ static inline cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes 
     return cudaSuccess;
 }
 
-static inline cudaError_t cudaGetLastError(void)
-{
-    const cudaError_t error = emulated_error;
-
-    emulated_error = cudaSuccess;
-    return error;
-}
+cudaError_t cudaGetLastError(void);
 
 static inline const char *cudaGetErrorString(cudaError_t)
 {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
 #include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -107,6 +108,9 @@ static struct {
     void (*thread)(void *);
     void *argument;
 } block;
+
+/* Held while a kernel runs, because there is one `block`. */
+static std::mutex lock;
 
 /* Kernels that may use more shared memory (emulated_allow_shared). */
 static struct {
@@ -232,8 +236,12 @@ static size_t shared_allowed(const void *kernel)
 
 cudaError_t emulated_allow_shared(const void *kernel, size_t size)
 {
+    const std::lock_guard<std::mutex> guard(lock);
+    const cudaError_t error = emulated_fault("cudaFuncSetAttribute");
     size_t i = 0;
 
+    if (error != cudaSuccess)
+        return error;
     while (allowed[i].kernel != NULL && allowed[i].kernel != kernel)
         if (++i == sizeof(allowed) / sizeof(allowed[0]))
             fail("there are more kernels than are thought of");
@@ -251,6 +259,11 @@ static bool is_filled(const uint8_t *bytes, size_t len)
 void emulated_launch(const void *kernel, dim3 blocks, uint32_t threads, size_t shared_size,
                      void (*thread)(void *argument), void *argument)
 {
+    const std::lock_guard<std::mutex> guard(lock);
+    static thread_local bool has_filler;
+
+    if (!emulated_starts_kernel())
+        return;
     if (blocks.x == 0 || blocks.y == 0 || threads == 0 || threads % LANES != 0 ||
         threads > THREADS_MAX || shared_size > shared_allowed(kernel))
         fail("there are no such blocks");
@@ -258,8 +271,10 @@ void emulated_launch(const void *kernel, dim3 blocks, uint32_t threads, size_t s
         block.stacks = (char *)malloc(THREADS_MAX * STACK_STEP);
         if (block.stacks == NULL)
             fail("out of memory");
-        memset(shared, FILLER, sizeof(shared));
     }
+    if (!has_filler)
+        memset(shared, FILLER, sizeof(shared));
+    has_filler = true;
     block.thread = thread;
     block.argument = argument;
     blockDim.x = threads;
@@ -282,13 +297,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int)
     properties->multiProcessorCount = 1;
     properties->totalGlobalMem = EMULATED_MEMORY_SIZE;
     properties->sharedMemPerBlockOptin = EMULATED_SHARED_SIZE;
-    return cudaSuccess;
+    return emulated_fault("cudaGetDeviceProperties");
 }
 
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
 {
     *available = *total = EMULATED_MEMORY_SIZE;
-    return cudaSuccess;
+    return emulated_fault("cudaMemGetInfo");
 }
 
 /* --- Memory ---
@@ -334,7 +349,7 @@ static bool map_filled(uint8_t *start, size_t size)
 }
 
 struct emulated_memory emulated_unknown;
-cudaError_t emulated_error;
+thread_local cudaError_t emulated_error;
 
 cudaError_t emulated_malloc(void **p, size_t size)
 {
@@ -354,22 +369,23 @@ cudaError_t emulated_malloc(void **p, size_t size)
     ASAN_POISON_MEMORY_REGION(all, page);
     ASAN_POISON_MEMORY_REGION(all + page + size, pages - size);
     *p = all + page;
+    emulated_note_memory(*p, size);
     return cudaSuccess;
 }
 
-cudaError_t cudaFree(void *p)
+void emulated_free(void *p)
 {
-    if (p != NULL) {
-        const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-        uint8_t *const all = (uint8_t *)p - page;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *const all = (uint8_t *)p - page;
 
-        ASAN_UNPOISON_MEMORY_REGION(all, page);
-        const size_t mapped = ((struct header *)all)->mapped;
+    if (p == NULL)
+        return;
+    emulated_forget_memory(p);
+    ASAN_UNPOISON_MEMORY_REGION(all, page);
+    const size_t mapped = ((struct header *)all)->mapped;
 
-        ASAN_UNPOISON_MEMORY_REGION(all, mapped);
-        munmap(all, mapped);
-    }
-    return cudaSuccess;
+    ASAN_UNPOISON_MEMORY_REGION(all, mapped);
+    munmap(all, mapped);
 }
 
 /* --- There is no driver --- */

@@ -1,0 +1,87 @@
+/*
+ * wait.cu - waits for the device, but not for ever (struct gpu_watch)
+ *
+ * A kernel that never ends, or a device that does not answer any more, must not hang the program.
+ * So no thread waits inside the driver for work: it asks whether the work is done, and sleeps in
+ * between.
+ *
+ * When a wait has taken too long, the device counts as lost. Then its kernels may still write to
+ * all memory that was given to them, on the device and on the host. So the memory is neither freed
+ * nor used again: it stays with the process until the process ends. The driver would also make the
+ * thread that frees it wait for the kernel. All later waits fail at once.
+ */
+#include <time.h>
+
+#include "base/clock.h"
+#include "gpu/internal.cuh"
+
+/* How long a wait may take: WAIT_SECONDS, and a second for each MiB that the device works on. The
+ * slowest level needs 2 ms for a MiB. With less, a device that is shared with other programs would
+ * seem to be lost; with more, a hung device keeps the program for longer. */
+#define WAIT_SECONDS 60.0
+
+/* A thread sleeps for 1/PAUSE_SHARE of the time that it has waited so far, within these limits in
+ * seconds. With longer pauses, it notices the end later; with shorter ones, it takes more of a core
+ * from the threads that encode. */
+#define PAUSE_SHARE 16
+#define PAUSE_MIN 20e-6
+#define PAUSE_MAX 1e-3
+
+void gpu_watch_init(struct gpu_watch *w, uint64_t bytes, double seconds, double spin)
+{
+    w->seconds = seconds > 0 ? seconds : WAIT_SECONDS + (double)(bytes >> 20);
+    w->spin = spin;
+    w->is_lost = false;
+}
+
+bool gpu_is_lost(const struct gpu_watch *w)
+{
+    return __atomic_load_n(&w->is_lost, __ATOMIC_ACQUIRE);
+}
+
+/* Sleeps, after a wait of this many seconds. */
+static void pause_after(double waited)
+{
+    const double share = waited / PAUSE_SHARE;
+    const double seconds = share < PAUSE_MIN ? PAUSE_MIN : share > PAUSE_MAX ? PAUSE_MAX : share;
+    const struct timespec pause = {0, (long)(seconds * 1e9)};
+
+    nanosleep(&pause, NULL);
+}
+
+/* Calls `query` until it returns something else than "not ready". */
+template <typename Query> static cudaError_t await(struct gpu_watch *w, const Query &query)
+{
+    const double start = clock_seconds();
+
+    for (;;) {
+        const cudaError_t status = gpu_is_lost(w) ? cudaErrorLaunchTimeout : query();
+        double waited;
+
+        if (status != cudaErrorNotReady)
+            return status;
+        /* Another call in this thread must not take "not ready" for its own error. */
+        (void)cudaGetLastError();
+        waited = clock_seconds() - start;
+        if (waited > w->seconds)
+            __atomic_store_n(&w->is_lost, true, __ATOMIC_RELEASE);
+        else if (waited > w->spin)
+            pause_after(waited);
+    }
+}
+
+cudaError_t gpu_await_event(struct gpu_watch *w, cudaEvent_t event)
+{
+    return await(w, [=] { return cudaEventQuery(event); });
+}
+
+cudaError_t gpu_await_stream(struct gpu_watch *w, cudaStream_t stream)
+{
+    return await(w, [=] { return cudaStreamQuery(stream); });
+}
+
+const char *gpu_error_text(cudaError_t status)
+{
+    return status == cudaErrorLaunchTimeout ? "the device does not answer"
+                                            : cudaGetErrorString(status);
+}
