@@ -263,6 +263,12 @@ enum cudaError_t {
  * call, else cudaSuccess (faults.cu). */
 cudaError_t emulated_fault(const char *function);
 
+/* Whether a test has asked for a fault. */
+bool emulated_has_fault(void);
+
+/* Asks for a fault, in the words of EMULATED_FAULT; NULL: for none.  Devices are whole again. */
+extern "C" void emulated_set_fault(const char *text);
+
 /* The same for a copy, which it also does, unless the fault is that it goes wrong.
  * is_to_host: the copy's kind is cudaMemcpyDeviceToHost. */
 cudaError_t emulated_copy(void *to, const void *from, size_t size, bool is_to_host);
@@ -270,7 +276,10 @@ cudaError_t emulated_copy(void *to, const void *from, size_t size, bool is_to_ho
 /* The same for the launch of a kernel.  Returns whether the kernel shall run. */
 bool emulated_starts_kernel(void);
 
-/* The same for a query.  A kernel that never ends makes the result cudaErrorNotReady. */
+/* Notes that a kernel has used memory that does not exist: from now on, the device is broken. */
+void emulated_kernel_failed(void);
+
+/* The same as emulated_fault for a query.  A kernel that never ends makes the result cudaErrorNotReady. */
 cudaError_t emulated_query(const char *function);
 
 /* The same for a function that waits for all work on the device: it must not be called while a

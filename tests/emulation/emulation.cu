@@ -10,6 +10,7 @@
 #include "cuda.h"
 #include "cuda_runtime.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -107,6 +108,7 @@ static struct {
     int turns[THREADS_MAX];
     void (*thread)(void *);
     void *argument;
+    bool has_failed; /* stop_kernel */
 } block;
 
 /* Held while a kernel runs, because there is one `block`. */
@@ -117,6 +119,37 @@ static struct {
     const void *kernel;
     size_t size;
 } allowed[16];
+
+/* A kernel has read or written memory that does not exist, in the thread that runs it.  A real
+ * device stops the kernel. */
+static void stop_kernel(int)
+{
+    struct place unused;
+
+    block.has_failed = true;
+    emulated_go(&unused, &block.scheduler);
+}
+
+/* Catches what stop_kernel handles while a kernel runs.  Without a fault that a test has asked for,
+ * the program ends, so that an error in a kernel is found. */
+struct catcher {
+    struct sigaction before;
+
+    catcher()
+    {
+        struct sigaction action = {};
+
+        action.sa_handler = stop_kernel;
+        action.sa_flags = SA_NODEFER;
+        if (emulated_has_fault())
+            sigaction(SIGSEGV, &action, &before);
+    }
+    ~catcher()
+    {
+        if (emulated_has_fault())
+            sigaction(SIGSEGV, &before, NULL);
+    }
+};
 
 static void fail(const char *what)
 {
@@ -179,6 +212,8 @@ static void run_warp(uint32_t first, bool backward)
 {
     uint32_t waiting;
 
+    if (block.has_failed)
+        return;
     block.step = backward ? UINT32_MAX : 1;
     for (uint32_t i = 0; i < LANES; i++) {
         const uint32_t thread = first + (backward ? LANES - 1 - i : i);
@@ -187,6 +222,8 @@ static void run_warp(uint32_t first, bool backward)
             continue;
         threadIdx.x = thread;
         emulated_go(&block.scheduler, &block.threads[thread]);
+        if (block.has_failed)
+            return;
     }
     waiting = count(first, LANES, AT_WARP);
     if (waiting == 0)
@@ -214,6 +251,8 @@ static void run_block(uint32_t threads)
 
         for (uint32_t i = 0; i < threads; i += LANES)
             run_warp(backward ? threads - LANES - i : i, backward);
+        if (block.has_failed)
+            return;
         if (count(0, threads, RUNNING) > 0)
             continue;
         waiting = count(0, threads, AT_BLOCK);
@@ -279,14 +318,20 @@ void emulated_launch(const void *kernel, dim3 blocks, uint32_t threads, size_t s
     block.argument = argument;
     blockDim.x = threads;
     gridDim = {blocks.x, blocks.y};
-    for (uint32_t i = 0; i < blocks.x * blocks.y; i++) {
+    block.has_failed = false;
+    const catcher catcher;
+
+    for (uint32_t i = 0; i < blocks.x * blocks.y && !block.has_failed; i++) {
         blockIdx = {i % blocks.x, i / blocks.x};
         memset(shared, FILLER, shared_size);
         run_block(threads);
-        if (!is_filled((const uint8_t *)shared + shared_size, sizeof(shared) - shared_size))
+        if (!block.has_failed &&
+            !is_filled((const uint8_t *)shared + shared_size, sizeof(shared) - shared_size))
             fail("wrote to more shared memory than was asked for");
     }
     memset(shared, FILLER, shared_size);
+    if (block.has_failed)
+        emulated_kernel_failed();
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int)

@@ -51,7 +51,7 @@ struct fault {
     long number;
 };
 
-static struct fault read_fault()
+static struct fault parse(const char *text)
 {
     static const struct {
         const char *name;
@@ -68,7 +68,6 @@ static struct fault read_fault()
         {"wrong", WRONG},
         {"random", RANDOM},
     };
-    const char *const text = getenv("EMULATED_FAULT");
     const char *const colon = text != NULL ? strchr(text, ':') : NULL;
 
     if (text == NULL)
@@ -81,7 +80,7 @@ static struct fault read_fault()
     abort();
 }
 
-static const struct fault fault = read_fault();
+static struct fault fault = parse(getenv("EMULATED_FAULT"));
 
 static std::atomic<long> calls, copies, kernels;
 
@@ -90,6 +89,27 @@ static std::atomic<cudaError_t> broken[DEVICES_MAX];
 static std::atomic<bool> hangs[DEVICES_MAX];
 
 static thread_local int current;
+
+bool emulated_has_fault(void)
+{
+    return fault.kind != NONE;
+}
+
+void emulated_set_fault(const char *text)
+{
+    fault = parse(text);
+    calls = copies = kernels = 0;
+    for (int i = 0; i < DEVICES_MAX; i++) {
+        broken[i] = cudaSuccess;
+        hangs[i] = false;
+    }
+    emulated_error = cudaSuccess;
+}
+
+void emulated_kernel_failed(void)
+{
+    broken[current] = emulated_error = cudaErrorLaunchFailure;
+}
 
 void emulated_use_device(int device)
 {
