@@ -175,6 +175,13 @@ void gpu_batch_set_source(struct gpu_batch *b, unsigned index, const uint8_t *fr
  * the batch is cleared or submitted again. */
 const struct lz_chunk *gpu_batch_chunks(const struct gpu_batch *b, unsigned index);
 
+/* Whether the GPU had no room for the chunk's sequences. The chunk then has a single sequence, which
+ * no check accepts: the GPU is not wrong, but the CPU must match the segment. */
+static inline bool gpu_had_no_room(const struct lz_chunk *c)
+{
+    return c->count == 1 && c->sequences[0].length == 0 && c->sequences[0].distance == 0;
+}
+
 /* gpu_submit starts matching a batch, and returns at once. gpu_collect waits for the result; call
  * it once for each gpu_submit. If the device fails, both functions return false with a message in
  * error. The batch then still has its input, but no chunks. After that, close the engine, since its

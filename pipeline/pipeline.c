@@ -423,6 +423,11 @@ void pipeline_expand_gpu(struct pipeline *p, char name[GPU_ERROR_SIZE],
     decoder_describe(p, name, trouble);
 }
 
+void pipeline_blame_gpu(struct pipeline *p)
+{
+    decoder_blame(p);
+}
+
 /* --- Jobs --- */
 
 /* Brings up the GPUs that are wanted, and waits for them.  Called without the lock. */

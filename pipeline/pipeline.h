@@ -143,6 +143,10 @@ void pipeline_gpu_names(struct pipeline *p, char names[GPU_ERROR_SIZE]);
 void pipeline_expand_gpu(struct pipeline *p, char name[GPU_ERROR_SIZE],
                          char trouble[GPU_ERROR_SIZE]);
 
+/* Ends the use of the GPU that decompresses, because its output was wrong: the CPU has decompressed
+ * the same input well.  Any thread may call this. */
+void pipeline_blame_gpu(struct pipeline *p);
+
 /* Gives the latest reason why a GPU failed or could not be used, else an empty string.  Any thread
  * may call this. */
 void pipeline_gpu_trouble(struct pipeline *p, char trouble[GPU_ERROR_SIZE]);

@@ -459,7 +459,11 @@ static enum gz_status decompress_again(struct file_reader *r, struct gz_io *io,
     status = gz_read_header(*s);
     if (status == GZ_OK && r->expansion != NULL)
         begin_expansion(r, io);
-    return status == GZ_OK ? gz_run(*s) : status;
+    if (status == GZ_OK)
+        status = gz_run(*s);
+    if (status == GZ_OK)
+        pipeline_blame_gpu(p);
+    return status;
 }
 
 enum container decompress_container(const struct file *f)

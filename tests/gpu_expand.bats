@@ -163,6 +163,11 @@ nearly_all() {
     grep -q 'a GPU took part' gpu.err
     on_gpu -dk a.gz
     cmp a plain
+    # It is not used for later files, unless the data was bad.
+    cp a.gz b.gz
+    on_gpu -tvv a.gz b.gz
+    [ "$(grep -c 'a GPU took part' gpu.err)" -eq 1 ] || fail "$(cat gpu.err)"
+    grep -q 'b.gz: GPU not used: its output was wrong' gpu.err || fail "$(cat gpu.err)"
     ! on_gpu -dc a.gz || fail "wrong output is not noticed"
     grep -q 'crc error' gpu.err
 }

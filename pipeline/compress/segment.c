@@ -30,6 +30,7 @@ struct result {
      * encoder's check (PIPELINE_WRONG), that is a bug. */
     enum pipeline_status status;
     bool is_redone;                 /* the GPU's matches did not pass the encoder's check */
+    bool is_wrong;                  /* so it was, and not for lack of room on the GPU */
     double match, encode, verify;   /* seconds, summed over all threads */
     uint64_t counters[LZ_COUNTERS]; /* counts of the CPU's match finder */
 };
@@ -75,6 +76,15 @@ static bool match_and_encode(struct worker *w, struct slot *s, bool in_parts, do
                              end_of(s), data_of(s), &s->out_len);
 }
 
+/* Whether the GPU had room for all sequences of the segment. */
+static bool had_room(const struct slot *s)
+{
+    for (size_t c = 0; c < LZ_CHUNKS(s->len); c++)
+        if (gpu_had_no_room(&s->chunks[c]))
+            return false;
+    return true;
+}
+
 /* At level 0, stores the segment.  At other levels, encodes it, after matching it unless a GPU has
  * matched it.  Called without the lock, by the slot's owner. */
 static void encode_data(struct worker *w, struct slot *s, struct result *r)
@@ -101,6 +111,7 @@ static void encode_data(struct worker *w, struct slot *s, struct result *r)
         /* If the matches fail the check, the GPU was wrong, and the CPU matches the segment
          * again. */
         r->is_redone = !ok;
+        r->is_wrong = !ok && had_room(s);
     }
     if (s->chunks == NULL || r->is_redone)
         ok = match_and_encode(w, s, in_parts, &matched);
@@ -154,6 +165,9 @@ static void measure(struct pipeline *p, const struct slot *s, const struct resul
     stats->gpu_segments += by_gpu;
     stats->cpu_segments += !by_gpu;
     stats->redone_segments += r->is_redone;
+    /* The GPU's feeders may wait for work that they do not get any more. */
+    if (r->is_wrong && gpus_wrong(p->gpus, s->feeder->gpu))
+        wake_all(p, CAN_FEED);
     if (!by_gpu && is_usual)
         measure_matched(p, (double)s->len, r->match);
     for (size_t i = 0; i < LZ_COUNTERS; i++)

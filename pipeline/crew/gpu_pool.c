@@ -15,6 +15,7 @@ struct one_gpu {
     struct gpu_engine *engine;
     int number; /* the CUDA device's number */
     bool failed;
+    int wrong; /* segments with wrong matches */
     struct gpu_batch *batches[GPUS_BATCHES]; /* each is NULL until gpus_batch makes it */
 };
 
@@ -302,6 +303,18 @@ void gpus_fail(struct gpu_pool *g, int i, const char *why)
         snprintf(g->trouble, sizeof(g->trouble), "%s", why);
     }
     pthread_mutex_unlock(&g->lock);
+}
+
+bool gpus_wrong(struct gpu_pool *g, int i)
+{
+    bool is_last;
+
+    pthread_mutex_lock(&g->lock);
+    is_last = ++g->gpus[i].wrong == GPUS_WRONG_MAX;
+    pthread_mutex_unlock(&g->lock);
+    if (is_last)
+        gpus_fail(g, i, "it gave wrong matches again and again");
+    return is_last;
 }
 
 void gpus_trouble(struct gpu_pool *g, char why[GPU_ERROR_SIZE])

@@ -704,6 +704,21 @@ bool decoder_is_used(const struct pipeline *p)
     return p->expansions != NULL && p->expansions->decoder != NULL;
 }
 
+void decoder_blame(struct pipeline *p)
+{
+    struct gpu_decoder *d;
+
+    lock(p);
+    d = p->expansions->decoder;
+    if (d != NULL) {
+        snprintf(d->trouble, sizeof(d->trouble), "its output was wrong");
+        /* If the decoder is busy, decode_all does this at its end. */
+        if (d->state == DECODER_IDLE)
+            d->state = DECODER_FAILED;
+    }
+    unlock(p);
+}
+
 void decoder_free(struct pipeline *p)
 {
     struct gpu_decoder *d = p->expansions->decoder;

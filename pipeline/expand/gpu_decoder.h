@@ -55,6 +55,10 @@ bool decoder_write(struct expansion *e, struct gz_place *place, uint8_t *window,
  * lock meanwhile.  Returns false if there is nothing to do. */
 bool decoder_check_some(struct pipeline *p);
 
+/* Ends the use of the GPU, because its output was wrong: the CPU has decompressed the same input
+ * well.  Called without the lock. */
+void decoder_blame(struct pipeline *p);
+
 /* If the decoder works for this decompression, ends its work, and waits until it has stopped. */
 void decoder_stop(struct expansion *e);
 

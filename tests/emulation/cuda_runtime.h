@@ -279,7 +279,8 @@ bool emulated_starts_kernel(void);
 /* Notes that a kernel has used memory that does not exist: from now on, the device is broken. */
 void emulated_kernel_failed(void);
 
-/* The same as emulated_fault for a query.  A kernel that never ends makes the result cudaErrorNotReady. */
+/* The same as emulated_fault for a query.  A kernel that never ends makes the result
+ * cudaErrorNotReady. */
 cudaError_t emulated_query(const char *function);
 
 /* The same for a function that waits for all work on the device: it must not be called while a

@@ -586,7 +586,8 @@ static uint64_t check_all_ways(uint64_t *redone)
             check_input(p, way % 2 != 0 ? FILL : NO_PIPE, &stats);
             by_gpu += stats.gpu_segments;
             *redone += stats.redone_segments;
-            if (told.good_batches < 0 && told.batches_got > 0 && c.backend == BACKEND_GPU)
+            if (told.good_batches < 0 && told.batches_got > 0 && !told.is_wrong &&
+                c.backend == BACKEND_GPU)
                 CHECK_EQ(stats.cpu_segments, 0);
             free_pipeline(p);
         }
@@ -649,6 +650,31 @@ static void test_wrong(void)
     told.is_wrong = true;
     CHECK(check_all_ways(&redone) > 0);
     CHECK(redone > 0);
+}
+
+/* A GPU that is wrong again and again is not asked any more, neither for the rest of a job nor for
+ * later jobs. */
+static void test_wrong_again(void)
+{
+    for (int threads = 1; threads <= 4; threads++) {
+        const struct pipeline_config c = config(BACKEND_GPU, threads);
+        char why[GPU_ERROR_SIZE];
+        struct pipeline_stats stats;
+        struct pipeline *p;
+
+        be_good(1);
+        told.is_wrong = true;
+        p = new_pipeline(&c);
+        check_input(p, NO_PIPE, &stats);
+        CHECK(stats.redone_segments >= GPUS_WRONG_MAX);
+        pipeline_gpu_trouble(p, why);
+        CHECK(strstr(why, "wrong") != NULL);
+        for (int i = 0; i < 3; i++) {
+            check_input(p, NO_PIPE, &stats);
+            CHECK_EQ(stats.gpu_segments, 0);
+        }
+        free_pipeline(p);
+    }
 }
 
 static void test_failing(void)
@@ -1846,6 +1872,7 @@ int main(void)
     RUN(test_small_batches);
     RUN(test_short_memory);
     RUN(test_wrong);
+    RUN(test_wrong_again);
     RUN(test_failing);
     RUN(test_parts);
     RUN(test_io_failures);
