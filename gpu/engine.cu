@@ -90,6 +90,7 @@ struct gpu_engine {
     struct gpu_watch watch;
     std::atomic<unsigned> made; /* batches made so far; chooses the next batch's streams */
 
+    bool hangs; /* for tests: a kernel takes some 20 s */
     /* For tests: is_wrong gives wrong sequences. When submissions_left is 0, the next submission
      * fails; a negative number means no limit. */
     bool is_wrong;
@@ -365,6 +366,7 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
                               limited(available, options->memory));
     gpu_watch_init(&g->watch, g->capacity, options->seconds, SPIN);
     g->is_wrong = options->is_wrong;
+    g->hangs = options->hangs;
     g->submissions_left = options->fails ? options->good_batches : -1;
     if (failed(make_streams(g), g->name, error)) {
         gpu_close(g);
@@ -571,6 +573,7 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
                error) ||
         (finder->find != NULL &&
          failed(finder->find(d->view, g->level, d->finding), g->name, error)) ||
+        (g->hangs && failed(gpu_stay_busy(d->finding), g->name, error)) ||
         failed(cudaEventRecord(d->events[FOUND], d->finding), g->name, error) ||
         failed(cudaStreamWaitEvent(d->parsing, d->events[FOUND], 0), g->name, error) ||
         failed(finder->parse(d->view, g->level, d->parsing), g->name, error) ||

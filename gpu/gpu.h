@@ -42,6 +42,8 @@ struct gpu_options {
     bool is_wrong; /* give wrong sequences */
     bool fails;    /* fail all submissions after the first `good_batches` */
     long good_batches;
+    bool hangs;     /* a kernel takes some 20 s */
+    bool miscopies; /* for decompression: a byte of each copy to the host is wrong */
     double seconds; /* the most seconds of a wait for the device; 0: the usual limit (wait.cu) */
 };
 
@@ -175,8 +177,8 @@ void gpu_batch_set_source(struct gpu_batch *b, unsigned index, const uint8_t *fr
  * the batch is cleared or submitted again. */
 const struct lz_chunk *gpu_batch_chunks(const struct gpu_batch *b, unsigned index);
 
-/* Whether the GPU had no room for the chunk's sequences. The chunk then has a single sequence, which
- * no check accepts: the GPU is not wrong, but the CPU must match the segment. */
+/* Whether the GPU had no room for the chunk's sequences. The chunk then has a single sequence,
+ * which no check accepts: the GPU is not wrong, but the CPU must match the segment. */
 static inline bool gpu_had_no_room(const struct lz_chunk *c)
 {
     return c->count == 1 && c->sequences[0].length == 0 && c->sequences[0].distance == 0;

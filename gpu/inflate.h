@@ -34,6 +34,8 @@ struct gpu_inflate_options {
     bool fails;     /* fail all calls of CUDA after the first `good_calls` */
     long good_calls;
     bool is_wrong;  /* make one byte of the output wrong */
+    bool hangs;     /* a kernel takes some 20 s */
+    bool miscopies; /* a byte of each slice (gpu_inflate_take) is wrong */
     double seconds; /* the most seconds of a wait for the device; 0: the usual limit (wait.cu) */
     bool in_steps;  /* for the command: open the engine for the steps below, not for gpu_inflate */
 };

@@ -170,6 +170,9 @@ bool gpu_is_lost(const struct gpu_watch *w);
 cudaError_t gpu_await_event(struct gpu_watch *w, cudaEvent_t event);
 cudaError_t gpu_await_stream(struct gpu_watch *w, cudaStream_t stream);
 
+/* For tests: queues a kernel that takes some 20 s. */
+cudaError_t gpu_stay_busy(cudaStream_t stream);
+
 /* As cudaGetErrorString, with words of our own for a device that is lost. */
 const char *gpu_error_text(cudaError_t status);
 

@@ -160,6 +160,8 @@ const uint8_t *gpu_inflate_take(struct gpu_inflate *g, unsigned output, uint64_t
         !gpu_is_good(g, gpu_await_stream(&g->watch, s->take_stream), error))
         return NULL;
     taken = s->slices[s->slice_number];
+    if (g->options.miscopies && len > 0)
+        s->slices[s->slice_number][len / 2] ^= 1;
     s->slice = {};
     return next_len == 0 || begin_slice(g, &next, error) ? taken : NULL;
 }

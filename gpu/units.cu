@@ -188,6 +188,8 @@ bool gpu_begin_batch(struct call *c, uint32_t *words, uint64_t start, size_t len
     c->batch.map_room = g->map_room;
     c->batch.bits = (uint32_t)(8 * len);
     c->batch.is_last = start + len == c->in_len;
+    if (g->options.hangs && !gpu_is_good(g, gpu_stay_busy(g->stream), c->error))
+        return false;
     c->batch.find_end = c->batch.is_last ? c->batch.bits : (uint32_t)(8 * find_len);
     return gpu_is_good(g, cudaMemsetAsync((uint8_t *)words + len, 0, GPU_COMPRESSED_PAD, g->stream),
                        c->error) &&

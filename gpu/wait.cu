@@ -80,6 +80,23 @@ cudaError_t gpu_await_stream(struct gpu_watch *w, cudaStream_t stream)
     return await(w, [=] { return cudaStreamQuery(stream); });
 }
 
+/* The device's clock makes 1 to 2 of these ticks in a nanosecond. */
+#define BUSY_TICKS 40000000000LL
+
+static __global__ void stay_busy(long long ticks)
+{
+    const long long start = clock64();
+
+    while (clock64() - start < ticks)
+        ;
+}
+
+cudaError_t gpu_stay_busy(cudaStream_t stream)
+{
+    stay_busy<<<1, WARP, 0, stream>>>(BUSY_TICKS);
+    return cudaGetLastError();
+}
+
 const char *gpu_error_text(cudaError_t status)
 {
     return status == cudaErrorLaunchTimeout ? "the device does not answer"

@@ -32,6 +32,8 @@ void testing_configure(struct pipeline_config *config)
     if (fault == NULL)
         return;
     options->is_wrong = strcmp(fault, "corrupt") == 0;
+    options->hangs = strcmp(fault, "hang") == 0;
+    options->miscopies = strcmp(fault, "copy") == 0;
     options->fails = strncmp(fault, "fail=", 5) == 0;
     if (options->fails)
         options->good_batches = strtol(fault + 5, NULL, 10);

@@ -165,11 +165,22 @@ nearly_all() {
     cmp a plain
     # It is not used for later files, unless the data was bad.
     cp a.gz b.gz
-    on_gpu -tvv a.gz b.gz
+    on_gpu -tvv -p1 a.gz b.gz
     [ "$(grep -c 'a GPU took part' gpu.err)" -eq 1 ] || fail "$(cat gpu.err)"
     grep -q 'b.gz: GPU not used: its output was wrong' gpu.err || fail "$(cat gpu.err)"
     ! on_gpu -dc a.gz || fail "wrong output is not noticed"
     grep -q 'crc error' gpu.err
+}
+
+@test "a wrong copy to the host is not written: the CPU goes on" {
+    local p
+    "$GZLZSS" -6 -b 256 -c plain >a.gz
+    export GZLZSS_TEST_GPU_FAULT=copy
+    for p in 1 3; do
+        on_gpu -dcvv -p "$p" a.gz
+        cmp gpu.out plain
+        grep -q 'GPU not used.*: a copy from its memory was wrong' gpu.err || fail "$(cat gpu.err)"
+    done
 }
 
 @test "--backend=gpu without a GPU fails before any file is touched" {

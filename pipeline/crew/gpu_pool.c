@@ -15,7 +15,7 @@ struct one_gpu {
     struct gpu_engine *engine;
     int number; /* the CUDA device's number */
     bool failed;
-    int wrong; /* segments with wrong matches */
+    int wrong;                               /* segments with wrong matches */
     struct gpu_batch *batches[GPUS_BATCHES]; /* each is NULL until gpus_batch makes it */
 };
 

@@ -88,8 +88,8 @@ struct gpu_batch *gpus_batch(struct gpu_pool *g, int i, int b, char error[GPU_ER
 /* Marks GPU i as failed, for the reason `why`.  Only the first call for a GPU counts. */
 void gpus_fail(struct gpu_pool *g, int i, const char *why);
 
-/* Counts a segment for which GPU i gave wrong matches.  Such a GPU is no longer worth its time: after
- * GPUS_WRONG_MAX segments, it is marked as failed.  Returns whether this call has marked it. */
+/* Counts a segment for which GPU i gave wrong matches.  After GPUS_WRONG_MAX such segments, the GPU
+ * is not worth its time, and is marked as failed.  Returns whether this call has marked it. */
 bool gpus_wrong(struct gpu_pool *g, int i);
 
 /* With less, a GPU could be given up for one fault of a memory cell; with more, more segments are

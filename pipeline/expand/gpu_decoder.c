@@ -260,6 +260,8 @@ static struct gpu_inflate *bring_up(const struct pipeline_config *all, char erro
         .is_wrong = config->options.is_wrong,
         .fails = config->options.fails,
         .good_calls = config->options.good_batches,
+        .hangs = config->options.hangs,
+        .miscopies = config->options.miscopies,
         .seconds = config->options.seconds,
         .batch = all->test_gpu_batch,
         .symbols = all->test_gpu_batch > 0 ? TEST_SYMBOLS : 0,

@@ -133,7 +133,7 @@ static void stop_kernel(int)
 /* Catches what stop_kernel handles while a kernel runs.  Without a fault that a test has asked for,
  * the program ends, so that an error in a kernel is found. */
 struct catcher {
-    struct sigaction before;
+    struct sigaction segv, bus;
 
     catcher()
     {
@@ -142,12 +142,12 @@ struct catcher {
         action.sa_handler = stop_kernel;
         action.sa_flags = SA_NODEFER;
         if (emulated_has_fault())
-            sigaction(SIGSEGV, &action, &before);
+            (void)(sigaction(SIGSEGV, &action, &segv), sigaction(SIGBUS, &action, &bus));
     }
     ~catcher()
     {
         if (emulated_has_fault())
-            sigaction(SIGSEGV, &before, NULL);
+            (void)(sigaction(SIGSEGV, &segv, NULL), sigaction(SIGBUS, &bus, NULL));
     }
 };
 

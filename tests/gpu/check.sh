@@ -19,7 +19,7 @@ srcdir=${srcdir:-$here}
 export LC_ALL=C
 unset GZIP GZLZSS
 unset GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT GZLZSS_TEST_GPU_MEMORY GZLZSS_TEST_GPU_SHARED
-unset GZLZSS_TEST_GPU_BATCH
+unset GZLZSS_TEST_GPU_BATCH GZLZSS_TEST_GPU_MS
 
 scratch=$(mktemp -d) || exit 1
 trap 'cd / && rm -rf "$scratch"' EXIT
@@ -463,6 +463,15 @@ faults() {
     fault "text 3000001" corrupt small
     fault "text 3000001 -b 32" corrupt small -b 32
     fault "mixed 100000007" corrupt large
+    # A kernel does not end in time.  Without a limit, each run would take 20 s and pass.
+    GZLZSS_TEST_GPU_MS=300
+    export GZLZSS_TEST_GPU_MS
+    began=$(date +%s)
+    fault "text 3000001" hang small
+    fault "text 3000001 -12" hang small -12
+    unset GZLZSS_TEST_GPU_MS
+    [ $(($(date +%s) - began)) -lt 60 ] || problem "a kernel that hangs keeps the command waiting"
+    verdict "kernels that hang end in time"
     fault "text 3000001" fail=0 small
     fault "mixed 100000007" fail=0 large
     fault "mixed 100000007" fail=3 large
@@ -552,8 +561,20 @@ decompress() {
         [ "$status" -eq 0 ] || problem "fail=$n: exit status $status"
         cmp plain out >>problems 2>&1
     done
-    GZLZSS_TEST_GPU_FAULT=corrupt
+    GZLZSS_TEST_GPU_FAULT=copy
     export GZLZSS_TEST_GPU_FAULT
+    inflate -dcvv a.gz
+    [ "$status" -eq 0 ] || problem "copy: exit status $status"
+    cmp plain out >>problems 2>&1
+    grep -q 'a copy from its memory was wrong' messages || problem "copy: nothing was wrong"
+    GZLZSS_TEST_GPU_FAULT=hang
+    began=$(date +%s)
+    GZLZSS_TEST_GPU_MS=300 inflate -dcvv a.gz
+    [ "$status" -eq 0 ] || problem "hang: exit status $status"
+    cmp plain out >>problems 2>&1
+    grep -q 'the device does not answer' messages || problem "hang: it did not"
+    [ $(($(date +%s) - began)) -lt 10 ] || problem "hang: the command waits for it"
+    GZLZSS_TEST_GPU_FAULT=corrupt
     inflate -tvv a.gz
     unset GZLZSS_TEST_GPU_FAULT
     [ "$status" -eq 0 ] || problem "corrupt: exit status $status"

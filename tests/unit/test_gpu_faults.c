@@ -1,5 +1,6 @@
 /*
- * test_gpu_faults.c - the GPU engines when calls of CUDA fail, copies go wrong and kernels never end
+ * test_gpu_faults.c - the GPU engines when calls of CUDA fail, copies go wrong, and kernels never
+ * end
  *
  * The device is emulated; tests/emulation/faults.cu has the faults.  tests/faults/gpu.sh tests the
  * command in the same way.  This test also frees the engines, which the command does not do after a
