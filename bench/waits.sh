@@ -3,10 +3,10 @@
 #
 #     bench/waits.sh OLD NEW FILE [RUNS]
 #
-# OLD and NEW are two programs.  For levels 1, 6, 9 and 12, and for -dc and -t of a .gz of FILE, the
-# script prints the least seconds of wall time and of processor time (user + system) of RUNS runs (5)
-# of each program, with --backend=gpu.  The programs take turns, so that other work on the machine
-# and its temperature touch both.
+# OLD and NEW are two programs. For levels 1, 6, 9 and 12, and for -dc and -t of a .gz of FILE,
+# the script prints the least seconds of wall time and of processor time (user + system) of RUNS
+# runs (5) of each program, with --backend=gpu. The programs take turns, so that other work on the
+# machine and its temperature touch both.
 
 if [ $# -lt 3 ]; then
     sed -n '4s/^# *//p' "$0" >&2

@@ -420,11 +420,12 @@ cudaError_t emulated_malloc(void **p, size_t size)
 
 void emulated_free(void *p)
 {
+    if (p == NULL)
+        return;
+
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint8_t *const all = (uint8_t *)p - page;
 
-    if (p == NULL)
-        return;
     emulated_forget_memory(p);
     ASAN_UNPOISON_MEMORY_REGION(all, page);
     const size_t mapped = ((struct header *)all)->mapped;
