@@ -184,22 +184,30 @@ struct all_positions {
         return more;
     }
 
-    /* Returns a position for each lane in `idle`, or NOWHERE if there is none. *word is not
-     * used. */
-    __device__ __forceinline__ uint32_t give(uint32_t idle, uint32_t *word)
+    /* Begins to give positions to the lanes in `idle`. */
+    __device__ __forceinline__ void begin(uint32_t)
     {
-        uint32_t pos;
-
         if (from == until) {
             from = take_positions(next, TAKEN);
             until = max(from, min(from + TAKEN, end));
             more = from < until;
         }
-        pos = from + (uint32_t)__popc((int)(idle & lower_lanes()));
-        pos = pos < until ? pos : NOWHERE;
-        from = min(from + (uint32_t)__popc((int)idle), until);
+    }
+
+    /* Returns the position of this lane, which is one of these, or NOWHERE if there is none. *word
+     * is not used. */
+    __device__ __forceinline__ uint32_t own(uint32_t idle, uint32_t *word) const
+    {
+        const uint32_t pos = from + (uint32_t)__popc((int)(idle & lower_lanes()));
+
         *word = 0;
-        return pos;
+        return pos < until ? pos : NOWHERE;
+    }
+
+    /* The lanes have their positions. */
+    __device__ __forceinline__ void end_giving(uint32_t idle)
+    {
+        from = min(from + (uint32_t)__popc((int)idle), until);
     }
 };
 
@@ -236,6 +244,7 @@ template <typename Loaded, typename Load, typename Choose> struct chosen_positio
     /* The current positions are from `first` on. `count` of them are chosen, and `given` of these
      * have been given to lanes. Lane i has the number of the i-th chosen position, and its word. */
     uint32_t first, count, given, chosen, word;
+    uint32_t own_pos, own_word; /* what this lane gets */
     /* The first of the next positions, and what was loaded for this lane's position. */
     uint32_t next_first;
     Loaded loaded;
@@ -243,7 +252,7 @@ template <typename Loaded, typename Load, typename Choose> struct chosen_positio
     __device__ __forceinline__ chosen_positions(uint32_t *next, uint32_t end, Load load,
                                                 Choose choose)
         : next(next), end(end), load(load), choose(choose), first(0), count(0), given(0), chosen(0),
-          word(0), loaded{}
+          word(0), own_pos(NOWHERE), own_word(0), loaded{}
     {
         load_ahead();
     }
@@ -276,9 +285,8 @@ template <typename Loaded, typename Load, typename Choose> struct chosen_positio
         load_ahead();
     }
 
-    /* Returns a position for each lane in `idle`, or NOWHERE if there is none, and sets *word_there
-     * to the position's word. */
-    __device__ __forceinline__ uint32_t give(uint32_t idle, uint32_t *word_there)
+    /* Begins to give positions to the lanes in `idle`. */
+    __device__ __forceinline__ void begin(uint32_t idle)
     {
         uint32_t which, at;
 
@@ -286,9 +294,22 @@ template <typename Loaded, typename Load, typename Choose> struct chosen_positio
             go_on();
         which = given + (uint32_t)__popc((int)(idle & lower_lanes()));
         at = __shfl_sync(ALL_LANES, chosen, (int)(which % WARP));
-        *word_there = __shfl_sync(ALL_LANES, word, (int)(which % WARP));
+        own_word = __shfl_sync(ALL_LANES, word, (int)(which % WARP));
+        own_pos = which < count ? first + at : NOWHERE;
+    }
+
+    /* Returns the position of this lane, which is one of these, or NOWHERE if there is none. Sets
+     * *word_there to the position's word. */
+    __device__ __forceinline__ uint32_t own(uint32_t, uint32_t *word_there) const
+    {
+        *word_there = own_word;
+        return own_pos;
+    }
+
+    /* The lanes have their positions. */
+    __device__ __forceinline__ void end_giving(uint32_t idle)
+    {
         given = min(given + (uint32_t)__popc((int)idle), count);
-        return which < count ? first + at : NOWHERE;
     }
 };
 
@@ -324,10 +345,11 @@ static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data,
         const uint32_t counting = __ballot_sync(ALL_LANES, s.state == COUNTING);
 
         if (positions.left() && __popc((int)idle) >= REFILL) {
-            uint32_t word;
-            const uint32_t pos = positions.give(idle, &word);
-
+            positions.begin(idle);
             if (s.state == DONE) {
+                uint32_t word;
+                const uint32_t pos = positions.own(idle, &word);
+
                 /* Without this empty instruction, nvcc computes the address of the result in each
                  * turn of the loop. */
                 asm volatile("" : "+r"(s.pos));
@@ -337,6 +359,7 @@ static __device__ __forceinline__ void search_all(const gpu_chunk &c, Data data,
                 if (pos != NOWHERE)
                     begin(s, pos, word);
             }
+            positions.end_giving(idle);
         } else if (__popc((int)counting) >= COUNTED || (idle | counting) == ALL_LANES) {
             if (idle == ALL_LANES)
                 break;
