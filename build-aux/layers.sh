@@ -25,6 +25,7 @@ compat base inflate
 access base inflate compat
 gpu base lzss
 papers base lzss gpu
+module base lzss gpu papers
 pipeline/crew base lzss huffman inflate gpu
 pipeline/compress base lzss huffman inflate compat gpu pipeline/crew
 pipeline/expand base inflate compat gpu pipeline/crew

@@ -13,4 +13,10 @@ struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_option
     return m != NULL ? m->gpu_inflate_open(device, options, error) : NULL;
 }
 
+void gpu_inflate_close(struct gpu_inflate *g)
+{
+    if (g != NULL)
+        gpu_module_if_loaded()->gpu_inflate_close(g);
+}
+
 GPU_INFLATE_CALLS(GPU_FORWARD)

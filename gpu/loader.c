@@ -29,8 +29,8 @@ static const char *const places[] = {"gzlzss/" MODULE, ".libs/gzlzss/" MODULE};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic(const struct gpu_module *) loaded;
-static const char *wanted;            /* gpu_module_use */
-static char path[PATH_MAX];           /* of the module, once it is loaded */
+static const char *wanted;           /* gpu_module_use */
+static char path[PATH_MAX];          /* of the module, once it is loaded */
 static char trouble[GPU_ERROR_SIZE]; /* why there is no module */
 
 /* Whether the program, and not a shared library, has this code. The program's object comes first

@@ -22,10 +22,10 @@ const struct gpu_module *gpu_module_if_loaded(void);
 const char *gpu_module_path(void);
 
 /* Defines a function of calls.h that calls the module's. The module must be loaded. */
-#define GPU_FORWARD(type, name, parameters, arguments)  \
-    type name parameters                                \
-    {                                                   \
-        return gpu_module_if_loaded()->name arguments;  \
+#define GPU_FORWARD(type, name, parameters, arguments) \
+    type name parameters                               \
+    {                                                  \
+        return gpu_module_if_loaded()->name arguments; \
     }
 
 /* For tests: the path of the module to load. Call it before any other function of gpu/; `path` must

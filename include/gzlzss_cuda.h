@@ -3,7 +3,7 @@
  *
  *     status = gzlzss_cuda_compress(z, out, &out_len, device_in, in_len, stream, NULL);
  *
- * Builds.  Every build of the library has these functions.  In one without CUDA they return
+ * Builds.  Every build of the library has these functions.  Without the GPU engine they return
  * GZLZSS_ERROR_GPU.  This header needs no header of CUDA's, because both cudaStream_t and CUstream
  * are names for struct CUstream_st *.
  *

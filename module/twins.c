@@ -21,10 +21,9 @@ struct twin {
 };
 
 #define TWIN(name) {#name, &gpu_finder_##name},
-static const struct twin twins[] = {
-    LZ_FINDERS(TWIN)
+static const struct twin twins[] = {LZ_FINDERS(TWIN)
 #ifdef HAVE_PAPERS
-    PAPER_METHODS(TWIN)
+                                        PAPER_METHODS(TWIN)
 #endif
 };
 #undef TWIN

@@ -5,6 +5,7 @@ sdist, which has a copy of them. So nothing of gzlzss has to be installed; zlib 
 
     GZLZSS_SYSTEM=1    use an installed libgzlzss instead (pkg-config finds it), as one with CUDA
     GZLZSS_ISAL=0      do without ISA-L, even if its header is found
+    GZLZSS_MODULES=DIR where the GPU engine, cuda.so, is installed (/usr/local/lib/gzlzss)
 
 The lists of sources are those of Makefile.am.
 """
@@ -26,6 +27,7 @@ from setuptools.command.sdist import sdist
 HERE = pathlib.Path(__file__).resolve().parent
 COPY = HERE / "library"  # in an sdist
 TOP = COPY if COPY.is_dir() else HERE.parent
+MODULES = os.environ.get("GZLZSS_MODULES", "/usr/local/lib/gzlzss")
 IS_SYSTEM = os.environ.get("GZLZSS_SYSTEM", "") not in ("", "0")
 
 # Files besides the lists that the build reads.
@@ -58,9 +60,8 @@ def sources(*names):
 
 
 def library_files():
-    """The sources of the library without CUDA, and its headers."""
-    return sources("core_sources", "papers_sources", "library_sources") + [
-        "gpu/none.c", "gpu/noinflate.c", "gpu/nosteps.c", "gpu/notwins.c", "papers/notwins.c"]
+    """The sources of the library, and its headers. The GPU engine is a module of its own."""
+    return sources("core_sources", "papers_sources", "library_sources")
 
 
 def command_files():
@@ -93,7 +94,8 @@ class Builder(build_ext):
         lines = ["#define _GNU_SOURCE 1", "#define _FILE_OFFSET_BITS 64",
                  "#define HAVE_PAPERS 1", '#define PACKAGE "gzlzss"',
                  '#define PACKAGE_NAME "gzlzss"', f'#define PACKAGE_VERSION "{version()}"',
-                 f'#define PACKAGE_STRING "gzlzss {version()}"']
+                 f'#define PACKAGE_STRING "gzlzss {version()}"',
+                 f'#define MODULE_DIR "{MODULES}"']
         if self.compiles("#include <sys/platform/x86.h>\n"):
             lines.append("#define HAVE_SYS_PLATFORM_X86_H 1")
         if self.compiles("#define _GNU_SOURCE\n#include <sched.h>\n"

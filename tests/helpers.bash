@@ -18,6 +18,7 @@ export LC_ALL=C
 unset GZIP GZIP_OPT PIGZ
 unset GZLZSS_TEST_GPU_MIN GZLZSS_TEST_GPU_FAULT GZLZSS_TEST_GPU_MEMORY GZLZSS_TEST_GPU_SHARED
 unset GZLZSS_TEST_BAD_SEGMENT GZLZSS_TEST_GPU_BATCH GZLZSS_TEST_MPI_WAVE GZLZSS_TEST_REGION
+unset GZLZSS_TEST_GPU_MODULE
 
 # no_ignored_signals: fails if a signal that the tests send was ignored when Bats started.  The mask
 # below has the bits of HUP, INT, QUIT, PIPE, TERM, XCPU and XFSZ.

@@ -153,7 +153,7 @@ int main(void)
 }
 END
     # Use the compiler that made the archive, its flags, and the libraries that the archive needs.
-    mapfile -t words < <(for name in CC CFLAGS LDFLAGS CUDA_LIBS ISAL_LIBS LIBS; do
+    mapfile -t words < <(for name in CC CFLAGS LDFLAGS ISAL_LIBS LIBS; do
         sed -n "s/^$name = //p" "$build/Makefile"
         [ $name != LDFLAGS ] ||
             echo "-w -fno-builtin -I $srcdir/include program.c $build/.libs/libgzlzss.a"

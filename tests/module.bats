@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# module.bats - the command finds, checks and loads the module of a GPU engine (gpu/loader.c)
+#
+# The module is tests/emulation/cuda.so, which has an emulated device.
+
+load helpers
+
+setup() {
+    enter_test_directory
+    module=${GEN%gen}emulation/cuda.so
+    [ -e "$module" ] || skip "there is no emulated device in this build"
+    cp "$module" cuda.so
+    version=$("$GZLZSS" --version | sed -n '1s/^gzlzss //p')
+    "$GEN" source 300000 >plain
+}
+
+# with_module FILE ARGUMENT...: runs the command with this module.
+with_module() {
+    local file=$1
+    shift
+    env GZLZSS_TEST_GPU_MODULE="$file" "$GZLZSS" "$@"
+}
+
+@test "with a module, --version and --list-devices say so, and a GPU writes the CPU's bytes" {
+    ends_with 0 with_module "$PWD/cuda.so" --version
+    grep -q '^CUDA: yes\.' stdout
+    grep -qF "GPU engine $PWD/cuda.so." stdout
+    ends_with 0 with_module "$PWD/cuda.so" --list-devices
+    grep -q '^0: emulated device' stdout
+    for level in 1 6 10; do
+        ends_with 0 with_module "$PWD/cuda.so" -$level --backend=gpu -ncvv plain
+        grep -q 'by GPU' stderr
+        cmp stdout <("$GZLZSS" -$level --backend=cpu -nc plain)
+    done
+    "$GZLZSS" -c plain >plain.z
+    ends_with 0 with_module "$PWD/cuda.so" -d --backend=gpu -c plain.z
+    cmp stdout plain
+}
+
+@test "a module that is missing, damaged, or of another version is not used" {
+    echo "no shared object" >damaged.so
+    LC_ALL=C sed "s/$version/$(tr '0-9' '9' <<<"$version")/g" cuda.so >other.so
+    ! cmp -s cuda.so other.so || fail "the module has no version"
+    cp "$GEN" empty.so
+    for file in missing damaged other empty; do
+        ends_with 0 with_module "$PWD/$file.so" --version
+        grep -q '^CUDA: no\.' stdout
+        case $file in
+        missing) grep -qF "CUDA not used: no GPU engine is installed ($PWD/missing.so)." stdout ;;
+        other) grep -qF "$PWD/other.so is not of version $version" stdout ;;
+        *) grep -qF 'CUDA not used: the GPU engine' stdout ;;
+        esac
+        ends_with 1 with_module "$PWD/$file.so" --backend=gpu -c plain
+        grep -q 'cannot use a GPU: .*GPU engine' stderr
+        [ ! -s stdout ]
+        ends_with 0 with_module "$PWD/$file.so" -nc plain
+        stderr_is
+        cmp stdout <("$GZLZSS" --backend=cpu -nc plain)
+        GZLZSS_TEST_GPU_MIN=0 ends_with 0 with_module "$PWD/$file.so" -ncvv plain
+        grep -q 'GPU not used: .*GPU engine' stderr
+        cmp stdout <("$GZLZSS" --backend=cpu -nc plain)
+    done
+}
+
+@test "the module beside a program is loaded, but not from a directory that others can write to" {
+    without_sanitizers
+    mkdir -p place/.libs/gzlzss
+    cp "$GZLZSS" place/command
+    cp cuda.so place/.libs/gzlzss/
+    ends_with 0 place/command --version
+    grep -qF "GPU engine $PWD/place/.libs/gzlzss/cuda.so." stdout
+    # The program's own name, which a caller can choose, says nothing.
+    ends_with 0 bash -c 'exec -a "$1/other/command" place/command --version' bash "$PWD"
+    grep -qF "GPU engine $PWD/place/.libs/gzlzss/cuda.so." stdout
+    chmod o+w place
+    ends_with 0 place/command --version
+    ! grep -F "$PWD/place" stdout
+    chmod o-w place
+    [ "$(id -u)" -eq 0 ] || skip "only root can give a directory to somebody else"
+    chown 65534 place
+    ends_with 0 place/command --version
+    ! grep -F "$PWD/place" stdout
+}
+
+@test "small files and the CPU alone load no module" {
+    have strace || skip "there is no strace"
+    strace -f -e trace=openat -o trace "$GZLZSS" -c plain >/dev/null 2>&1 ||
+        skip "strace does not work here"
+    "$GZLZSS" -c plain >plain.z
+    for options in '-c plain' '-c --backend=cpu -9 plain' '-t plain.z'; do
+        # shellcheck disable=SC2086 # The shell splits it into words.
+        strace -f -e trace=openat -o trace env GZLZSS_TEST_GPU_MODULE="$PWD/cuda.so" "$GZLZSS" \
+            $options >/dev/null
+        ! grep 'cuda\.so' trace || fail "$options"
+    done
+}
