@@ -74,7 +74,7 @@ enum gpu_wait gpu_wait_stream(void *stream, int device, bool (*goes_on)(void *ct
     return m != NULL ? m->gpu_wait_stream(stream, device, goes_on, ctx, error) : GPU_WAIT_FAILED;
 }
 
-/* --- Questions about CUDA.  If no module is loaded, the program has not used CUDA through it. --- */
+/* --- Questions about CUDA.  Without a module, this program has not used CUDA. --- */
 
 int gpu_current_device(void)
 {

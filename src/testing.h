@@ -7,8 +7,8 @@
 
 #include "pipeline/pipeline.h"
 
-/* Makes GZLZSS_TEST_GPU_MODULE, if it is set, the module of the GPU engine.  Call it before anything
- * that may use a GPU. */
+/* Makes GZLZSS_TEST_GPU_MODULE, if it is set, the module of the GPU engine.  Call it before
+ * anything that may use a GPU. */
 void testing_choose_engine(void);
 
 /* Sets the fields of *config that belong to the variables GZLZSS_TEST_GPU_MIN, _BATCH, _MEMORY,

@@ -599,8 +599,8 @@ sanitized() {
     shift
     status=0
     # Under the sanitizer, a kernel can take longer than the usual limit on waits.
-    GZLZSS_TEST_GPU_MS=1000000 compute-sanitizer --tool "$tool" --error-exitcode 9 --log-file sanitizer.log "$@" \
-        >messages 2>&1 || status=$?
+    GZLZSS_TEST_GPU_MS=1000000 compute-sanitizer --tool "$tool" --error-exitcode 9 \
+        --log-file sanitizer.log "$@" >messages 2>&1 || status=$?
     if [ "$status" -ne 0 ]; then
         problem "exit status $status"
         grep -v '^ok' messages | tail -n 30 >>problems
