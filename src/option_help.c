@@ -36,12 +36,12 @@ static void print_purpose(const char *program, const struct peer *peer)
         printf("Decompress FILEs in gzip's format on all cores.\n"
                "\nWhat to do (by default, decompress each FILE.gz to FILE and remove FILE.gz):\n");
     else
-        printf(
-            "Compress FILEs to gzip's format on all cores, and on NVIDIA GPUs where they\n"
-            "help, or decompress them.\n"
-            "\nWhat to do (by default, compress each FILE to FILE.gz and %s FILE):\n",
-            peer != NULL && peer->implies != NULL && strcmp(peer->implies, "keep") == 0 ? "keep"
-                                                                                        : "remove");
+        printf("Compress FILEs to gzip's format on all cores, and on NVIDIA GPUs where they\n"
+               "help, or decompress them.\n"
+               "\nWhat to do (by default, compress each FILE to FILE.gz and %s FILE):\n",
+               peer != NULL && peer->implies != NULL && strcmp(peer->implies, "keep") == 0
+                   ? "keep"
+                   : "remove");
 }
 
 /* Prints a heading, and the peer's options of one kind, by their letters if they have letters.

@@ -112,9 +112,8 @@ void gpus_free(struct gpu_pool *g)
 
 bool gpus_are_missing(char why[GPU_ERROR_SIZE])
 {
-    return !gpu_is_installed(why) ||
-           (access("/dev/nvidiactl", F_OK) != 0 && access("/dev/dxg", F_OK) != 0 &&
-            gpu_count(why) == 0);
+    return !gpu_is_installed(why) || (access("/dev/nvidiactl", F_OK) != 0 &&
+                                      access("/dev/dxg", F_OK) != 0 && gpu_count(why) == 0);
 }
 
 /* --- Bringing up GPUs.  Called with the pool's lock held --- */
