@@ -653,12 +653,16 @@ uint32_t gzlzss_check_combine(const gzlzss *z, uint32_t first, uint32_t second,
 gzlzss_status gzlzss_end(const gzlzss *z, void *out, size_t *out_len, uint32_t check,
                          uint64_t in_len);
 
-/* The next two functions are for gzip only.  New programs should use gzlzss_check_combine and
+/* The next three functions are for gzip only.  New programs should use gzlzss_check_combine and
  * gzlzss_end, which are for every format. */
 
 /* Returns the CRC-32 of two ranges, the second right after the first, from the CRC-32 of each and
  * the number of bytes of the second. */
 uint32_t gzlzss_crc32_combine(uint32_t first, uint32_t second, uint64_t second_len);
+
+/* Returns the CRC-32 of A followed by in[0..in_len).  `crc` is the CRC-32 of A, or 0 if A has no
+ * bytes.  `in` may be NULL if in_len is 0; otherwise, a NULL pointer gives `crc`. */
+uint32_t gzlzss_crc32(uint32_t crc, const void *in, size_t in_len);
 
 /* Writes a member's trailer to out: 8 bytes, with the CRC-32 and the length of the whole input. */
 void gzlzss_trailer(void *out, uint32_t crc, uint64_t in_len);

@@ -113,6 +113,11 @@ uint32_t gzlzss_check_combine(const gzlzss *z, uint32_t first, uint32_t second, 
     return z == NULL ? 0 : gz_check_combine(gz_check_of(z->container), first, second, second_len);
 }
 
+uint32_t gzlzss_crc32(uint32_t crc, const void *in, size_t in_len)
+{
+    return in == NULL ? crc : gz_crc32(crc, in, in_len);
+}
+
 uint32_t gzlzss_crc32_combine(uint32_t first, uint32_t second, uint64_t second_len)
 {
     return gz_crc32_combine(first, second, second_len);

@@ -317,9 +317,14 @@ static void test_ranges(void)
                                            DATA_SIZE - cut, 1, &second, NULL),
                      GZLZSS_OK);
             parts.len += len;
-            if (formats[f] == GZLZSS_GZIP)
+            if (formats[f] == GZLZSS_GZIP) {
                 CHECK_EQ(gzlzss_crc32_combine(first, second, DATA_SIZE - cut),
                          gzlzss_check_combine(z, first, second, DATA_SIZE - cut));
+                CHECK_EQ(gzlzss_crc32(0, data, cut), first);
+                CHECK_EQ(gzlzss_crc32(first, data + cut, DATA_SIZE - cut),
+                         gzlzss_check_combine(z, first, second, DATA_SIZE - cut));
+                CHECK_EQ(gzlzss_crc32(first, NULL, 0), first);
+            }
             first = gzlzss_check_combine(z, first, second, DATA_SIZE - cut);
             len = 28;
             CHECK_EQ(gzlzss_end(z, parts.p + parts.len, &len, first, DATA_SIZE), GZLZSS_OK);
