@@ -1,0 +1,84 @@
+"""gzip's format with all cores and NVIDIA GPUs.
+
+    import gzlzss as gzip
+
+gives gzip's functions and classes; gzlzss.zlib gives zlib's.
+"""
+from __future__ import annotations
+
+from gzip import BadGzipFile
+from typing import Any, Optional
+from zlib import DEFLATED, Z_DEFAULT_STRATEGY
+from zlib import decompressobj as _decompressobj
+
+from . import zlib
+from ._core import CancelledError, DataError, GPUError, crc32, crc32_combine
+from ._core import version as __version__
+from ._file import GzipFile, check_level, header_time, open
+from ._source import not_gzip
+from ._pool import DEFAULT_LEVEL, GZIP, Pool, get
+
+__all__ = [
+    "BadGzipFile", "CancelledError", "DataError", "GPUError", "GzipFile", "Pool", "compress",
+    "compress_into", "compressobj", "crc32", "crc32_combine", "decompress", "decompress_into",
+    "decompressobj", "no_gpu", "open", "register_fsspec", "zlib"]
+
+READ, WRITE = "rb", "wb"
+
+
+def compress(data: Any, compresslevel: int = DEFAULT_LEVEL, *, mtime: Optional[float] = 0,
+             threads: int = 0, block_size: int = 0, pool: Optional[Pool] = None) -> bytes:
+    """Returns data compressed to one member. mtime is the header's time; None is now."""
+    crew = get(pool, threads, block_size).crew(GZIP, check_level(compresslevel))
+    return crew.compress(data, None, header_time(mtime) if mtime != 0 else 0)
+
+
+def decompress(data: Any, *, threads: int = 0, pool: Optional[Pool] = None) -> bytes:
+    """Returns data decompressed, with all members in it."""
+    view = memoryview(data).cast("B")
+    if view[:2] != b"\x1f\x8b":
+        if not view:
+            return b""
+        raise not_gzip(bytes(view[:2]))
+    return get(pool, threads, 0).crew().decompress(data)
+
+
+def compress_into(data: Any, out: Any, compresslevel: int = DEFAULT_LEVEL, *, threads: int = 0,
+                  pool: Optional[Pool] = None) -> int:
+    """Compresses data to the buffer `out`, and returns the bytes used. ValueError: no room."""
+    return get(pool, threads, 0).crew(GZIP, check_level(compresslevel)).compress_into(data, out)
+
+
+def decompress_into(data: Any, out: Any, *, threads: int = 0,
+                    pool: Optional[Pool] = None) -> int:
+    """Decompresses data to the buffer `out`, and returns the bytes used. ValueError: no room."""
+    return get(pool, threads, 0).crew().decompress_into(data, out)
+
+
+def compressobj(level: int = -1, method: int = DEFLATED, wbits: int = 31, memLevel: int = 8,
+                strategy: int = Z_DEFAULT_STRATEGY, zdict: Any = None) -> Any:
+    """As zlib.compressobj, but in gzip's format unless wbits is 15 (zlib's) or -15 (raw)."""
+    return zlib.compressobj(level, method, wbits, memLevel, strategy, zdict)
+
+
+def decompressobj(wbits: int = 31, zdict: Any = b"") -> Any:
+    """As zlib.decompressobj, but of gzip's format unless wbits is 15 (zlib's) or -15 (raw)."""
+    return _decompressobj(wbits, zdict)
+
+
+def no_gpu() -> str:
+    """Returns why no GPU works for the shared threads, or an empty string if nothing is known."""
+    return get(None, 0, 0).no_gpu()
+
+
+def register_fsspec(name: str = "gzlzss", extensions: Any = (), force: bool = False) -> None:
+    """Makes this package a compression of fsspec: fsspec.open(..., compression="gzlzss").
+
+    With extensions=["gz"] and force=True, also of compression="infer".
+    """
+    from fsspec.compression import register_compression
+
+    def opener(file: Any, mode: str = "rb", **kwargs: Any) -> GzipFile:
+        return GzipFile(None, mode.replace("t", ""), fileobj=file, **kwargs)
+
+    register_compression(name, opener, extensions, force=force)

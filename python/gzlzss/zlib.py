@@ -1,0 +1,100 @@
+"""zlib's functions and constants, with libgzlzss inside.
+
+    from gzlzss import zlib
+
+What libgzlzss does not have is Python's own zlib: dictionaries, windows of less than 32 KiB,
+strategies other than the default, and decompressobj, whose steps are too small to be shared by
+threads. Levels go up to 12.
+"""
+from __future__ import annotations
+
+import operator
+import zlib as _zlib
+from typing import Any
+from zlib import *  # noqa: F401,F403
+from zlib import DEFLATED, MAX_WBITS, Z_DEFAULT_STRATEGY, Z_FINISH, Z_NO_FLUSH, error
+
+from . import _core
+from ._core import crc32, crc32_combine
+from ._file import DIRECTIVES, END
+from ._pool import DEFAULT_LEVEL, GZIP, RAW, ZLIB, default
+
+DEF_BUF_SIZE = _zlib.DEF_BUF_SIZE
+DEF_MEM_LEVEL = _zlib.DEF_MEM_LEVEL
+adler32 = _zlib.adler32
+decompressobj = _zlib.decompressobj
+ZLIB_VERSION = _zlib.ZLIB_VERSION
+ZLIB_RUNTIME_VERSION = _zlib.ZLIB_RUNTIME_VERSION
+
+_FORMATS = {15: ZLIB, 31: GZIP, -15: RAW}
+
+
+def _takes(level: int, wbits: int) -> bool:
+    return wbits in _FORMATS and -1 <= level <= 12
+
+
+def compress(data: Any, /, level: int = -1, wbits: int = MAX_WBITS) -> bytes:
+    """Returns data compressed, in zlib's format (wbits 15), gzip's (31) or raw (-15)."""
+    if not _takes(level, wbits):
+        return _zlib.compress(data, level, wbits)  # type: ignore[call-arg]
+    return default.crew(_FORMATS[wbits], DEFAULT_LEVEL if level < 0 else level).compress(data)
+
+
+def decompress(data: Any, /, wbits: int = MAX_WBITS, bufsize: int = DEF_BUF_SIZE) -> bytes:
+    """Returns data decompressed; with wbits 31, all members of it."""
+    if wbits in _FORMATS and operator.index(bufsize) > 0:
+        try:
+            if wbits != 31 or bytes(memoryview(data).cast("B")[:2]) == b"\x1f\x8b":
+                return default.crew(_FORMATS[wbits]).decompress(data)
+        except (EOFError, OSError):
+            pass  # zlib says what is wrong, or ignores what follows the data
+    return _zlib.decompress(data, wbits, bufsize)
+
+
+class _Compress:
+    """A stream that compresses, as zlib.compressobj returns it."""
+
+    __slots__ = ("_compressor",)
+
+    def __init__(self, compressor: _core.Compressor) -> None:
+        self._compressor = compressor
+
+    def compress(self, data: Any, /) -> bytes:
+        """Takes data, and returns output, or none yet."""
+        try:
+            return self._compressor.compress(data)
+        except ValueError as e:
+            raise error(f"Error -2 while compressing data: {e}") from None
+
+    def flush(self, mode: int = Z_FINISH, /) -> bytes:
+        """Returns the output of all data so far; with Z_FINISH, ends the stream."""
+        if mode == Z_NO_FLUSH:
+            return b""
+        directive = END if mode == Z_FINISH else DIRECTIVES.get(mode)
+        try:
+            if directive is None:
+                raise ValueError("invalid mode")
+            return self._compressor.flush(directive)
+        except ValueError as e:
+            raise error(f"Error -2 while flushing: {e}") from None
+
+    def copy(self) -> "_Compress":
+        """Returns a copy. This works for the first 128 KiB, before any flush."""
+        return _Compress(self._compressor.copy())
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any, /) -> "_Compress":
+        return self.copy()
+
+
+def compressobj(level: int = -1, method: int = DEFLATED, wbits: int = MAX_WBITS,
+                memLevel: int = DEF_MEM_LEVEL, strategy: int = Z_DEFAULT_STRATEGY,
+                zdict: Any = None) -> Any:
+    """Returns a stream that compresses; memLevel has no effect."""
+    if (zdict is not None or strategy != Z_DEFAULT_STRATEGY or method != DEFLATED or
+            not 1 <= memLevel <= 9 or not _takes(level, wbits)):
+        args = (level, method, wbits, memLevel, strategy)
+        return _zlib.compressobj(*args) if zdict is None else _zlib.compressobj(*args, zdict)
+    crew = default.crew(_FORMATS[wbits], DEFAULT_LEVEL if level < 0 else level)
+    return _Compress(_core.Compressor(crew))

@@ -1,0 +1,459 @@
+"""open and GzipFile."""
+import array
+import gzip
+import io
+import os
+import pathlib
+import random
+import socket
+import tarfile
+import tempfile
+import threading
+import unittest
+
+import gzlzss
+from data import gzipped, noise, text
+
+BIG = 6_000_000
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.path = self.folder / "file.gz"
+
+    def content(self):
+        return self.path.read_bytes()
+
+
+class Writing(Folder):
+    def test_gzip_reads_it(self):
+        for size in 0, 1, 100_000, BIG:
+            with gzlzss.open(self.path, "wb") as f:
+                self.assertEqual(f.write(text(size)), size)
+                self.assertEqual(f.tell(), size)
+            self.assertEqual(gzip.open(self.path).read(), text(size))
+
+    def test_header(self):
+        with gzlzss.open(self.path, "wb", mtime=77) as f:
+            f.write(b"x")
+            self.assertEqual(f.mtime, 77)
+        self.assertEqual(self.content()[:15], b"\x1f\x8b\x08\x08\x4d\0\0\0\0\x03file\0")
+        with gzlzss.open(self.path) as f:
+            self.assertIsNone(f.mtime)
+            f.read()
+            self.assertEqual(f.mtime, 77)
+
+    def test_many_small_writes_are_one_call(self):
+        data = text(1_000_000)
+        out = io.BytesIO()
+        with gzlzss.open(out, "wb", mtime=0) as f:
+            for line in data.splitlines(True):
+                f.write(line)
+        self.assertEqual(out.getvalue(), gzlzss.compress(data))
+
+    def test_text_adds_no_flush(self):
+        out = io.BytesIO()
+        with gzlzss.open(out, "wt", mtime=0, newline="") as f:
+            f.write(text(1000).decode())
+        self.assertEqual(out.getvalue(), gzlzss.compress(text(1000)))
+
+    def test_append_and_create(self):
+        with gzlzss.open(self.path, "xb") as f:
+            f.write(b"one ")
+        with self.assertRaises(FileExistsError):
+            gzlzss.open(self.path, "xb")
+        with gzlzss.open(self.path, "at") as f:
+            f.write("two")
+        self.assertEqual(gzip.open(self.path).read(), b"one two")
+        self.assertEqual(gzlzss.open(self.path, "rt").read(), "one two")
+
+    def test_flush(self):
+        out = io.BytesIO()
+        f = gzlzss.GzipFile(fileobj=out, mode="wb")
+        f.write(b"seen")
+        f.flush()
+        d = gzlzss.decompressobj()
+        self.assertEqual(d.decompress(out.getvalue()), b"seen")
+        with self.assertRaises(ValueError):
+            f.flush(99)
+        f.close()
+        self.assertEqual(gzip.decompress(out.getvalue()), b"seen")
+        self.assertFalse(out.closed)
+
+    def test_seek_over_zeros(self):
+        with gzlzss.open(self.path, "wb") as f:
+            f.write(b"a")
+            self.assertEqual(f.seek(100_000), 100_000)
+            self.assertEqual(f.seek(5, io.SEEK_CUR), 100_005)
+            f.write(b"b")
+            with self.assertRaises(OSError):
+                f.seek(3)
+        self.assertEqual(gzip.open(self.path).read(), b"a" + bytes(100_004) + b"b")
+
+    def test_raw_file_that_takes_little(self):
+        class Slow(io.RawIOBase):
+            def __init__(self):
+                super().__init__()
+                self.got = b""
+
+            def writable(self):
+                return True
+
+            def write(self, data):
+                self.got += bytes(data[:1000])
+                return min(len(data), 1000)
+
+        slow = Slow()
+        with gzlzss.open(slow, "wb") as f:
+            f.write(noise(300_000))
+        self.assertEqual(gzip.decompress(slow.got), noise(300_000))
+
+    def test_failed_write_leaves_no_whole_file(self):
+        class Full(io.BytesIO):
+            is_full = True
+
+            def write(self, data):
+                if self.is_full:
+                    raise OSError(28, "No space left on device")
+                return super().write(data)
+
+        full = Full()
+        f = gzlzss.open(full, "wb", threads=1, block_size=32768)
+        with self.assertRaises(OSError):
+            for _ in range(100):
+                f.write(noise(1_000_000))
+        full.is_full = False
+        with self.assertRaises(OSError):
+            for _ in range(2):
+                f.write(noise(1_000_000))
+        f.close()
+        self.assertTrue(f.closed)
+        self.assertEqual(full.getvalue(), b"")
+
+    def test_arrays(self):
+        data = array.array("d", range(100))
+        with gzlzss.open(self.path, "wb") as f:
+            self.assertEqual(f.write(data), 800)
+        self.assertEqual(gzip.open(self.path).read(), data.tobytes())
+
+
+class Reading(Folder):
+    def write(self, data):
+        self.path.write_bytes(data)
+
+    def test_reads_gzip(self):
+        for size in 0, 1, 100_000, BIG:
+            self.write(gzipped(size))
+            with gzlzss.open(self.path) as f:
+                self.assertEqual(f.read(), text(size))
+                self.assertEqual(f.read(), b"")
+                self.assertEqual(f.tell(), size)
+            with gzlzss.open(self.path) as f:
+                parts = []
+                while part := f.read(70_001):
+                    parts.append(part)
+                self.assertEqual(b"".join(parts), text(size))
+
+    def test_lines(self):
+        self.write(gzipped(BIG))
+        with gzlzss.open(self.path) as f:
+            self.assertEqual(list(f), text(BIG).splitlines(True))
+        with gzlzss.open(self.path, "rt") as f:
+            self.assertEqual(list(f), text(BIG).decode().splitlines(True))
+        with gzlzss.open(self.path) as f:
+            first = f.readline()
+            self.assertEqual(first + f.readline(), b"".join(text(BIG).splitlines(True)[:2]))
+            self.assertEqual(f.peek(1)[:1], text(BIG)[f.tell():f.tell() + 1])
+            self.assertEqual(f.readlines(1), [text(BIG).splitlines(True)[2]])
+
+    def test_ways_to_read(self):
+        self.write(gzipped(BIG))
+        with gzlzss.open(self.path) as f:
+            out = bytearray(500_000)
+            self.assertEqual(f.readinto(out), 500_000)
+            self.assertEqual(out, text(BIG)[:500_000])
+            one = f.read1(10)
+            self.assertEqual(one, text(BIG)[500_000:500_000 + len(one)])
+            n = f.readinto1(out)
+            place = 500_000 + len(one)
+            self.assertEqual(out[:n], text(BIG)[place:place + n])
+            self.assertGreater(len(f.read1()), 0)
+
+    def test_members(self):
+        self.write(gzipped(100) + gzlzss.compress(text(BIG)) + gzipped(3) + bytes(512))
+        self.assertEqual(gzlzss.open(self.path).read(), text(100) + text(BIG) + text(3))
+
+    def test_bomb_is_read_by_the_stream(self):
+        self.write(gzip.compress(bytes(40_000_000)))
+        with gzlzss.open(self.path) as f:
+            self.assertEqual(f.read(10), bytes(10))
+            self.assertEqual(f.seek(0, io.SEEK_END), 40_000_000)
+
+    def test_errors(self):
+        for size in 1000, BIG:
+            good = gzipped(size)
+            bad_crc = good[:-8] + bytes(4) + good[-4:]
+            for data, error in ((good[:-1], EOFError), (good[:len(good) // 2], EOFError),
+                                (bad_crc, gzip.BadGzipFile), (good + b"x", gzip.BadGzipFile),
+                                (b"nothing" * 1000, gzip.BadGzipFile)):
+                self.write(data)
+                for n in -1, 10_000:
+                    with gzlzss.open(self.path) as f, self.assertRaises(error):
+                        while f.read(n):
+                            pass
+                with gzlzss.open(io.BytesIO(data)) as f, self.assertRaises(error):
+                    while f.read(10_000):
+                        pass
+
+    def test_data_before_an_error(self):
+        self.write(gzipped(1000)[:-9])
+        with gzlzss.open(self.path) as f:
+            self.assertEqual(f.read1(400), text(400))
+
+    def test_not_gzip_stays_an_error(self):
+        self.write(b"no gzip")
+        with gzlzss.open(self.path) as f:
+            for _ in range(2):
+                with self.assertRaisesRegex(gzip.BadGzipFile, r"b'no'"):
+                    f.read()
+
+    def test_pipe(self):
+        for size in 100, BIG:
+            r, w = os.pipe()
+
+            def fill():
+                with open(w, "wb") as pipe:
+                    pipe.write(gzipped(size))
+
+            thread = threading.Thread(target=fill)
+            thread.start()
+            with open(r, "rb", 0) as raw, gzlzss.open(raw) as f:
+                self.assertEqual(f.read(), text(size))
+                with self.assertRaises(io.UnsupportedOperation):
+                    f.seek(0)
+            thread.join()
+
+    def test_pipe_gives_what_has_come(self):
+        r, w = os.pipe()
+        with open(r, "rb") as pipe, gzlzss.open(pipe) as f, open(w, "wb", 0) as out:
+            packer = gzlzss.compressobj()
+            out.write(packer.compress(b"line one\n") + packer.flush(gzlzss.zlib.Z_SYNC_FLUSH))
+            self.assertEqual(f.readline(), b"line one\n")
+            out.write(packer.compress(b"line two\n") + packer.flush(gzlzss.zlib.Z_SYNC_FLUSH))
+            self.assertEqual(f.readline(), b"line two\n")
+
+    def test_socket(self):
+        a, b = socket.socketpair()
+        with a, b:
+            with b.makefile("wb") as out, gzlzss.open(out, "wt") as f:
+                f.write("over a socket")
+            b.close()
+            with a.makefile("rb") as source, gzlzss.open(source, "rt") as f:
+                self.assertEqual(f.read(), "over a socket")
+
+    def test_only_read_is_needed(self):
+        class Least:
+            def __init__(self, data):
+                self.data = io.BytesIO(data)
+
+            def read(self, n):
+                return self.data.read(min(n, 3000))
+
+        with gzlzss.open(Least(gzipped(BIG))) as f:
+            self.assertEqual(f.read(), text(BIG))
+
+
+class Places(Folder):
+    def files(self, packed):
+        """The same data in files of many kinds."""
+        class Seekable(io.RawIOBase):
+            """No file of the system, so there is no Reader for it."""
+            def __init__(self):
+                super().__init__()
+                self.data = io.BytesIO(packed)
+                self.readable = self.seekable = lambda: True
+                self.readinto, self.seek = self.data.readinto, self.data.seek
+                self.tell = self.data.tell
+
+        self.path.write_bytes(packed)
+        yield gzlzss.open(self.path)
+        yield gzlzss.open(io.BytesIO(packed))
+        yield gzlzss.open(Seekable())
+        with open(self.path, "rb", 0) as raw:
+            yield gzlzss.open(raw)
+
+    def test_random_places(self):
+        r = random.Random(5)
+        for size in 100_000, BIG:
+            data = text(size)
+            for packed in gzipped(size), gzlzss.compress(data), bgzf(data):
+                for f in self.files(packed):
+                    with f:
+                        for _ in range(12):
+                            place = r.randrange(size + 1000)
+                            n = r.choice([1, 1000, 200_000])
+                            self.assertEqual(f.seek(place), min(place, size))
+                            self.assertEqual(f.read(n), data[place:place + n])
+                            self.assertEqual(f.tell(), min(max(place, min(place, size)) + n, size)
+                                             if place <= size else size)
+
+    def test_whence(self):
+        self.path.write_bytes(gzipped(BIG))
+        with gzlzss.open(self.path) as f:
+            self.assertEqual(f.seek(-10, io.SEEK_END), BIG - 10)
+            self.assertEqual(f.read(), text(BIG)[-10:])
+            f.seek(5)
+            self.assertEqual(f.seek(5, io.SEEK_CUR), 10)
+            self.assertEqual(f.size(), BIG)
+            self.assertEqual(f.tell(), 10)
+            f.rewind()
+            self.assertEqual(f.read(5), text(BIG)[:5])
+            with self.assertRaises(ValueError):
+                f.seek(0, 9)
+
+    def test_member_inside_a_file(self):
+        self.path.write_bytes(b"before" + gzipped(BIG))
+        with open(self.path, "rb") as outer:
+            outer.seek(6)
+            with gzlzss.open(outer) as f:
+                self.assertEqual(f.read(100), text(BIG)[:100])
+                f.seek(5_000_000)
+                self.assertEqual(f.read(100), text(BIG)[5_000_000:5_000_100])
+                f.seek(0)
+                self.assertEqual(f.read(), text(BIG))
+
+    def test_indexes(self):
+        data = text(BIG) * 4
+        for packed in gzip.compress(data, 1), bgzf(data):
+            for format in "gztool", "indexed_gzip":
+                self.path.write_bytes(packed)
+                index = self.folder / "index"
+                with gzlzss.open(self.path) as f:
+                    f.export_index(index, format)
+                    offsets = f.block_offsets()
+                    self.assertTrue(f.block_offsets_complete())
+                with gzlzss.open(self.path) as f:
+                    f.import_index(index)
+                    f.seek(len(data) - 1000)
+                    self.assertEqual(f.read(), data[-1000:])
+                    f.seek(0)
+                    self.assertEqual(f.read(), data)
+                with gzlzss.open(self.path) as f, open(index, "rb") as source:
+                    f.import_index(source)
+                    self.assertEqual(f.read(100), data[:100])
+                    with self.assertRaises(ValueError):
+                        f.import_index(index)
+                self.assertGreater(len(offsets), 2)
+                self.assertEqual(sorted(offsets), sorted(offsets, key=offsets.get))
+                self.assertEqual(min(offsets.values()), 0)
+                self.assertLess(max(offsets), 8 * len(packed))
+                with gzlzss.open(self.path) as f, self.assertRaises(ValueError):
+                    f.export_index(index, "none")
+
+    def test_block_offsets_are_places_of_blocks(self):
+        self.path.write_bytes(gzlzss.compress(text(BIG), mtime=0))
+        with gzlzss.open(self.path) as f:
+            offsets = f.block_offsets()
+        packed = self.content()
+        aligned = {bit: place for bit, place in offsets.items() if bit % 8 == 0 and place}
+        self.assertTrue(aligned)
+        for bit, place in aligned.items():
+            d = gzlzss.zlib.decompressobj(-15, zdict=text(BIG)[max(place - 32768, 0):place])
+            self.assertEqual(d.decompress(packed[bit // 8:], 1000), text(BIG)[place:place + 1000])
+
+    def test_wrong_index(self):
+        self.path.write_bytes(gzipped(BIG))
+        (self.folder / "index").write_bytes(b"nonsense" * 100)
+        with gzlzss.open(self.path) as f, self.assertRaises(OSError):
+            f.import_index(self.folder / "index")
+
+    def test_tell_compressed(self):
+        self.path.write_bytes(gzipped(BIG))
+        with gzlzss.open(self.path) as f:
+            self.assertEqual(f.tell_compressed(), 0)
+            f.read(BIG // 2)
+            half = f.tell_compressed()
+            self.assertTrue(0 < half <= 8 * len(gzipped(BIG)))
+            f.read()
+            self.assertGreaterEqual(f.tell_compressed(), half)
+
+
+def bgzf(data):
+    return gzlzss.Pool(bgzf=True).crew().compress(data)
+
+
+class Arguments(Folder):
+    def test_closed(self):
+        self.path.write_bytes(gzipped(1000))
+        f = gzlzss.open(self.path)
+        f.close()
+        f.close()
+        self.assertTrue(f.closed)
+        for call in (f.read, f.tell, f.fileno, f.readline, f.peek, f.flush, f.readable, f.size,
+                     lambda: f.write(b""), lambda: f.seek(0), lambda: iter(f)):
+            with self.assertRaises(ValueError):
+                call()
+
+    def test_wrong_direction(self):
+        with gzlzss.open(self.path, "wb") as f:
+            for call in f.read, f.readline, f.peek, f.size, f.block_offsets, lambda: iter(f):
+                with self.assertRaises(OSError):
+                    call()
+            self.assertFalse(f.readable())
+        with gzlzss.open(self.path) as f:
+            with self.assertRaises(OSError):
+                f.write(b"")
+            self.assertFalse(f.writable())
+            f.flush()
+
+    def test_wrong_arguments(self):
+        for mode in "", "z", "rw", "rbt":
+            with self.assertRaises(ValueError):
+                gzlzss.open(self.path, mode).close()
+        for kwargs in {"encoding": "ascii"}, {"errors": "ignore"}, {"newline": "\n"}:
+            with self.assertRaises(ValueError):
+                gzlzss.open(self.path, "wb", **kwargs)
+        for name in 1, None, []:
+            with self.assertRaises(TypeError):
+                gzlzss.open(name)
+        with self.assertRaises(FileNotFoundError):
+            gzlzss.open(self.path)
+        with self.assertRaises(ValueError):
+            gzlzss.open(self.path, "wb", 13)
+        with self.assertRaises(ValueError):
+            gzlzss.open(self.path, "wb", threads=2, pool=gzlzss.Pool())
+        with gzlzss.open(self.path, "wb") as f, self.assertRaises(TypeError):
+            f.write("text")
+
+    def test_attributes(self):
+        with gzlzss.open(self.path, "wb") as f:
+            self.assertEqual((f.name, f.mode), (str(self.path), "wb"))
+            self.assertEqual(f.fileno(), f.fileobj.fileno())
+            self.assertIn("gzlzss", repr(f))
+        with gzlzss.open(os.fsencode(self.path)) as f:
+            self.assertEqual((f.name, f.mode), (os.fsencode(self.path), "rb"))
+
+    def test_isal_order(self):
+        with gzlzss.open(self.path, "wt", 1, "utf-16", "strict", "\r\n", threads=2,
+                         block_size=1 << 20) as f:
+            f.write("a\n")
+        self.assertEqual(gzip.open(self.path).read(), "a\r\n".encode("utf-16"))
+
+    def test_tar(self):
+        with gzlzss.open(self.path, "wb") as f, tarfile.open(fileobj=f, mode="w") as tar:
+            for name in "one", "two":
+                info = tarfile.TarInfo(name)
+                info.size = 500_000
+                tar.addfile(info, io.BytesIO(noise(500_000)))
+        with tarfile.open(self.path) as tar:
+            self.assertEqual(tar.extractfile("two").read(), noise(500_000))
+        with gzlzss.open(self.path) as f, tarfile.open(fileobj=f) as tar:
+            self.assertEqual(tar.getnames(), ["one", "two"])
+            self.assertEqual(tar.extractfile("one").read(), noise(500_000))
+
+
+if __name__ == "__main__":
+    unittest.main()

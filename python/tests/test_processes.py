@@ -1,0 +1,365 @@
+"""Threads, processes and signals."""
+import gzip
+import io
+import multiprocessing
+import os
+import pathlib
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import gzlzss
+from data import gzipped, noise, text
+
+BIG = 6_000_000
+
+
+def in_child(work):
+    """Runs work() in a child process by fork; returns whether it returned True."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            signal.alarm(60)
+            status = 0 if work() is True else 2
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def use(_):
+    data = text(300_000)
+    return gzlzss.decompress(gzlzss.compress(data)) == data
+
+
+class Dataset:
+    """As one for PyTorch's DataLoader: it opens its file once, and workers read records."""
+
+    def __init__(self, path):
+        self.path = path
+        self.file = gzlzss.open(path)
+
+    def __getitem__(self, i):
+        self.file.seek(1000 * i)
+        return self.file.read(1000)
+
+    def __getstate__(self):
+        return self.path
+
+    def __setstate__(self, path):
+        self.__init__(path)
+
+
+dataset = None
+
+
+def take_dataset(given):
+    global dataset
+    dataset = given
+
+
+def record(i):
+    return dataset[i]
+
+
+class Fork(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name) / "file.gz"
+
+    def test_threads_are_made_anew(self):
+        use(0)
+        gzlzss.compress(text(BIG))
+        pool = gzlzss.Pool(2)
+        packed = pool.crew().compress(text(BIG))
+        self.assertTrue(in_child(lambda: use(0)))
+        self.assertTrue(in_child(lambda: gzlzss.compress(text(BIG)) == packed))
+        self.assertTrue(in_child(lambda: gzlzss.compress(text(BIG), pool=pool) == packed))
+        self.assertTrue(in_child(lambda: in_child(lambda: use(0))))
+        self.assertTrue(use(0))
+
+    def test_while_a_thread_compresses(self):
+        over = threading.Event()
+
+        def work():
+            while not over.is_set():
+                gzlzss.compress(text(BIG), 1)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        try:
+            for _ in range(10):
+                self.assertTrue(in_child(lambda: use(0)))
+        finally:
+            over.set()
+            thread.join()
+
+    def test_child_goes_on_reading(self):
+        for data in gzipped(1000), gzipped(BIG):
+            self.path.write_bytes(data)
+            size = len(gzip.decompress(data))
+            with gzlzss.open(self.path) as f:
+                first = f.read(500)
+                self.assertTrue(in_child(lambda: first + f.read() == text(size)))
+                self.assertEqual(first + f.read(), text(size))
+            with gzlzss.open(self.path) as f:
+                self.assertTrue(in_child(lambda: f.read() == text(size)))
+
+    def test_child_leaves_the_parents_output(self):
+        def write():
+            try:
+                for _ in range(20):
+                    f.write(noise(100_000))
+                f.flush()
+            except RuntimeError:
+                f.close()
+                return f.closed
+
+        with gzlzss.open(self.path, "wb") as f:
+            f.write(text(BIG))
+            self.assertTrue(in_child(write))
+            f.write(b"end")
+        self.assertEqual(gzip.open(self.path).read(), text(BIG) + b"end")
+
+    def test_child_cannot_go_on_with_a_stream(self):
+        obj = gzlzss.compressobj()
+        obj.compress(text(BIG))
+
+        def go_on():
+            try:
+                obj.compress(b"x")
+            except RuntimeError:
+                return True
+
+        self.assertTrue(in_child(go_on))
+        obj.flush()
+
+    def test_multiprocessing(self):
+        self.path.write_bytes(gzipped(BIG))
+        data = text(BIG)
+        for method in "fork", "spawn", "forkserver":
+            context = multiprocessing.get_context(method)
+            with self.subTest(method=method), Dataset(self.path).file as file:
+                given = Dataset.__new__(Dataset)
+                given.path, given.file = self.path, file
+                file.read(10)
+                with context.Pool(2, take_dataset, (given,)) as pool:
+                    self.assertTrue(all(pool.map(use, range(4))))
+                    places = list(range(0, 6000, 700))
+                    self.assertEqual(pool.map(record, places),
+                                     [data[1000 * i:1000 * i + 1000] for i in places])
+
+    def test_pickle(self):
+        pool = pickle.loads(pickle.dumps(gzlzss.Pool(3, block_size=32768)))
+        self.assertEqual(gzlzss.compress(text(BIG), pool=pool),
+                         gzlzss.compress(text(BIG), block_size=32768))
+        for thing in gzlzss.compressobj(), gzlzss.open(io.BytesIO(), "wb"):
+            with self.assertRaises(TypeError):
+                pickle.dumps(thing)
+
+
+class Threads(unittest.TestCase):
+    def test_side_by_side(self):
+        packed = {n: gzlzss.compress(text(n)) for n in (1000, 200_000, BIG)}
+        wrong = []
+
+        def work(n):
+            for _ in range(3):
+                out = io.BytesIO()
+                with gzlzss.open(out, "wb", mtime=0) as f:
+                    f.write(text(n))
+                if out.getvalue() != packed[n] or gzlzss.decompress(packed[n]) != text(n):
+                    wrong.append(n)
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in 3 * list(packed)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_one_object_in_many_threads(self):
+        """The order is undefined, but all calls are done, and nothing is lost."""
+        obj = gzlzss.compressobj()
+        parts = []
+        lock = threading.Lock()
+
+        def work():
+            for _ in range(50):
+                with lock:
+                    parts.append(obj.compress(noise(10_000)))
+
+        def race():
+            for _ in range(50):
+                other.compress(noise(10_000))
+
+        other = gzlzss.compressobj()
+        threads = [threading.Thread(target=f) for f in (work, race) * 3]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        other.flush()
+        self.assertEqual(gzip.decompress(b"".join(parts) + obj.flush()), noise(10_000) * 150)
+
+    def test_lock_is_released(self):
+        """Another thread counts while a call compresses."""
+        count = 0
+        over = threading.Event()
+
+        def work():
+            nonlocal count
+            while not over.is_set():
+                count += 1
+                time.sleep(0.0005)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        before = count
+        gzlzss.compress(text(BIG), 9, threads=1)
+        after = count
+        over.set()
+        thread.join()
+        self.assertGreater(after - before, 20)
+
+    def test_cancel(self):
+        pool = gzlzss.Pool(1)
+        data = noise(100_000) * 1000
+        timer = threading.Timer(0.1, lambda: [pool.cancel() or time.sleep(0.01)
+                                              for _ in range(20)])
+        timer.start()
+        with self.assertRaises(gzlzss.CancelledError):
+            gzlzss.compress(data, 12, pool=pool)
+        timer.join()
+        self.assertEqual(gzip.decompress(gzlzss.compress(b"x", pool=pool)), b"x")
+
+    def test_pool_with(self):
+        with gzlzss.Pool(2) as pool:
+            out = io.BytesIO()
+            with gzlzss.open(out, "wb", pool=pool) as f:
+                f.write(b"one")
+                pool.close()
+                f.write(b"two")
+        self.assertEqual(gzip.decompress(out.getvalue()), b"onetwo")
+        with self.assertRaises(ValueError):
+            gzlzss.Pool(backend="tpu")
+
+
+INTERRUPTED = """
+import io, os, signal, sys, threading, time
+sys.path.insert(0, {tests!r})
+import gzlzss
+from data import noise
+data = noise(100_000) * 1000
+packed = gzlzss.compress(bytes(2_000_000_000 if {name!r} == "decompress" else 10), 1)
+def compress():
+    gzlzss.compress(data, 12)
+def compress_stream():
+    obj = gzlzss.compressobj(12)
+    obj.compress(data)
+    obj.flush()
+def compress_file():
+    with gzlzss.open(io.BytesIO(), "wb", 12) as f:
+        f.write(data)
+def decompress():
+    while True:
+        gzlzss.decompress(packed)
+def kill():
+    time.sleep(0.3)
+    killed.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+killed = []
+threading.Thread(target=kill).start()
+try:
+    {name}()
+    print("not interrupted")
+except KeyboardInterrupt:
+    late = time.monotonic() - killed[0]
+    print("ok" if late < 3 else f"{{late}} s late")
+"""
+
+
+class Interrupt(unittest.TestCase):
+    def interrupt(self, name):
+        script = INTERRUPTED.format(tests=str(pathlib.Path(__file__).parent), name=name)
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                              timeout=120)
+        self.assertEqual((done.stdout, done.stderr), ("ok\n", ""))
+
+    def test_compress(self):
+        self.interrupt("compress")
+
+    def test_compress_stream(self):
+        self.interrupt("compress_stream")
+
+    def test_compress_file(self):
+        self.interrupt("compress_file")
+
+    def test_decompress(self):
+        self.interrupt("decompress")
+
+    def test_handler_without_exception(self):
+        """The call goes on, and the handler runs while it does."""
+        seen = []
+        before = signal.signal(signal.SIGALRM, lambda *_: seen.append(time.monotonic()))
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            data = text(BIG)
+            packed = gzlzss.compress(data, 12, threads=1)
+            end = time.monotonic()
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        self.assertEqual(gzip.decompress(packed), data)
+        self.assertEqual(len(seen), 1)
+        self.assertLess(seen[0], end)
+
+    def test_read_goes_on(self):
+        """A file can be read on after an interruption."""
+        class Stop(BaseException):
+            pass
+
+        def interrupt(*_):
+            raise Stop
+
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(gzipped(BIG))
+            file.flush()
+            with gzlzss.open(file.name) as f:
+                before = signal.signal(signal.SIGALRM, interrupt)
+                got = f.read(1000)
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.001)
+                    try:
+                        while True:
+                            got += f.read(100_000)
+                    except Stop:
+                        pass
+                finally:
+                    signal.signal(signal.SIGALRM, before)
+                f.seek(len(got))
+                self.assertEqual(got + f.read(), text(BIG))
+
+
+class Command(unittest.TestCase):
+    def test_is_the_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "file"
+            path.write_bytes(text(1000))
+            run = [sys.executable, "-m", "gzlzss"]
+            subprocess.run(run + ["-k", str(path)], check=True)
+            self.assertEqual(gzip.open(f"{path}.gz").read(), text(1000))
+            out = subprocess.run(run + ["-dc", f"{path}.gz"], check=True, capture_output=True)
+            self.assertEqual(out.stdout, text(1000))
+            failed = subprocess.run(run + ["-d", str(path)], capture_output=True, text=True)
+            self.assertEqual(failed.returncode, 2)
+            self.assertTrue(failed.stderr.startswith("gzlzss:"), failed.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
