@@ -36,7 +36,8 @@ def _takes(level: int, wbits: int) -> bool:
 def compress(data: Any, /, level: int = -1, wbits: int = MAX_WBITS) -> bytes:
     """Returns data compressed, in zlib's format (wbits 15), gzip's (31) or raw (-15)."""
     if not _takes(level, wbits):
-        return _zlib.compress(data, level, wbits)  # type: ignore[call-arg]
+        obj = _zlib.compressobj(level, DEFLATED, wbits)
+        return obj.compress(data) + obj.flush()
     return default.crew(_FORMATS[wbits], DEFAULT_LEVEL if level < 0 else level).compress(data)
 
 

@@ -20,12 +20,18 @@ LIST = pathlib.Path(__file__).with_name("deviations.txt")
 
 
 def read_list():
-    """Returns the patterns of the list, each with its reason."""
+    """Returns the patterns of the list, each with the comment before it as the reason."""
     found = {}
+    reason = []
+    in_reason = False
     for line in LIST.read_text().splitlines():
-        if line and not line.startswith(("#", " ")):
-            pattern, reason = line.split(None, 1)
-            found[pattern] = reason
+        if line.startswith("#"):
+            reason = reason + [line[2:]] if in_reason else [line[2:]]
+        elif line:
+            pattern, *since = line.split()
+            if not since or sys.version_info >= tuple(map(int, since[0].split("."))):
+                found[pattern] = " ".join(reason)
+        in_reason = line.startswith("#")
     return found
 
 

@@ -162,7 +162,8 @@ class ZlibModule(unittest.TestCase):
         packed = obj.compress(b"a dictionary") + obj.flush()
         d = gzlzss.zlib.decompressobj(zdict=b"dictionary")
         self.assertEqual(d.decompress(packed), b"a dictionary")
-        packed = gzlzss.zlib.compress(text(9999), 6, 9)
+        obj = gzlzss.zlib.compressobj(wbits=9)
+        packed = obj.compress(text(9999)) + obj.flush()
         self.assertEqual(zlib.decompress(packed, 9), text(9999))
 
     def test_flush_modes(self):
