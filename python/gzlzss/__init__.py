@@ -7,11 +7,11 @@ gives gzip's functions and classes; gzlzss.zlib gives zlib's.
 from __future__ import annotations
 
 from gzip import BadGzipFile
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 from zlib import DEFLATED, Z_DEFAULT_STRATEGY
 from zlib import decompressobj as _decompressobj
 
-from . import zlib
+from . import _arrays, zlib
 from ._core import CancelledError, DataError, GPUError, crc32, crc32_combine
 from ._core import version as __version__
 from ._file import GzipFile, check_level, header_time, open
@@ -20,17 +20,24 @@ from ._pool import DEFAULT_LEVEL, GZIP, Pool, get
 
 __all__ = [
     "BadGzipFile", "CancelledError", "DataError", "GPUError", "GzipFile", "Pool", "compress",
-    "compress_into", "compressobj", "crc32", "crc32_combine", "decompress", "decompress_into",
-    "decompressobj", "no_gpu", "open", "register_fsspec", "zlib"]
+    "compress_into", "compressobj", "crc32", "crc32_combine", "decompress", "decompress_array",
+    "decompress_into", "decompressobj", "no_gpu", "open", "register_fsspec", "zlib"]
 
 READ, WRITE = "rb", "wb"
 
 
 def compress(data: Any, compresslevel: int = DEFAULT_LEVEL, *, mtime: Optional[float] = 0,
-             threads: int = 0, block_size: int = 0, pool: Optional[Pool] = None) -> bytes:
-    """Returns data compressed to one member. mtime is the header's time; None is now."""
+             threads: int = 0, block_size: int = 0, pool: Optional[Pool] = None,
+             stream: Optional[int] = None) -> bytes:
+    """Returns data compressed to one member. mtime is the header's time; None is now.
+
+    data has a buffer, or is an array that is in a GPU's memory; see decompress_into.
+    """
     crew = get(pool, threads, block_size).crew(GZIP, check_level(compresslevel))
-    return crew.compress(data, None, header_time(mtime) if mtime != 0 else 0)
+    try:
+        return crew.compress(data, None, header_time(mtime) if mtime != 0 else 0)
+    except TypeError:
+        return _arrays.compress(crew, data, stream)
 
 
 def decompress(data: Any, *, threads: int = 0, pool: Optional[Pool] = None) -> bytes:
@@ -49,10 +56,29 @@ def compress_into(data: Any, out: Any, compresslevel: int = DEFAULT_LEVEL, *, th
     return get(pool, threads, 0).crew(GZIP, check_level(compresslevel)).compress_into(data, out)
 
 
-def decompress_into(data: Any, out: Any, *, threads: int = 0,
-                    pool: Optional[Pool] = None) -> int:
-    """Decompresses data to the buffer `out`, and returns the bytes used. ValueError: no room."""
-    return get(pool, threads, 0).crew().decompress_into(data, out)
+def decompress_into(data: Any, out: Any, *, threads: int = 0, pool: Optional[Pool] = None,
+                    stream: Optional[int] = None) -> int:
+    """Decompresses data to the buffer `out`, and returns the bytes used. ValueError: no room.
+
+    Both may be arrays in a GPU's memory, with __cuda_array_interface__ or DLPack. The call waits
+    for the work on `stream`, the number of a cudaStream_t; without it, for the stream that the
+    array names, or the legacy default stream. When the call returns, the output is there.
+    """
+    crew = get(pool, threads, 0).crew()
+    try:
+        return crew.decompress_into(data, out)
+    except TypeError:
+        return _arrays.decompress_into(crew, data, out, stream)
+
+
+def decompress_array(data: Any, empty: Callable[[int], Any], *, threads: int = 0,
+                     pool: Optional[Pool] = None, stream: Optional[int] = None) -> Any:
+    """Decompresses data on a GPU to the array of bytes that empty(size) makes there.
+
+    For example, empty=lambda n: torch.empty(n, dtype=torch.uint8, device="cuda"). The current
+    device's memory is used. GPUError: there is no GPU; the text says why.
+    """
+    return _arrays.decompress_array(get(pool, threads, 0).crew(), data, empty, stream)
 
 
 def compressobj(level: int = -1, method: int = DEFLATED, wbits: int = 31, memLevel: int = 8,

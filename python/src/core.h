@@ -8,6 +8,8 @@
  *   - Compressor and Decompressor (streams.c): streams;
  *   - Reader (reader.c): reading at any place.
  *
+ * Data in a GPU's memory has functions of its own (cuda.c).
+ *
  * Each object keeps a reference to its crew, so the crew outlives it.  Calls give up the
  * interpreter's lock (guard.c) and turn statuses into exceptions (errors.c).
  *
@@ -57,6 +59,7 @@ bool py_copy_name(PyObject *name, char **copy);
 
 bool py_streams_init(PyObject *module);
 bool py_reader_init(PyObject *module);
+bool py_cuda_init(PyObject *module);
 
 /* --- Types ---------------------------------------------------------------------------------- */
 

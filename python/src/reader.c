@@ -31,8 +31,8 @@ static struct reader_call begin_call(struct reader *self)
     return (struct reader_call){.self = self, .call = GZLZSS_CALL_INIT};
 }
 
-/* Does the work by py_guard_run, as a read may decode all of the file.  Returns whether the work was
- * done; else there is an exception. */
+/* Does the work by py_guard_run, as a read may decode all of the file.  Returns whether the work
+ * was done; else there is an exception. */
 static bool finish_call(struct reader_call *c, void (*work)(void *))
 {
     gzlzss *z = c->self->crew->z;
