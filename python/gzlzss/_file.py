@@ -306,7 +306,7 @@ class GzipFile(io.BufferedIOBase):
         if hasattr(file, "write"):
             file.write(index)  # type: ignore[union-attr]
             return
-        with builtins.open(file, "wb") as target:  # type: ignore[arg-type]
+        with builtins.open(os.fspath(file), "wb") as target:  # type: ignore[arg-type]
             target.write(index)
 
     def import_index(self, file: Union[Path, BinaryIO]) -> None:
@@ -318,7 +318,7 @@ class GzipFile(io.BufferedIOBase):
         if hasattr(file, "read"):
             self._raw.use_index(file.read())  # type: ignore[union-attr]
             return
-        with builtins.open(file, "rb") as source:  # type: ignore[arg-type]
+        with builtins.open(os.fspath(file), "rb") as source:  # type: ignore[arg-type]
             self._raw.use_index(source.read())
 
     def block_offsets(self) -> Dict[int, int]:

@@ -369,6 +369,11 @@ class Places(Folder):
         (self.folder / "index").write_bytes(b"nonsense" * 100)
         with gzlzss.open(self.path) as f, self.assertRaises(OSError):
             f.import_index(self.folder / "index")
+        # A number would be a descriptor, and would be closed.
+        with gzlzss.open(self.path) as f:
+            for call in f.import_index, f.export_index:
+                with self.assertRaises(TypeError):
+                    call(0)
 
     def test_tell_compressed(self):
         self.path.write_bytes(gzipped(BIG))
