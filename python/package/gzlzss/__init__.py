@@ -43,10 +43,11 @@ def compress(data: Any, compresslevel: int = DEFAULT_LEVEL, *, mtime: Optional[f
 def decompress(data: Any, *, threads: int = 0, pool: Optional[Pool] = None) -> bytes:
     """Returns data decompressed, with all members in it."""
     view = memoryview(data).cast("B")
-    if view[:2] != b"\x1f\x8b":
-        if not view:
+    magic = bytes(view[:2])
+    if magic != b"\x1f\x8b":
+        if not magic:
             return b""
-        raise not_gzip(bytes(view[:2]))
+        raise not_gzip(magic)
     return get(pool, threads, 0).crew().decompress(data)
 
 
@@ -102,7 +103,7 @@ def register_fsspec(name: str = "gzlzss", extensions: Any = (), force: bool = Fa
 
     With extensions=["gz"] and force=True, also of compression="infer".
     """
-    from fsspec.compression import register_compression
+    from fsspec.compression import register_compression  # type: ignore[import-not-found]
 
     def opener(file: Any, mode: str = "rb", **kwargs: Any) -> GzipFile:
         return GzipFile(None, mode.replace("t", ""), fileobj=file, **kwargs)

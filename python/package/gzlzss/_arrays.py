@@ -50,9 +50,10 @@ def find(array: Any, stream: Optional[int] = None, writes: bool = False) -> Opti
         data = bytes(view)
         address = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
         return Memory(address, size, False, stream or LEGACY_STREAM, data)
-    data = (ctypes.c_char * size).from_buffer(view.cast("B")) if size else b""
-    return Memory(ctypes.addressof(data) if size else 0, size, False,  # type: ignore[arg-type]
-                  stream or LEGACY_STREAM, data)
+    if size == 0:
+        return Memory(0, 0, False, stream or LEGACY_STREAM, array)
+    memory = (ctypes.c_char * size).from_buffer(view.cast("B"))
+    return Memory(ctypes.addressof(memory), size, False, stream or LEGACY_STREAM, memory)
 
 
 def _from_cuda(array: Any, stream: Optional[int], writes: bool) -> Memory:

@@ -11,7 +11,8 @@ import io
 import os
 import time
 import zlib
-from typing import IO, Any, BinaryIO, Dict, Iterator, Optional, TextIO, Union
+from typing import (IO, Any, BinaryIO, Dict, Iterator, Literal, Optional, TextIO, Union, cast,
+                    overload)
 
 from . import _core
 from ._pool import DEFAULT_LEVEL, GZIP, Pool, get
@@ -123,7 +124,7 @@ class GzipFile(io.BufferedIOBase):
                  pool: Optional[Pool] = None) -> None:
         self.fileobj: Any = None
         self.myfileobj: Any = None
-        self._buffer: Any = None
+        self._buffer: Any = None  # a BufferedReader or a BufferedWriter
         self._raw: Any = None
         self._mtime = mtime
         self._is_ending = False
@@ -167,12 +168,18 @@ class GzipFile(io.BufferedIOBase):
         self.mode = "rb"
         self._raw = Source(self.fileobj, pool)
         self._buffer = io.BufferedReader(self._raw, READ_BUFFER)
+        self._shorten("readline")
 
     def _begin_writing(self, pool: Pool, level: int) -> None:
         self.mode = "wb"
         self._raw = Sink(self.fileobj, _core.Compressor(
             pool.crew(GZIP, level), _header_name(self.name), header_time(self._mtime)))
         self._buffer = io.BufferedWriter(self._raw, WRITE_BUFFER)
+        self._shorten("write")
+
+    def _shorten(self, method: str) -> None:
+        """Makes calls of a method, which may be many, go straight to the buffer until the end."""
+        self.__dict__[method] = getattr(self._buffer, method)
 
     # --- State ---
 
@@ -203,7 +210,7 @@ class GzipFile(io.BufferedIOBase):
     def fileno(self) -> int:
         """The descriptor of the compressed file."""
         self._check_open()
-        return self.fileobj.fileno()
+        return cast(int, self.fileobj.fileno())
 
     def _check_open(self) -> None:
         if self.fileobj is None:
@@ -213,7 +220,7 @@ class GzipFile(io.BufferedIOBase):
         self._check_open()
         if self.mode != "rb":
             raise OSError(errno.EBADF, f"{what}() on write-only GzipFile object")
-        return self._buffer
+        return cast(io.BufferedReader, self._buffer)
 
     # --- Reading ---
 
@@ -221,13 +228,18 @@ class GzipFile(io.BufferedIOBase):
         return self._reader("read").read(-1 if size is None else size)
 
     def read1(self, size: int = -1) -> bytes:
-        return self._reader("read1").read1(READ_BUFFER if size < 0 else size)
+        buffer = self._reader("read1")
+        # If the buffer is empty, read1 would read no more than `size` bytes, which is slow.
+        buffer.peek(1)
+        return buffer.read1(READ_BUFFER if size < 0 else size)
 
     def readinto(self, buffer: Any) -> int:
         return self._reader("readinto").readinto(buffer)
 
     def readinto1(self, buffer: Any) -> int:
-        return self._reader("readinto1").readinto1(buffer)
+        own = self._reader("readinto1")
+        own.peek(1)
+        return own.readinto1(buffer)
 
     def peek(self, n: int = 1) -> bytes:
         return self._reader("peek").peek(n)
@@ -246,7 +258,7 @@ class GzipFile(io.BufferedIOBase):
         """Returns the bytes of the decompressed data, which may have to be decoded for that."""
         buffer = self._reader("size")
         place = buffer.tell()
-        size = self._raw.size()
+        size = cast(int, self._raw.size())
         buffer.seek(place)
         return size
 
@@ -256,7 +268,7 @@ class GzipFile(io.BufferedIOBase):
         self._check_open()
         if self.mode != "wb":
             raise OSError(errno.EBADF, "write() on read-only GzipFile object")
-        return self._buffer.write(data)
+        return cast(int, self._buffer.write(data))
 
     def flush(self, zlib_mode: int = zlib.Z_SYNC_FLUSH) -> None:
         """When writing: writes all so far, so that others can decompress it now."""
@@ -275,13 +287,13 @@ class GzipFile(io.BufferedIOBase):
 
     def tell(self) -> int:
         self._check_open()
-        return self._buffer.tell()
+        return cast(int, self._buffer.tell())
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Reading: goes to any place. Writing: goes forward, over zeros."""
         self._check_open()
         if self.mode == "rb":
-            return self._buffer.seek(offset, whence)
+            return cast(int, self._buffer.seek(offset, whence))
         here = self.tell()
         if whence == io.SEEK_CUR:
             offset += here
@@ -304,9 +316,9 @@ class GzipFile(io.BufferedIOBase):
         self._reader("export_index")
         index = self._raw.export_index(format)
         if hasattr(file, "write"):
-            file.write(index)  # type: ignore[union-attr]
+            file.write(index)
             return
-        with builtins.open(os.fspath(file), "wb") as target:  # type: ignore[arg-type]
+        with builtins.open(os.fspath(file), "wb") as target:
             target.write(index)
 
     def import_index(self, file: Union[Path, BinaryIO]) -> None:
@@ -316,9 +328,9 @@ class GzipFile(io.BufferedIOBase):
         """
         self._reader("import_index")
         if hasattr(file, "read"):
-            self._raw.use_index(file.read())  # type: ignore[union-attr]
+            self._raw.use_index(file.read())
             return
-        with builtins.open(os.fspath(file), "rb") as source:  # type: ignore[arg-type]
+        with builtins.open(os.fspath(file), "rb") as source:
             self._raw.use_index(source.read())
 
     def block_offsets(self) -> Dict[int, int]:
@@ -334,7 +346,7 @@ class GzipFile(io.BufferedIOBase):
     def tell_compressed(self) -> int:
         """Returns about how many bits of the file were decoded so far."""
         self._reader("tell_compressed")
-        return self._raw.tell_compressed()
+        return cast(int, self._raw.tell_compressed())
 
     # --- The end ---
 
@@ -343,6 +355,8 @@ class GzipFile(io.BufferedIOBase):
         file, self.fileobj = self.fileobj, None
         if file is None:
             return
+        for method in "readline", "write":
+            self.__dict__.pop(method, None)
         try:
             if isinstance(self._raw, Sink):
                 if self._raw.can_end():
@@ -366,6 +380,32 @@ class _Text(io.TextIOWrapper):
         if isinstance(self.buffer, GzipFile):
             self.buffer._is_ending = True
         super().close()
+
+
+_Binary = Literal["r", "rb", "w", "wb", "a", "ab", "x", "xb"]
+_InText = Literal["rt", "wt", "at", "xt"]
+
+
+@overload
+def open(filename: Union[Path, IO[bytes]], mode: _Binary = ..., compresslevel: int = ...,
+         encoding: None = ..., errors: None = ..., newline: None = ..., *, threads: int = ...,
+         block_size: int = ..., mtime: Optional[float] = ..., pool: Optional[Pool] = ...
+         ) -> GzipFile: ...
+
+
+@overload
+def open(filename: Union[Path, IO[bytes]], mode: _InText, compresslevel: int = ...,
+         encoding: Optional[str] = ..., errors: Optional[str] = ...,
+         newline: Optional[str] = ..., *, threads: int = ..., block_size: int = ...,
+         mtime: Optional[float] = ..., pool: Optional[Pool] = ...) -> TextIO: ...
+
+
+@overload
+def open(filename: Union[Path, IO[bytes]], mode: str, compresslevel: int = ...,
+         encoding: Optional[str] = ..., errors: Optional[str] = ...,
+         newline: Optional[str] = ..., *, threads: int = ..., block_size: int = ...,
+         mtime: Optional[float] = ..., pool: Optional[Pool] = ...
+         ) -> Union[GzipFile, TextIO]: ...
 
 
 def open(filename: Union[Path, IO[bytes]], mode: str = "rb", compresslevel: int = DEFAULT_LEVEL,

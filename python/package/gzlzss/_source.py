@@ -87,7 +87,7 @@ class Source(io.RawIOBase):
     def _take(self) -> bytes:
         """Returns the next bytes of the file, none at its end."""
         if self._is_seekable:
-            data = self._file.read(CHUNK)
+            data: Optional[bytes] = self._file.read(CHUNK)
         elif hasattr(self._file, "read1"):
             data = self._file.read1(PIPE_CHUNK)
         else:

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="misc,no-redef"
 """zlib's functions and constants, with libgzlzss inside.
 
     from gzlzss import zlib
@@ -12,19 +13,14 @@ import operator
 import zlib as _zlib
 from typing import Any
 from zlib import *  # noqa: F401,F403
-from zlib import DEFLATED, MAX_WBITS, Z_DEFAULT_STRATEGY, Z_FINISH, Z_NO_FLUSH, error
+from zlib import (DEF_BUF_SIZE, DEF_MEM_LEVEL, DEFLATED, MAX_WBITS, Z_DEFAULT_STRATEGY, Z_FINISH,
+                  Z_NO_FLUSH, error)
 
 from . import _core
 from ._core import crc32, crc32_combine
-from ._file import DIRECTIVES, END
+from ._file import DIRECTIVES
 from ._pool import DEFAULT_LEVEL, GZIP, RAW, ZLIB, default
-
-DEF_BUF_SIZE = _zlib.DEF_BUF_SIZE
-DEF_MEM_LEVEL = _zlib.DEF_MEM_LEVEL
-adler32 = _zlib.adler32
-decompressobj = _zlib.decompressobj
-ZLIB_VERSION = _zlib.ZLIB_VERSION
-ZLIB_RUNTIME_VERSION = _zlib.ZLIB_RUNTIME_VERSION
+from ._source import END
 
 _FORMATS = {15: ZLIB, 31: GZIP, -15: RAW}
 
