@@ -354,15 +354,34 @@ class Places(Folder):
                     f.export_index(index, "none")
 
     def test_block_offsets_are_places_of_blocks(self):
-        self.path.write_bytes(gzlzss.compress(text(BIG), mtime=0))
-        with gzlzss.open(self.path) as f:
-            offsets = f.block_offsets()
-        packed = self.content()
-        aligned = {bit: place for bit, place in offsets.items() if bit % 8 == 0 and place}
-        self.assertTrue(aligned)
-        for bit, place in aligned.items():
-            d = gzlzss.zlib.decompressobj(-15, zdict=text(BIG)[max(place - 32768, 0):place])
-            self.assertEqual(d.decompress(packed[bit // 8:], 1000), text(BIG)[place:place + 1000])
+        data = text(BIG) * 4
+        packed = gzip.compress(data, 1)
+        offsets = gzlzss.open(io.BytesIO(packed)).block_offsets()
+        self.assertTrue(any(bit % 8 for bit in offsets))
+        for bit, place in offsets.items():
+            # Move the bits so that the block begins at a byte.
+            part = int.from_bytes(packed[bit // 8:bit // 8 + 50_000], "little") >> bit % 8
+            window = data[max(place - 32768, 0):place]
+            d = gzlzss.zlib.decompressobj(-15, zdict=window)
+            self.assertEqual(d.decompress(part.to_bytes(50_000, "little"), 1000),
+                             data[place:place + 1000])
+
+    def test_block_offsets_of_bgzf_are_members(self):
+        data = text(1_000_000)
+        packed = bgzf(data)
+        for bit, place in gzlzss.open(io.BytesIO(packed)).block_offsets().items():
+            d = gzlzss.decompressobj()
+            self.assertEqual(d.decompress(packed[bit // 8:]), data[place:place + 65280])
+
+    def test_past_the_end(self):
+        for packed in gzipped(1000), gzipped(BIG), bgzf(text(BIG)):
+            size = len(gzip.decompress(packed))
+            for f in self.files(packed):
+                with f:
+                    f.seek(size - 5)
+                    self.assertEqual(f.seek(size + 5_000_000), size)
+                    self.assertEqual(f.read(), b"")
+                    self.assertEqual(f.seek(size), size)
 
     def test_wrong_index(self):
         self.path.write_bytes(gzipped(BIG))

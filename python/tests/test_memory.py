@@ -219,6 +219,9 @@ class ZlibModule(unittest.TestCase):
                 zlib.decompress(data)
             self.assertEqual(str(ours.exception), str(theirs.exception))
         self.assertEqual(gzlzss.zlib.decompress(zlib.compress(b"x") + b"rest"), b"x")
+        # The library also reads the formats of compress, pack and zip.
+        with self.assertRaises(zlib.error):
+            gzlzss.zlib.decompress(b"\x1f\x9d\x90a\0", 31)
 
 
 if __name__ == "__main__":

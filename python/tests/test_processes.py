@@ -127,6 +127,16 @@ class Fork(unittest.TestCase):
             f.write(b"end")
         self.assertEqual(gzip.open(self.path).read(), text(BIG) + b"end")
 
+    def test_child_closes_quietly(self):
+        def close():
+            f.close()
+            return f.closed
+
+        with gzlzss.open(self.path, "wb") as f:
+            f.write(b"in the buffer")
+            self.assertTrue(in_child(close))
+        self.assertEqual(gzip.open(self.path).read(), b"in the buffer")
+
     def test_child_cannot_go_on_with_a_stream(self):
         obj = gzlzss.compressobj()
         obj.compress(text(BIG))
@@ -247,6 +257,7 @@ class Threads(unittest.TestCase):
                 pool.close()
                 f.write(b"two")
         self.assertEqual(gzip.decompress(out.getvalue()), b"onetwo")
+        self.assertEqual(gzlzss.compress(b"x", pool=gzlzss.Pool(-1)), gzlzss.compress(b"x"))
         with self.assertRaises(ValueError):
             gzlzss.Pool(backend="tpu")
 
@@ -344,6 +355,22 @@ class Interrupt(unittest.TestCase):
                     signal.signal(signal.SIGALRM, before)
                 f.seek(len(got))
                 self.assertEqual(got + f.read(), text(BIG))
+
+
+    def test_interrupted_stream_is_not_needed_again(self):
+        class Interrupted:
+            needs_input = False
+
+            def readinto(self, out, directive):
+                raise KeyboardInterrupt
+
+        with gzlzss.open(io.BytesIO(gzipped(BIG))) as f:
+            first = f.read(500_000)
+            f._raw._stream = Interrupted()
+            with self.assertRaises(KeyboardInterrupt):
+                f.read()
+            place = f.tell()
+            self.assertEqual(f.read(1000), text(BIG)[place:place + 1000])
 
 
 class Command(unittest.TestCase):
