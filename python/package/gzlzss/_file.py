@@ -229,8 +229,7 @@ class GzipFile(io.BufferedIOBase):
 
     def read1(self, size: int = -1) -> bytes:
         buffer = self._reader("read1")
-        # If the buffer is empty, read1 would read no more than `size` bytes, which is slow.
-        buffer.peek(1)
+        self._fill(buffer)
         return buffer.read1(READ_BUFFER if size < 0 else size)
 
     def readinto(self, buffer: Any) -> int:
@@ -238,8 +237,14 @@ class GzipFile(io.BufferedIOBase):
 
     def readinto1(self, buffer: Any) -> int:
         own = self._reader("readinto1")
-        own.peek(1)
+        self._fill(own)
         return own.readinto1(buffer)
+
+    def _fill(self, buffer: io.BufferedReader) -> None:
+        """Fills an empty buffer. Otherwise read1 would read no more than it is asked for from the
+        source, which is slow if that is little."""
+        if buffer.tell() == self._raw.tell():
+            buffer.peek(1)
 
     def peek(self, n: int = 1) -> bytes:
         return self._reader("peek").peek(n)
