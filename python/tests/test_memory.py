@@ -5,6 +5,7 @@ import unittest
 import zlib
 
 import gzlzss
+from gzlzss import _core
 from data import gzipped, noise, text
 
 SIZES = [0, 1, 1000, 65536, 131072, 131073, 300_000, 5_000_000]
@@ -63,6 +64,27 @@ class Memory(unittest.TestCase):
         self.assertEqual(gzlzss.compress(b"x")[4:8], bytes(4))
         self.assertEqual(gzlzss.compress(b"x", mtime=258)[4:8], b"\2\1\0\0")
         self.assertNotEqual(gzlzss.compress(b"x", mtime=None)[4:8], bytes(4))
+
+    def test_names(self):
+        crew = gzlzss.Pool(1).crew()
+        self.assertEqual(crew.compress(b"", b"name")[10:15], b"name\0")
+        with self.assertRaises(ValueError):
+            crew.compress(b"", b"na\0me")
+
+    def test_limit(self):
+        crew = gzlzss.Pool(1).crew()
+        self.assertIsNone(crew.decompress_some(gzip.compress(bytes(10_000_000)), 1000))
+        self.assertEqual(crew.decompress_some(gzipped(1000), 5000), (text(1000), 0))
+
+    def test_index_comes_first(self):
+        reader = _core.Reader(gzlzss.Pool(1).crew(), gzipped(1000))
+        index = reader.export(0)
+        with self.assertRaises(ValueError):
+            reader.use_index(index)
+        reader = _core.Reader(gzlzss.Pool(1).crew(), gzipped(1000))
+        reader.use_index(index)
+        with self.assertRaises(ValueError):
+            reader.use_index(index)
 
     def test_any_buffer(self):
         data = array.array("I", range(10_000))
