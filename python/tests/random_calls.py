@@ -5,8 +5,8 @@
 
 Calls the functions and methods of the extension module and of the package with arguments of every
 kind, from several threads. No call may crash, and an exception must be one of those that Python's
-own modules raise for such arguments. Data that was compressed must come back. Run it under ASan or
-valgrind; docs/python.md tells how.
+own modules raise for such arguments. Data that was compressed must come back. README.md tells
+how to run it under ASan.
 """
 import gc
 import gzip

@@ -152,10 +152,16 @@ class Fork(unittest.TestCase):
 
     def test_lock_that_a_thread_of_the_parent_has(self):
         """The child must not wait for a thread that it does not have."""
-        obj = gzlzss.compressobj(12)
-        thread = threading.Thread(target=obj.compress, args=(3 * text(BIG),))
+        pool = gzlzss.Pool(1)
+        obj = gzlzss._core.Compressor(pool.crew(level=12))
+
+        def work():
+            with self.assertRaises(gzlzss.CancelledError):
+                obj.compress(40 * text(BIG))
+
+        thread = threading.Thread(target=work)
         thread.start()
-        time.sleep(0.1)
+        time.sleep(0.5)
 
         def use_it():
             signal.alarm(10)
@@ -166,6 +172,7 @@ class Fork(unittest.TestCase):
 
         self.assertTrue(in_child(use_it))
         self.assertTrue(thread.is_alive())
+        pool.cancel()
         thread.join()
 
     def test_multiprocessing(self):
@@ -285,16 +292,16 @@ import io, os, signal, sys, threading, time
 sys.path.insert(0, {tests!r})
 import gzlzss
 from data import text
-data = text(3_000_000) * 40  # level 12 takes a minute for it
+data = text(3_000_000) * 60  # one thread takes half a minute for it at level 12
 packed = gzlzss.compress(bytes(2_000_000_000 if {name!r} == "decompress" else 10), 1)
 def compress():
-    gzlzss.compress(data, 12)
+    gzlzss.compress(data, 12, threads=1)
 def compress_stream():
-    obj = gzlzss.compressobj(12)
+    obj = gzlzss._core.Compressor(gzlzss.Pool(1).crew(level=12))
     obj.compress(data)
-    obj.flush()
+    obj.flush(1)
 def compress_file():
-    with gzlzss.open(io.BytesIO(), "wb", 12) as f:
+    with gzlzss.open(io.BytesIO(), "wb", 12, threads=1) as f:
         f.write(data)
 def decompress():
     while True:
