@@ -4,7 +4,7 @@
     python tests/cpython.py [-v]
 
 The tests are those of the interpreter that runs the script; distributions have them in a package of
-their own (Debian: libpython3-testsuite). They get gzlzss in place of gzip, and gzlzss.zlib in place
+their own (Debian: libpython3.11-testsuite). They get gzlzss in place of gzip, and gzlzss.zlib in place
 of zlib. deviations.txt lists the tests that fail, with the reasons. Prints how many tests passed,
 failed as listed, and failed or passed unlike the list; in that last case, the status is 1.
 """
