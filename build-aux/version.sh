@@ -41,6 +41,8 @@ for page in man/*.[13]; do
     same "$page" 'the version in .Os' \
         "$(sed -n 's/^\.Os "gzlzss \([0-9.]*\)"$/\1/p' "$page")" "$version"
 done
+same packaging/rpm/gzlzss.spec 'the version' \
+    "$(sed -n 's/^Version: *\([0-9.]*\)$/\1/p' packaging/rpm/gzlzss.spec)" "$version"
 # The tarball has no debian/.
 if [ -f debian/changelog ]; then
     same debian/changelog 'the first version' \
