@@ -51,8 +51,8 @@ struct gpu_copier *gpu_new_copier(int device, char error[GPU_ERROR_SIZE])
         return NULL;
     }
     c->device = device;
-    gpu_watch_init(&c->watch, 0, 0, SPIN);
-    status = gpu_use_device(device);
+    gpu_watch_init(&c->watch, device, 0, 0, SPIN);
+    status = gpu_is_lost(&c->watch) ? cudaErrorLaunchTimeout : gpu_use_device(device);
     if (status == cudaSuccess)
         status = cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking);
     for (int i = 0; i < 2 && status == cudaSuccess; i++)
@@ -187,7 +187,7 @@ static bool begin(struct gpu_copier *c, size_t len, char error[GPU_ERROR_SIZE])
 {
     if (gpu_is_lost(&c->watch))
         return !failed(cudaErrorLaunchTimeout, c->device, error);
-    gpu_watch_init(&c->watch, len, 0, SPIN);
+    gpu_watch_init(&c->watch, c->device, len, 0, SPIN);
     return !failed(gpu_use_device(c->device), c->device, error);
 }
 

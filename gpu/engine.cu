@@ -343,7 +343,12 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     const bool is_ours = !gpu_context_is_active(device);
 
     snprintf(label, sizeof(label), "CUDA device %d", device);
-    if (failed(take_device(device), label, error) ||
+    if (gpu_twin(level) == NULL) {
+        snprintf(error, GPU_ERROR_SIZE, "the GPU engine was built without this match finder");
+        return NULL;
+    }
+    if (failed(gpu_device_is_lost(device) ? cudaErrorLaunchTimeout : cudaSuccess, label, error) ||
+        failed(take_device(device), label, error) ||
         (is_ours && failed(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), label, error)) ||
         failed(cudaGetDeviceProperties(&properties, device), label, error) ||
         failed(gpu_code_fits_device(), properties.name, error) ||
@@ -364,7 +369,7 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     g->batches = batches;
     g->capacity = fit_batches(&g->batches, batch_size, segment_size, level,
                               limited(available, options->memory));
-    gpu_watch_init(&g->watch, g->capacity, options->seconds, SPIN);
+    gpu_watch_init(&g->watch, device, g->capacity, options->seconds, SPIN);
     g->is_wrong = options->is_wrong;
     g->hangs = options->hangs;
     g->submissions_left = options->fails ? options->good_batches : -1;

@@ -153,18 +153,24 @@ cudaError_t gpu_use_device(int device);
 
 /* Limits the waits for a device, or for one engine's work on it (wait.cu). */
 struct gpu_watch {
+    int device;
     double seconds; /* the most seconds of a wait */
     double spin;    /* seconds for which a wait asks all the time, before it begins to sleep */
     bool is_lost;   /* a wait has taken longer; use gpu_is_lost */
 };
 
-/* Prepares for waits for work on `bytes` bytes. `seconds` is for tests: the most seconds of a wait;
+/* Prepares for waits for the device's work on `bytes` bytes. `seconds` is for tests: the most seconds of a wait;
  * 0: the usual limit. */
-void gpu_watch_init(struct gpu_watch *w, uint64_t bytes, double seconds, double spin);
+void gpu_watch_init(struct gpu_watch *w, int device, uint64_t bytes, double seconds, double spin);
 
-/* Whether a wait has taken too long. If so, the device may still use all memory that it was given:
- * do not free the memory, do not use it again, and queue no more work. */
+/* Whether a wait has taken too long, here, or in another engine for the device whose work still has
+ * not ended. If so, the device may still use all memory that it was given: do not free the memory,
+ * do not use it again, and queue no more work. */
 bool gpu_is_lost(const struct gpu_watch *w);
+
+/* Whether there is work on the device that has taken too long and has not ended: a call of CUDA
+ * could wait for it without an end. */
+bool gpu_device_is_lost(int device);
 
 /* Wait for the event, or for all work in the stream. Return cudaErrorLaunchTimeout if the device is
  * lost, or the error of the work. */

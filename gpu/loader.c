@@ -27,9 +27,11 @@
  * was built. If neither has it, the module is in MODULE_DIR, the directory of installed modules. */
 static const char *const places[] = {"gzlzss/" MODULE, ".libs/gzlzss/" MODULE};
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_once_t once = PTHREAD_ONCE_INIT, located = PTHREAD_ONCE_INIT;
 static _Atomic(const struct gpu_module *) loaded;
 static const char *wanted;           /* gpu_module_use */
+static atomic_bool is_tried;         /* whether loading was tried */
+static bool is_found;                /* whether `path` is the path of a module */
 static char path[PATH_MAX];          /* of the module, once it is loaded */
 static char trouble[GPU_ERROR_SIZE]; /* why there is no module */
 
@@ -70,14 +72,26 @@ static bool find_own_directory(void)
     return true;
 }
 
-/* Whether only root and this user can put files into the directory. Code from a directory such as
- * /tmp, to which a program was copied, must not be loaded. */
-static bool is_trusted(const char *directory)
+/* Whether only root and this user can change the file, or put files into the directory. Code from a
+ * directory such as /tmp, to which a program was copied, must not be loaded. */
+static bool is_trusted(const char *name)
 {
     struct stat st;
 
-    return stat(directory, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) &&
-           (st.st_mode & S_IWOTH) == 0;
+    return stat(name, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) &&
+           (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* Whether `path` is a file, and it and its directory are trusted. */
+static bool has_trusted_module(void)
+{
+    char *const slash = strrchr(path, '/');
+    bool is_good = is_trusted(path);
+
+    *slash = '\0';
+    is_good &= is_trusted(path);
+    *slash = '/';
+    return is_good;
 }
 
 /* Puts the module's path into `path`. Returns whether the file exists. */
@@ -91,11 +105,21 @@ static bool find_module(void)
         const size_t len = strlen(path), room = sizeof(path) - len;
 
         for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-            if (snprintf(path + len, room, "/%s", places[i]) < (int)room && access(path, F_OK) == 0)
+            if (snprintf(path + len, room, "/%s", places[i]) < (int)room && has_trusted_module())
                 return true;
     }
     snprintf(path, sizeof(path), "%s/%s", MODULE_DIR, MODULE);
     return access(path, F_OK) == 0;
+}
+
+static void locate(void)
+{
+    is_found = find_module();
+}
+
+void gpu_module_locate(void)
+{
+    pthread_once(&located, locate);
 }
 
 static void load(void)
@@ -104,7 +128,8 @@ static void load(void)
     gpu_module_entry *entry;
     void *library;
 
-    if (!find_module()) {
+    gpu_module_locate();
+    if (!is_found) {
         snprintf(trouble, sizeof(trouble), "no GPU engine is installed (%.180s)", path);
         return;
     }
@@ -128,15 +153,28 @@ static void load(void)
     atomic_store(&loaded, module);
 }
 
+static void try_to_load(void)
+{
+    load();
+    atomic_store(&is_tried, true);
+}
+
 const struct gpu_module *gpu_module(char error[GPU_ERROR_SIZE])
 {
     const struct gpu_module *module;
 
-    pthread_once(&once, load);
+    pthread_once(&once, try_to_load);
     module = gpu_module_if_loaded();
     if (module == NULL)
         snprintf(error, GPU_ERROR_SIZE, "%s", trouble);
     return module;
+}
+
+void gpu_module_trouble(char error[GPU_ERROR_SIZE])
+{
+    error[0] = '\0';
+    if (atomic_load(&is_tried) && gpu_module_if_loaded() == NULL)
+        snprintf(error, GPU_ERROR_SIZE, "%s", trouble);
 }
 
 const struct gpu_module *gpu_module_if_loaded(void)

@@ -15,8 +15,16 @@
  */
 const struct gpu_module *gpu_module(char error[GPU_ERROR_SIZE]);
 
+/* Looks for the module's file, which takes some 20 us, without loading it. This takes the dynamic
+ * loader's lock. So the library calls it in the program's thread, which may hold that lock. */
+void gpu_module_locate(void);
+
 /* Returns the module if it is loaded, else NULL. Any thread may call this. */
 const struct gpu_module *gpu_module_if_loaded(void);
+
+/* Says why the module could not be loaded. `error` becomes empty if it was, or if nobody has asked
+ * for it yet. */
+void gpu_module_trouble(char error[GPU_ERROR_SIZE]);
 
 /* Returns the path of the module, which is loaded. */
 const char *gpu_module_path(void);

@@ -9,7 +9,12 @@
  * all memory that was given to them, on the device and on the host. So the memory is neither freed
  * nor used again: it stays with the process until the process ends. The driver would also make the
  * thread that frees it wait for the kernel. All later waits fail at once.
+ *
+ * Other engines of the process for this device would wait inside the driver, too, since they share
+ * the device's context. So the work that has taken too long is noted for the process, as CUDA's
+ * contexts are the process's. While it has not ended, the device is lost for all of them.
  */
+#include <pthread.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -27,8 +32,53 @@
 #define PAUSE_MIN 20e-6
 #define PAUSE_MAX 1e-3
 
-void gpu_watch_init(struct gpu_watch *w, uint64_t bytes, double seconds, double spin)
+/* A process that has more devices notes only what each engine has found itself. */
+#define DEVICES 64
+
+/* The work for which a wait has taken too long: an event, or all work in a stream. */
+struct hung {
+    bool is_lost;
+    cudaEvent_t event; /* NULL: the stream */
+    cudaStream_t stream;
+};
+
+static struct hung hung[DEVICES];
+static pthread_mutex_t hung_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void note_hung(int device, cudaEvent_t event, cudaStream_t stream)
 {
+    if (device < 0 || device >= DEVICES)
+        return;
+    pthread_mutex_lock(&hung_lock);
+    hung[device].event = event;
+    hung[device].stream = stream;
+    __atomic_store_n(&hung[device].is_lost, true, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&hung_lock);
+}
+
+bool gpu_device_is_lost(int device)
+{
+    struct hung *const h = &hung[device >= 0 && device < DEVICES ? device : 0];
+    bool is_lost;
+
+    if (device < 0 || device >= DEVICES || !__atomic_load_n(&h->is_lost, __ATOMIC_ACQUIRE))
+        return false;
+    pthread_mutex_lock(&hung_lock);
+    if (h->is_lost) {
+        const cudaError_t status =
+            h->event != NULL ? cudaEventQuery(h->event) : cudaStreamQuery(h->stream);
+
+        __atomic_store_n(&h->is_lost, status == cudaErrorNotReady, __ATOMIC_RELEASE);
+        (void)cudaGetLastError();
+    }
+    is_lost = h->is_lost;
+    pthread_mutex_unlock(&hung_lock);
+    return is_lost;
+}
+
+void gpu_watch_init(struct gpu_watch *w, int device, uint64_t bytes, double seconds, double spin)
+{
+    w->device = device;
     w->seconds = seconds > 0 ? seconds : WAIT_SECONDS + (double)(bytes >> 20);
     w->spin = spin;
     w->is_lost = false;
@@ -36,7 +86,7 @@ void gpu_watch_init(struct gpu_watch *w, uint64_t bytes, double seconds, double 
 
 bool gpu_is_lost(const struct gpu_watch *w)
 {
-    return __atomic_load_n(&w->is_lost, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&w->is_lost, __ATOMIC_ACQUIRE) || gpu_device_is_lost(w->device);
 }
 
 /* Sleeps, after a wait of this many seconds. */
@@ -49,13 +99,15 @@ static void pause_after(double waited)
     nanosleep(&pause, NULL);
 }
 
-/* Calls `query` until it returns something else than "not ready". */
-template <typename Query> static cudaError_t await(struct gpu_watch *w, const Query &query)
+/* Waits for the event; if it is NULL, for the stream. */
+static cudaError_t await(struct gpu_watch *w, cudaEvent_t event, cudaStream_t stream)
 {
     const double start = clock_seconds();
 
     for (;;) {
-        const cudaError_t status = gpu_is_lost(w) ? cudaErrorLaunchTimeout : query();
+        const cudaError_t status = gpu_is_lost(w)  ? cudaErrorLaunchTimeout
+                                   : event != NULL ? cudaEventQuery(event)
+                                                   : cudaStreamQuery(stream);
         double waited;
 
         if (status != cudaErrorNotReady)
@@ -63,21 +115,23 @@ template <typename Query> static cudaError_t await(struct gpu_watch *w, const Qu
         /* Another call in this thread must not take "not ready" for its own error. */
         (void)cudaGetLastError();
         waited = clock_seconds() - start;
-        if (waited > w->seconds)
+        if (waited > w->seconds) {
             __atomic_store_n(&w->is_lost, true, __ATOMIC_RELEASE);
-        else if (waited > w->spin)
+            note_hung(w->device, event, stream);
+        } else if (waited > w->spin) {
             pause_after(waited);
+        }
     }
 }
 
 cudaError_t gpu_await_event(struct gpu_watch *w, cudaEvent_t event)
 {
-    return await(w, [=] { return cudaEventQuery(event); });
+    return await(w, event, NULL);
 }
 
 cudaError_t gpu_await_stream(struct gpu_watch *w, cudaStream_t stream)
 {
-    return await(w, [=] { return cudaStreamQuery(stream); });
+    return await(w, NULL, stream);
 }
 
 /* The device's clock makes 1 to 2 of these ticks in a nanosecond. */

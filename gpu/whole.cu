@@ -105,7 +105,7 @@ static struct gpu_inflate *make(int device, const struct gpu_inflate_options *op
     g->options = *options;
     g->device = device;
     g->batch = options->batch > 0 ? options->batch / 4 * 4 : BATCH;
-    gpu_watch_init(&g->watch, g->batch, options->seconds, SPIN);
+    gpu_watch_init(&g->watch, device, g->batch, options->seconds, SPIN);
     g->overlap = options->batch > 0 ? 2 * g->batch : OVERLAP;
     g->symbols_max = options->symbols > 0 ? options->symbols
                      : options->in_steps  ? SYMBOLS_IN_STEPS
@@ -130,7 +130,8 @@ static struct gpu_inflate *make(int device, const struct gpu_inflate_options *op
 struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_options *options,
                                      char error[GPU_ERROR_SIZE])
 {
-    cudaError_t result = gpu_use_device(device);
+    cudaError_t result =
+        gpu_device_is_lost(device) ? cudaErrorLaunchTimeout : gpu_use_device(device);
     struct gpu_inflate *g = NULL;
 
     if (result == cudaSuccess)
@@ -139,7 +140,7 @@ struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_option
         g = make(device, options);
     if (g == NULL)
         snprintf(error, GPU_ERROR_SIZE, "%s",
-                 result != cudaSuccess ? cudaGetErrorString(result) : "too little memory");
+                 result != cudaSuccess ? gpu_error_text(result) : "too little memory");
     /* Clear the error, or the next call would return it. */
     (void)cudaGetLastError();
     return g;

@@ -16,6 +16,7 @@
 
 #include "base/bgzf.h"
 #include "compat/crc.h"
+#include "gpu/loader.h"
 #include "lib/object.h"
 #include "lzss/lzss.h"
 #include "papers/papers.h"
@@ -192,6 +193,8 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
     /* Load ISA-L here.  Another thread must not load it, because the caller may hold the dynamic
      * loader's lock. */
     gz_crc32_prepare(UINT64_MAX);
+    if (c.backend != BACKEND_CPU)
+        gpu_module_locate();
     made->owner = getpid();
     made->level = o.level;
     made->segment_size = c.segment_size;
@@ -261,6 +264,8 @@ static void gpu_trouble(const gzlzss *z, char why[GPU_ERROR_SIZE])
     pipeline_gpu_trouble(z->pipeline, why);
     if (why[0] == '\0')
         inflaters_trouble((struct inflaters *)&z->inflaters, why);
+    if (why[0] == '\0')
+        gpu_module_trouble(why);
 }
 
 void gzlzss_no_gpu(const gzlzss *z, char *text, size_t size)

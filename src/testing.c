@@ -19,7 +19,9 @@ static size_t number_in(const char *variable)
 
 void testing_choose_engine(void)
 {
-    gpu_module_use(getenv("GZLZSS_TEST_GPU_MODULE"));
+    const char *module = secure_getenv("GZLZSS_TEST_GPU_MODULE");
+
+    gpu_module_use(module != NULL && module[0] == '/' ? module : NULL);
 }
 
 void testing_configure(struct pipeline_config *config)

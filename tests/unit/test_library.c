@@ -2108,6 +2108,7 @@ static void test_cuda(void)
         uint8_t *made = unit_need(malloc(expected_len));
         FILE *file = unit_need(tmpfile());
         gzlzss_status status, file_status, pipe_status;
+        char why[GPU_ERROR_SIZE];
         gzlzss_item item;
         uint64_t counted;
         void *given;
@@ -2166,6 +2167,8 @@ static void test_cuda(void)
                  GZLZSS_ERROR_GPU);
         CHECK(item.status == GZLZSS_ERROR_GPU && item.out_len == 0);
         CHECK_EQ(status, GZLZSS_ERROR_GPU);
+        gzlzss_no_gpu(z, why, sizeof(why));
+        CHECK(strncmp(why, "no GPU engine is installed (", 28) == 0);
         CHECK_EQ(len, 0);
         CHECK_EQ(lseek(fileno(file), 0, SEEK_END), 0);
         end_draining(&d, expected, 0);
