@@ -159,8 +159,8 @@ struct gpu_watch {
     bool is_lost;   /* a wait has taken longer; use gpu_is_lost */
 };
 
-/* Prepares for waits for the device's work on `bytes` bytes. `seconds` is for tests: the most seconds of a wait;
- * 0: the usual limit. */
+/* Prepares for waits for the device's work on `bytes` bytes. `seconds` is for tests: the most
+ * seconds of a wait; 0: the usual limit. */
 void gpu_watch_init(struct gpu_watch *w, int device, uint64_t bytes, double seconds, double spin);
 
 /* Whether a wait has taken too long, here, or in another engine for the device whose work still has
