@@ -2108,7 +2108,6 @@ static void test_cuda(void)
         uint8_t *made = unit_need(malloc(expected_len));
         FILE *file = unit_need(tmpfile());
         gzlzss_status status, file_status, pipe_status;
-        char why[GPU_ERROR_SIZE];
         gzlzss_item item;
         uint64_t counted;
         void *given;
@@ -2152,6 +2151,8 @@ static void test_cuda(void)
         CHECK_EQ(gzlzss_cuda_compress(z, made, &room, input, size, NULL, NULL), GZLZSS_ERROR_ROOM);
         CHECK_EQ(room, 0);
 #else
+        char why[GPU_ERROR_SIZE];
+
         room = expected_len;
         CHECK_EQ(gzlzss_cuda_decompress(z, made, &room, expected, expected_len, NULL, NULL),
                  GZLZSS_ERROR_GPU);
