@@ -3,7 +3,9 @@
  *
  * A stream belongs to one thread at a time, so each object has a lock.  A thread that waits for it
  * gives up the interpreter's lock.  In a child process after fork(), the lock may belong to a
- * thread that exists only in the parent; so the child gets an error before it takes the lock.
+ * thread that exists only in the parent; so the child gets an error before it takes the lock.  A
+ * signal handler may run in the thread that has the lock, which would wait for itself; so it gets
+ * an error, too.
  */
 #include "core.h"
 
@@ -18,6 +20,8 @@ struct stream {
     gzlzss_stream *s;
     gzlzss_call call;
     PyThread_type_lock lock;
+    /* The thread that has the lock; 0 if none has it. */
+    atomic_ulong holder;
     pid_t owner;
     /* The status with which the stream has ended; GZLZSS_OK before. */
     gzlzss_status end;
@@ -70,22 +74,29 @@ static void stream_clear(struct stream *self)
     Py_XDECREF((PyObject *)self->crew);
 }
 
-/* Takes the lock.  Returns false with an exception if another process made the stream. */
+/* Takes the lock.  Returns false with an exception if another process made the stream, or this
+ * thread has the lock already. */
 static bool take(struct stream *self)
 {
     if (self->owner != getpid()) {
         py_raise_status(GZLZSS_ERROR_FORKED, self->crew->z, 0);
         return false;
     }
+    if (atomic_load(&self->holder) == PyThread_get_thread_ident()) {
+        PyErr_SetString(PyExc_RuntimeError, "reentrant call");
+        return false;
+    }
     if (!PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) {
         Py_BEGIN_ALLOW_THREADS PyThread_acquire_lock(self->lock, WAIT_LOCK);
         Py_END_ALLOW_THREADS
     }
+    atomic_store(&self->holder, PyThread_get_thread_ident());
     return true;
 }
 
 static void leave(struct stream *self)
 {
+    atomic_store(&self->holder, 0);
     PyThread_release_lock(self->lock);
 }
 
