@@ -60,14 +60,19 @@ static struct stream *stream_new(PyTypeObject *type, PyObject *crew)
     return NULL;
 }
 
+/* Frees the library's stream.  Waits until the stream's work has ended. */
+static void free_library_stream(struct stream *self)
+{
+    if (self->s == NULL)
+        return;
+    Py_BEGIN_ALLOW_THREADS gzlzss_stream_free(self->s);
+    Py_END_ALLOW_THREADS self->s = NULL;
+}
+
 /* Frees all that a struct stream has. */
 static void stream_clear(struct stream *self)
 {
-    if (self->s != NULL) {
-        /* Waits until the stream's work has ended. */
-        Py_BEGIN_ALLOW_THREADS gzlzss_stream_free(self->s);
-        Py_END_ALLOW_THREADS
-    }
+    free_library_stream(self);
     free((char *)self->call.name);
     if (self->lock != NULL)
         PyThread_free_lock(self->lock);
@@ -151,13 +156,20 @@ static PyObject *compressor_new(PyTypeObject *type, PyObject *args, PyObject *kw
     return (PyObject *)self;
 }
 
+static void free_buffers(struct compressor *self)
+{
+    free(self->held);
+    free(self->out);
+    self->held = self->out = NULL;
+    self->held_len = self->held_room = self->out_len = self->out_room = 0;
+}
+
 static void compressor_dealloc(PyObject *object)
 {
     struct compressor *self = (struct compressor *)object;
 
     stream_clear(&self->stream);
-    free(self->held);
-    free(self->out);
+    free_buffers(self);
     py_free_object(object);
 }
 
@@ -283,8 +295,8 @@ static PyObject *take_output(struct compressor *self)
     return result;
 }
 
-/* Runs the stream; the lock is held. */
-static PyObject *compressor_run(struct compressor *self, struct run *r)
+/* Runs the stream, and returns the output or NULL with an exception. */
+static PyObject *run_to_output(struct compressor *self, struct run *r)
 {
     struct stream *stream = &self->stream;
 
@@ -303,6 +315,19 @@ static PyObject *compressor_run(struct compressor *self, struct run *r)
         return py_raise_status(r->status, stream->crew->z, stream->call.error_number);
     }
     return take_output(self);
+}
+
+/* Runs the stream; the lock is held.  Programs may keep a stream long after its end, so its memory
+ * is freed at once. */
+static PyObject *compressor_run(struct compressor *self, struct run *r)
+{
+    PyObject *result = run_to_output(self, r);
+
+    if (self->stream.end != GZLZSS_OK) {
+        free_library_stream(&self->stream);
+        free_buffers(self);
+    }
+    return result;
 }
 
 /* Sets the exception for a stream that has ended before. */

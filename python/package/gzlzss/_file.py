@@ -82,8 +82,10 @@ class Sink(io.RawIOBase):
         return not self._is_broken and self._pid == os.getpid()
 
     def stop(self) -> None:
-        """Ignores writes from now on; the buffer may still have data that it cannot keep."""
+        """Ignores writes from now on; the buffer may still have data that it cannot keep. Frees the
+        compressor's memory."""
         self._is_over = True
+        del self._compressor
 
 
 def _header_name(filename: Path) -> Optional[bytes]:
