@@ -115,7 +115,7 @@ PyObject *py_raise_status(gzlzss_status status, const gzlzss *z, int error_numbe
         return PyErr_SetFromErrno(PyExc_OSError);
     case GZLZSS_ERROR_GPU:
         gzlzss_no_gpu(z, why, sizeof(why));
-        PyErr_Format(gpu_error, "no GPU: %s", why[0] != '\0' ? why : "built without CUDA");
+        PyErr_Format(gpu_error, "no GPU: %s", why[0] != '\0' ? why : "no GPU engine could be used");
         return NULL;
     default:
         PyErr_SetString(exception_of(status), text_of(status));

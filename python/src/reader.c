@@ -3,11 +3,15 @@
  */
 #include "core.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct reader {
     PyObject_HEAD struct crew *crew;
     gzlzss_reader *r;
+    /* The file that is read, by a descriptor of the reader's own; -1 if memory is read. */
+    int fd;
     /* The memory that is read, and that of an index, if `obj` is not NULL. */
     Py_buffer in, index;
     /* Whether there was a read.  An index must come before. */
@@ -44,6 +48,20 @@ static bool finish_call(struct reader_call *c, void (*work)(void *))
     return c->status == GZLZSS_OK;
 }
 
+/* Duplicates the file's descriptor.  If the caller closes the file, the number may become another
+ * file's.  Returns false with an exception. */
+static bool copy_descriptor(struct reader *self, PyObject *file)
+{
+    const int fd = PyObject_AsFileDescriptor(file);
+
+    if (fd < 0)
+        return false;
+    self->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (self->fd < 0)
+        PyErr_SetFromErrno(PyExc_OSError);
+    return self->fd >= 0;
+}
+
 static PyObject *reader_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"crew", "file", NULL};
@@ -56,13 +74,12 @@ static PyObject *reader_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     self = (struct reader *)PyType_GenericAlloc(type, 0);
     if (self == NULL)
         return NULL;
+    self->fd = -1;
     self->crew = (struct crew *)Py_NewRef(crew);
     if (PyLong_Check(file)) {
-        const int fd = PyObject_AsFileDescriptor(file);
-
-        if (fd < 0)
+        if (!copy_descriptor(self, file))
             goto failed;
-        status = gzlzss_reader_fd(&self->r, self->crew->z, fd, NULL);
+        status = gzlzss_reader_fd(&self->r, self->crew->z, self->fd, NULL);
     } else {
         if (PyObject_GetBuffer(file, &self->in, PyBUF_SIMPLE) != 0)
             goto failed;
@@ -82,6 +99,8 @@ static void reader_dealloc(PyObject *object)
     struct reader *self = (struct reader *)object;
 
     gzlzss_reader_free(self->r);
+    if (self->fd >= 0)
+        close(self->fd);
     PyBuffer_Release(&self->in);
     PyBuffer_Release(&self->index);
     Py_XDECREF((PyObject *)self->crew);

@@ -3,7 +3,9 @@
  *
  * A stream belongs to one thread at a time, so each object has a lock.  A thread that waits for it
  * gives up the interpreter's lock.  In a child process after fork(), the lock may belong to a
- * thread that exists only in the parent; so the child gets an error before it takes the lock.
+ * thread that exists only in the parent; so the child gets an error before it takes the lock.  A
+ * signal handler may run in the thread that has the lock, which would wait for itself; so it gets
+ * an error, too.
  */
 #include "core.h"
 
@@ -18,6 +20,8 @@ struct stream {
     gzlzss_stream *s;
     gzlzss_call call;
     PyThread_type_lock lock;
+    /* The thread that has the lock; 0 if none has it. */
+    atomic_ulong holder;
     pid_t owner;
     /* The status with which the stream has ended; GZLZSS_OK before. */
     gzlzss_status end;
@@ -56,36 +60,48 @@ static struct stream *stream_new(PyTypeObject *type, PyObject *crew)
     return NULL;
 }
 
+/* Frees the library's stream.  Waits until the stream's work has ended. */
+static void free_library_stream(struct stream *self)
+{
+    if (self->s == NULL)
+        return;
+    Py_BEGIN_ALLOW_THREADS gzlzss_stream_free(self->s);
+    Py_END_ALLOW_THREADS self->s = NULL;
+}
+
 /* Frees all that a struct stream has. */
 static void stream_clear(struct stream *self)
 {
-    if (self->s != NULL) {
-        /* Waits until the stream's work has ended. */
-        Py_BEGIN_ALLOW_THREADS gzlzss_stream_free(self->s);
-        Py_END_ALLOW_THREADS
-    }
+    free_library_stream(self);
     free((char *)self->call.name);
     if (self->lock != NULL)
         PyThread_free_lock(self->lock);
     Py_XDECREF((PyObject *)self->crew);
 }
 
-/* Takes the lock.  Returns false with an exception if another process made the stream. */
+/* Takes the lock.  Returns false with an exception if another process made the stream, or this
+ * thread has the lock already. */
 static bool take(struct stream *self)
 {
     if (self->owner != getpid()) {
         py_raise_status(GZLZSS_ERROR_FORKED, self->crew->z, 0);
         return false;
     }
+    if (atomic_load(&self->holder) == PyThread_get_thread_ident()) {
+        PyErr_SetString(PyExc_RuntimeError, "reentrant call");
+        return false;
+    }
     if (!PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) {
         Py_BEGIN_ALLOW_THREADS PyThread_acquire_lock(self->lock, WAIT_LOCK);
         Py_END_ALLOW_THREADS
     }
+    atomic_store(&self->holder, PyThread_get_thread_ident());
     return true;
 }
 
 static void leave(struct stream *self)
 {
+    atomic_store(&self->holder, 0);
     PyThread_release_lock(self->lock);
 }
 
@@ -140,13 +156,20 @@ static PyObject *compressor_new(PyTypeObject *type, PyObject *args, PyObject *kw
     return (PyObject *)self;
 }
 
+static void free_buffers(struct compressor *self)
+{
+    free(self->held);
+    free(self->out);
+    self->held = self->out = NULL;
+    self->held_len = self->held_room = self->out_len = self->out_room = 0;
+}
+
 static void compressor_dealloc(PyObject *object)
 {
     struct compressor *self = (struct compressor *)object;
 
     stream_clear(&self->stream);
-    free(self->held);
-    free(self->out);
+    free_buffers(self);
     py_free_object(object);
 }
 
@@ -272,8 +295,8 @@ static PyObject *take_output(struct compressor *self)
     return result;
 }
 
-/* Runs the stream; the lock is held. */
-static PyObject *compressor_run(struct compressor *self, struct run *r)
+/* Runs the stream, and returns the output or NULL with an exception. */
+static PyObject *run_to_output(struct compressor *self, struct run *r)
 {
     struct stream *stream = &self->stream;
 
@@ -292,6 +315,19 @@ static PyObject *compressor_run(struct compressor *self, struct run *r)
         return py_raise_status(r->status, stream->crew->z, stream->call.error_number);
     }
     return take_output(self);
+}
+
+/* Runs the stream; the lock is held.  Programs may keep a stream long after its end, so its memory
+ * is freed at once. */
+static PyObject *compressor_run(struct compressor *self, struct run *r)
+{
+    PyObject *result = run_to_output(self, r);
+
+    if (self->stream.end != GZLZSS_OK) {
+        free_library_stream(&self->stream);
+        free_buffers(self);
+    }
+    return result;
 }
 
 /* Sets the exception for a stream that has ended before. */

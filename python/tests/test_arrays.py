@@ -48,7 +48,7 @@ class Tensor:
 
 
 class NoGpu(unittest.TestCase):
-    """The build that is tested has no CUDA, or the machine no GPU."""
+    """The GPU engine is not installed, or the machine has no GPU."""
 
     def test_reason(self):
         try:
@@ -59,14 +59,14 @@ class NoGpu(unittest.TestCase):
             self.skipTest("there is a GPU")
 
     def test_arrays(self):
-        if "CUDA" not in self.reason():
-            self.skipTest("a build with CUDA looks at the addresses")
+        if "no GPU engine is installed" not in self.reason():
+            self.skipTest("a GPU engine looks at the addresses")
         for call in (lambda: gzlzss.compress(CudaArray(text(1000))),
                      lambda: gzlzss.decompress_into(CudaArray(gzipped(1000)), bytearray(2000)),
                      lambda: gzlzss.decompress_into(gzipped(1000), CudaArray(bytes(2000))),
                      lambda: gzlzss.decompress_array(gzipped(1000), bytearray),
                      lambda: gzlzss.compress(Tensor(text(1000), kind=2))):
-            with self.assertRaisesRegex(gzlzss.GPUError, "^no GPU: .*CUDA"):
+            with self.assertRaisesRegex(gzlzss.GPUError, "^no GPU: no GPU engine could be used$"):
                 call()
 
     def reason(self):

@@ -314,6 +314,34 @@ class Places(Folder):
             with self.assertRaises(ValueError):
                 f.seek(0, 9)
 
+    def test_file_that_is_closed_early(self):
+        """Its descriptor's number then belongs to another file, which must not be read."""
+        self.path.write_bytes(gzipped(BIG))
+        other = self.folder / "other.gz"
+        other.write_bytes(gzipped(BIG, seed=2))
+        raw = open(self.path, "rb")
+        with gzlzss.open(raw) as f:
+            f.seek(5_000_000)
+            self.assertEqual(f.read(11), text(BIG)[5_000_000:5_000_011])
+            number = raw.fileno()
+            raw.close()
+            with open(other, "rb") as second:
+                self.assertEqual(second.fileno(), number)
+                with self.assertRaises(ValueError):
+                    f.seek(2_200_000)
+                    f.read(11)
+
+    def test_reader_has_its_own_descriptor(self):
+        self.path.write_bytes(gzipped(BIG))
+        fds = os.listdir("/proc/self/fd")
+        with open(self.path, "rb") as raw:
+            reader = gzlzss._core.Reader(gzlzss.Pool(1).crew(), raw.fileno())
+        got = bytearray(11)
+        self.assertEqual(reader.readinto(got, 2_200_000), 11)
+        self.assertEqual(got, text(BIG)[2_200_000:2_200_011])
+        del reader
+        self.assertEqual(os.listdir("/proc/self/fd"), fds)
+
     def test_member_inside_a_file(self):
         self.path.write_bytes(b"before" + gzipped(BIG))
         with open(self.path, "rb") as outer:

@@ -1,6 +1,10 @@
 """Data in memory: compress, decompress, the *_into forms, CRCs, and their errors."""
 import array
+import ctypes
 import gzip
+import io
+import mmap
+import pathlib
 import unittest
 import zlib
 
@@ -166,6 +170,93 @@ class Errors(unittest.TestCase):
             with self.assertRaises(ValueError):
                 gzlzss.compress(b"", level)
         self.assertEqual(gzlzss.compress(b"x", -1), gzlzss.compress(b"x", 6))
+
+
+class Kept(unittest.TestCase):
+    """The memory of objects that are kept after their end."""
+
+    COUNT = 300
+    MOST = 20 << 10  # bytes for each
+    pool = gzlzss.Pool(1)
+
+    def check(self, make):
+        """Checks how much memory make() keeps."""
+        kept = [make() for _ in range(20)]
+        before = self.resident()
+        kept += [make() for _ in range(self.COUNT)]
+        self.assertLess((self.resident() - before) / self.COUNT, self.MOST)
+
+    def resident(self):
+        return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+    def test_compressors(self):
+        for size in 100_000, 300_000:
+            def make():
+                obj = _core.Compressor(self.pool.crew())
+                obj.compress(text(size))
+                obj.flush(1)
+                return obj
+
+            with self.subTest(size=size):
+                self.check(make)
+
+    def test_stream_of_the_library(self):
+        """It is too small for resident(), so this asks the C library."""
+        class Info(ctypes.Structure):
+            _fields_ = [(name, ctypes.c_size_t) for name in (
+                "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+                "fordblks", "keepcost")]
+
+        def in_use():
+            info = mallinfo2()
+            return info.uordblks + info.hblkhd
+
+        def make():
+            obj = _core.Compressor(self.pool.crew())
+            obj.compress(text(300_000))
+            obj.flush(1)
+            return obj
+
+        mallinfo2 = getattr(ctypes.CDLL(None), "mallinfo2", None)
+        if mallinfo2 is None:
+            self.skipTest("the C library has no mallinfo2")
+        mallinfo2.restype = Info
+        kept = [make() for _ in range(20)]
+        before = in_use()
+        kept += [make() for _ in range(self.COUNT)]
+        self.assertLess((in_use() - before) / self.COUNT, 400)
+
+    def test_failed_compressor(self):
+        def make():
+            obj = _core.Compressor(self.pool.crew())
+            obj.compress(text(300_000))
+            self.pool.cancel()
+            with self.assertRaises(gzlzss.CancelledError):
+                obj.flush(1)
+            return obj
+
+        self.check(make)
+
+    def test_files(self):
+        class Nowhere(io.RawIOBase):
+            def writable(self):
+                return True
+
+            def write(self, data):
+                return len(data)
+
+        nowhere = Nowhere()
+        for size in 100_000, 300_000:
+            for is_broken in False, True:
+                def make():
+                    f = gzlzss.open(nowhere, "wb", pool=self.pool)
+                    f.write(text(size))
+                    f._raw._is_broken = is_broken
+                    f.close()
+                    return f
+
+                with self.subTest(size=size, is_broken=is_broken):
+                    self.check(make)
 
 
 class ZlibModule(unittest.TestCase):

@@ -321,6 +321,33 @@ except KeyboardInterrupt:
 """
 
 
+REENTRANT = """
+import gzip, signal, sys
+sys.path.insert(0, {tests!r})
+import gzlzss
+from data import text
+def flush(*_):
+    try:
+        obj.flush()
+    except RuntimeError as e:
+        seen.append(str(e))
+        if not {is_caught}:
+            raise
+seen = []
+data = text(4_000_000) * 10
+obj = gzlzss.compressobj(9)
+signal.signal(signal.SIGALRM, flush)
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+try:
+    packed = obj.compress(data) + obj.flush()
+    assert {is_caught} and gzip.decompress(packed) == data
+except RuntimeError as e:
+    assert not {is_caught} and str(e) == "reentrant call"
+assert seen == ["reentrant call"], seen
+print("ok")
+"""
+
+
 class Interrupt(unittest.TestCase):
     def interrupt(self, name):
         script = INTERRUPTED.format(tests=str(pathlib.Path(__file__).parent), name=name)
@@ -354,6 +381,16 @@ class Interrupt(unittest.TestCase):
         self.assertEqual(gzip.decompress(packed), data)
         self.assertEqual(len(seen), 1)
         self.assertLess(seen[0], end)
+
+    def test_handler_that_calls_the_same_stream(self):
+        """The handler gets an error, since the call that it interrupts has the stream's lock."""
+        for is_caught in True, False:
+            with self.subTest(is_caught=is_caught):
+                script = REENTRANT.format(tests=str(pathlib.Path(__file__).parent),
+                                          is_caught=is_caught)
+                done = subprocess.run([sys.executable, "-c", script], capture_output=True,
+                                      text=True, timeout=60)
+                self.assertEqual((done.stdout, done.stderr), ("ok\n", ""))
 
     def test_read_goes_on(self):
         """A file can be read on after an interruption."""

@@ -82,8 +82,10 @@ class Sink(io.RawIOBase):
         return not self._is_broken and self._pid == os.getpid()
 
     def stop(self) -> None:
-        """Ignores writes from now on; the buffer may still have data that it cannot keep."""
+        """Ignores writes from now on; the buffer may still have data that it cannot keep. Frees the
+        compressor's memory."""
         self._is_over = True
+        del self._compressor
 
 
 def _header_name(filename: Path) -> Optional[bytes]:
@@ -329,7 +331,8 @@ class GzipFile(io.BufferedIOBase):
     def import_index(self, file: Union[Path, BinaryIO]) -> None:
         """Takes an index of gztool, indexed_gzip or bgzip, before the first read.
 
-        A wrong index can only make reading slower; but use one only if you trust its author.
+        An index that says wrong things makes reading slower. It can also show wrong data if
+        somebody has made it for that, so use one only if you trust its author.
         """
         self._reader("import_index")
         if hasattr(file, "read"):

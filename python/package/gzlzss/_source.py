@@ -246,12 +246,14 @@ class Source(io.RawIOBase):
                                                   self._is_seekable)
 
     def _get_reader(self) -> _core.Reader:
+        """Returns the reader. Raises ValueError if the file is closed, though the reader, which has
+        a descriptor of its own, could go on."""
+        file = plain(self._file)
+        fd = None if file is None else file.fileno()
         if self._reader is None:
             if not self._can_use_reader():
                 raise io.UnsupportedOperation("this needs a file of the system, from its start")
-            file = plain(self._file)
-            what = self._file.getvalue() if file is None else file.fileno()
-            reader = _core.Reader(self._pool.crew(), what)
+            reader = _core.Reader(self._pool.crew(), self._file.getvalue() if fd is None else fd)
             if self._index is not None:
                 reader.use_index(self._index)
             self._reader = reader
