@@ -66,7 +66,7 @@ class NoGpu(unittest.TestCase):
                      lambda: gzlzss.decompress_into(gzipped(1000), CudaArray(bytes(2000))),
                      lambda: gzlzss.decompress_array(gzipped(1000), bytearray),
                      lambda: gzlzss.compress(Tensor(text(1000), kind=2))):
-            with self.assertRaisesRegex(gzlzss.GPUError, "^no GPU: no GPU engine could be used$"):
+            with self.assertRaisesRegex(gzlzss.GPUError, r"^no GPU: no GPU engine is installed \("):
                 call()
 
     def reason(self):
