@@ -24,7 +24,7 @@ mpi=$(echo "$mpi" | sed 's/-I */-isystem /g')
 [ -z "$mpi" ] || folders="$folders mpi"
 # shellcheck disable=SC2086 # The folders have no blanks.
 files=${LINT_FILES-$(find $folders -name '*.c' | sort)}
-flags="-std=gnu17 -pthread -DHAVE_CONFIG_H -I$build -I. -Iinclude $mpi"
+flags="-std=gnu17 -pthread -DHAVE_CONFIG_H -DMODULE_DIR=__FILE__ -I$build -I. -Iinclude $mpi"
 cores=$(getconf _NPROCESSORS_ONLN)
 found=$(mktemp)
 trap 'rm -f "$found"' EXIT
