@@ -15,7 +15,7 @@ build=$(cd "$1" && pwd)
 shift
 wanted=$*
 cd "$(dirname "$0")/.."
-folders="base lzss huffman inflate compat access gpu papers pipeline lib src"
+folders="base lzss huffman inflate compat access gpu papers module pipeline lib src"
 # mpi/ includes the header of an MPI: the build's, or else the one that mpicc knows.  As a system
 # header, it is not itself checked.
 mpi=$(sed -n 's/^MPI_CPPFLAGS = *//p' "$build/Makefile")
