@@ -52,7 +52,7 @@ struct gpu_copier *gpu_new_copier(int device, char error[GPU_ERROR_SIZE])
     }
     c->device = device;
     gpu_watch_init(&c->watch, device, 0, 0, SPIN);
-    status = gpu_is_lost(&c->watch) ? cudaErrorLaunchTimeout : gpu_use_device(device);
+    status = gpu_use_device(device);
     if (status == cudaSuccess)
         status = cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking);
     for (int i = 0; i < 2 && status == cudaSuccess; i++)

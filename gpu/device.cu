@@ -9,7 +9,9 @@
 cudaError_t gpu_use_device(int device)
 {
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    const cudaError_t status = cudaThreadExchangeStreamCaptureMode(&mode);
+    const cudaError_t status = gpu_device_is_lost(device)
+                                   ? cudaErrorLaunchTimeout
+                                   : cudaThreadExchangeStreamCaptureMode(&mode);
 
     return status == cudaSuccess ? cudaSetDevice(device) : status;
 }

@@ -347,8 +347,7 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
         snprintf(error, GPU_ERROR_SIZE, "the GPU engine was built without this match finder");
         return NULL;
     }
-    if (failed(gpu_device_is_lost(device) ? cudaErrorLaunchTimeout : cudaSuccess, label, error) ||
-        failed(take_device(device), label, error) ||
+    if (failed(take_device(device), label, error) ||
         (is_ours && failed(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), label, error)) ||
         failed(cudaGetDeviceProperties(&properties, device), label, error) ||
         failed(gpu_code_fits_device(), properties.name, error) ||

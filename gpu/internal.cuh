@@ -146,9 +146,9 @@ template <typename Kernel> static inline cudaError_t gpu_allow_shared(Kernel *ke
 /* Queues the kernel that turns the tags of all chunks into sequences and results (compact.cu). */
 cudaError_t gpu_tags_to_sequences(const gpu_view &v, cudaStream_t stream);
 
-/* Makes `device` the calling thread's current device. Also sets the thread's capture mode to
- * relaxed. Otherwise, an allocation or an event query of this thread would make a stream capture in
- * another thread fail. */
+/* Makes `device` the calling thread's current device. Fails if the device is lost
+ * (gpu_device_is_lost). Also sets the thread's capture mode to relaxed. Otherwise, an allocation or
+ * an event query of this thread would make a stream capture in another thread fail. */
 cudaError_t gpu_use_device(int device);
 
 /* Limits the waits for a device, or for one engine's work on it (wait.cu). */

@@ -11,11 +11,11 @@
  * there is none that this program can use. Loading is tried only once in a process, and a module is
  * never unloaded. Any thread may call this.
  *
- * Loading takes some milliseconds. It starts no GPU.
+ * Loading takes 0.3 ms (--version with and without the module, on an EPYC). It starts no GPU.
  */
 const struct gpu_module *gpu_module(char error[GPU_ERROR_SIZE]);
 
-/* Looks for the module's file, which takes some 20 us, without loading it. This takes the dynamic
+/* Looks for the module's file, without loading it. This takes the dynamic
  * loader's lock. So the library calls it in the program's thread, which may hold that lock. */
 void gpu_module_locate(void);
 

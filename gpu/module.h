@@ -23,7 +23,6 @@
 struct gpu_module {
     uint32_t interface;  /* GPU_MODULE_INTERFACE */
     const char *version; /* the version of gzlzss, as PACKAGE_VERSION */
-    const char *kind;    /* what the engine runs on, as "CUDA" */
 
     /* The functions: a member of this name for each. */
 #define GPU_MEMBER(type, name, parameters, arguments) type(*name) parameters;

@@ -45,23 +45,31 @@ struct hung {
 static struct hung hung[DEVICES];
 static pthread_mutex_t hung_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Returns the device's place in the list; NULL if it has none. */
+static struct hung *hung_on(int device)
+{
+    return device >= 0 && device < DEVICES ? &hung[device] : NULL;
+}
+
 static void note_hung(int device, cudaEvent_t event, cudaStream_t stream)
 {
-    if (device < 0 || device >= DEVICES)
+    struct hung *const h = hung_on(device);
+
+    if (h == NULL)
         return;
     pthread_mutex_lock(&hung_lock);
-    hung[device].event = event;
-    hung[device].stream = stream;
-    __atomic_store_n(&hung[device].is_lost, true, __ATOMIC_RELEASE);
+    h->event = event;
+    h->stream = stream;
+    __atomic_store_n(&h->is_lost, true, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&hung_lock);
 }
 
 bool gpu_device_is_lost(int device)
 {
-    struct hung *const h = &hung[device >= 0 && device < DEVICES ? device : 0];
+    struct hung *const h = hung_on(device);
     bool is_lost;
 
-    if (device < 0 || device >= DEVICES || !__atomic_load_n(&h->is_lost, __ATOMIC_ACQUIRE))
+    if (h == NULL || !__atomic_load_n(&h->is_lost, __ATOMIC_ACQUIRE))
         return false;
     pthread_mutex_lock(&hung_lock);
     if (h->is_lost) {

@@ -130,8 +130,7 @@ static struct gpu_inflate *make(int device, const struct gpu_inflate_options *op
 struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_options *options,
                                      char error[GPU_ERROR_SIZE])
 {
-    cudaError_t result =
-        gpu_device_is_lost(device) ? cudaErrorLaunchTimeout : gpu_use_device(device);
+    cudaError_t result = gpu_use_device(device);
     struct gpu_inflate *g = NULL;
 
     if (result == cudaSuccess)

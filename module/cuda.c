@@ -9,7 +9,6 @@
 static const struct gpu_module module = {
     .interface = GPU_MODULE_INTERFACE,
     .version = PACKAGE_VERSION,
-    .kind = "CUDA",
     GPU_CALLS(MEMBER) /* each function of calls.h */
 };
 #undef MEMBER

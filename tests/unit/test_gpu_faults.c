@@ -194,21 +194,27 @@ static void test_kernels_hang(void)
     emulated_set_fault(NULL);
 }
 
-/* After a loss, an engine fails at once. */
+/* After a loss, an engine fails at once, and nothing else of the process waits for the device, until
+ * its work has ended. */
 static void test_lost_for_good(void)
 {
     const struct gpu_inflate_options options = {.seconds = 0.2, .batch = 60000};
     char error[GPU_ERROR_SIZE];
     struct gpu_inflate *g = unit_need(gpu_inflate_open(0, &options, error));
+    struct gpu_copier *copier;
     double start;
 
     set_fault("hang", 0);
     CHECK_EQ(do_work(g, WHOLE, error), GPU_INFLATE_LOST);
     start = clock_seconds();
     CHECK_EQ(do_work(g, WHOLE, error), GPU_INFLATE_LOST);
+    CHECK(gpu_new_copier(0, error) == NULL);
+    CHECK(strstr(error, "does not answer") != NULL);
     CHECK(clock_seconds() - start < 0.15);
     gpu_inflate_close(g);
     emulated_set_fault(NULL);
+    copier = unit_need(gpu_new_copier(0, error));
+    gpu_free_copier(copier);
 }
 
 /* Calls fail, once or from then on: the result is a failure, or right. */
