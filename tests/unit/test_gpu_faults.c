@@ -194,7 +194,7 @@ static void test_kernels_hang(void)
     emulated_set_fault(NULL);
 }
 
-/* After a loss, an engine fails at once, and nothing else of the process waits for the device, until
+/* After a loss, an engine fails at once, and nothing else of the process waits for the device until
  * its work has ended. */
 static void test_lost_for_good(void)
 {
