@@ -7,6 +7,7 @@
  *
  * A block of threads sums up one part of the output.  Each thread has every THREADS-th byte.
  */
+#include "gpu/internal.cuh"
 #include "gpu/pieces.cuh"
 
 #define THREADS 256
@@ -58,4 +59,11 @@ uint32_t gpu_adler_join(uint32_t sum, uint32_t next, uint64_t length)
     const uint32_t high = (uint32_t)(((sum >> 16) + (uint64_t)n * low + (next >> 16)) % BASE);
 
     return high << 16 | (low + (next & 0xffff)) % BASE;
+}
+
+cudaError_t gpu_load_adler(void)
+{
+    const void *const kernels[] = {(const void *)sum_up_adler};
+
+    return gpu_load(kernels);
 }

@@ -315,5 +315,15 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
+static cudaError_t load(void)
+{
+    const void *const kernels[] = {
+        (const void *)link_chunks, (const void *)search_chunks<true, true>,
+        (const void *)search_chunks<true, false>, (const void *)search_chunks<false, false>,
+        (const void *)parse_chunks};
+
+    return gpu_load(kernels);
+}
+
 const struct gpu_finder gpu_finder_chains = {scratch_size, find_matches, parse,
-                                             GPU_BYTES_A_SEQUENCE};
+                                             GPU_BYTES_A_SEQUENCE, load};

@@ -484,3 +484,12 @@ cudaError_t gpu_copy_outline(const uint32_t *map, const gpu_outlined *blocks, ui
     copy_outline<<<count, 4 * WARP, 0, stream>>>(map, blocks, outline);
     return cudaGetLastError();
 }
+
+cudaError_t gpu_load_count(void)
+{
+    const void *const kernels[] = {
+        (const void *)count_units, (const void *)count_long_units<WIDE_TEAM>,
+        (const void *)count_long_units<TEAM>, (const void *)copy_outline};
+
+    return gpu_load(kernels);
+}

@@ -168,3 +168,10 @@ uint32_t gpu_crc_join(uint32_t sum, uint32_t next, uint64_t length)
 
     return multiply(sum, length == GPU_CRC_PART ? power : power_of_x(8 * length)) ^ next;
 }
+
+cudaError_t gpu_load_crc(void)
+{
+    const void *const kernels[] = {(const void *)sum_up};
+
+    return gpu_load(kernels);
+}

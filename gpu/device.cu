@@ -16,6 +16,17 @@ cudaError_t gpu_use_device(int device)
     return status == cudaSuccess ? cudaSetDevice(device) : status;
 }
 
+cudaError_t gpu_load(const void *const *kernels, size_t count)
+{
+    cudaFuncAttributes attributes;
+    cudaError_t status = cudaSuccess;
+
+    /* CUDA's runtime has no call that only loads. */
+    for (size_t i = 0; i < count && status == cudaSuccess; i++)
+        status = cudaFuncGetAttributes(&attributes, kernels[i]);
+    return status;
+}
+
 /* In a program that is linked with the engine; the module's users have this from forward.c. */
 bool gpu_is_installed(char error[GPU_ERROR_SIZE])
 {

@@ -351,6 +351,7 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
         (is_ours && failed(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), label, error)) ||
         failed(cudaGetDeviceProperties(&properties, device), label, error) ||
         failed(gpu_code_fits_device(), properties.name, error) ||
+        failed(gpu_twin(level)->load(), properties.name, error) ||
         failed(cudaMemGetInfo(&available, &total), properties.name, error))
         return NULL;
 

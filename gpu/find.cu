@@ -19,6 +19,7 @@
  * A false candidate costs a little time.  The host finds out which candidates are false when it
  * follows the chain of units (units.cu).
  */
+#include "gpu/internal.cuh"
 #include "gpu/pieces.cuh"
 #include "gpu/bits.cuh"
 
@@ -181,4 +182,12 @@ cudaError_t gpu_find_starts(const gpu_compressed &in, const gpu_list &found, con
     find_some<<<blocks, THREADS, 0, stream>>>(in, found, maybe);
     check_headers<<<blocks, THREADS, 0, stream>>>(in, found, maybe);
     return cudaGetLastError();
+}
+
+cudaError_t gpu_load_find(void)
+{
+    const void *const kernels[] = {(const void *)find_members, (const void *)find_some,
+                                   (const void *)check_headers};
+
+    return gpu_load(kernels);
 }

@@ -6,6 +6,7 @@
  */
 #include "base/zlib_header.h"
 #include "gpu/bits.cuh"
+#include "gpu/internal.cuh"
 #include "gpu/pieces.cuh"
 
 #define THREADS 256
@@ -74,4 +75,11 @@ cudaError_t gpu_gather(const gpu_compressed &in, gpu_input *inputs, uint32_t cou
     gather_inputs<<<dim3(count, slices), THREADS, 0, stream>>>((uint8_t *)in.words, inputs);
     find_first_blocks<<<(count + THREADS - 1) / THREADS, THREADS, 0, stream>>>(in, inputs, count);
     return cudaGetLastError();
+}
+
+cudaError_t gpu_load_gather(void)
+{
+    const void *const kernels[] = {(const void *)gather_inputs, (const void *)find_first_blocks};
+
+    return gpu_load(kernels);
 }

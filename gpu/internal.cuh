@@ -114,7 +114,20 @@ struct gpu_finder {
      * always enough. With a higher number, some chunks may get GPU_NO_ROOM. Their segments then
      * fail the caller's check, and the CPU matches them. */
     uint32_t bytes_a_sequence;
+
+    /* Loads all kernels that `find` and `parse` queue (gpu_load). */
+    cudaError_t (*load)(void);
 };
+
+/* Loads kernels[0..count) onto the current device. Without this, CUDA loads each kernel at its
+ * first launch, and the launch waits inside the driver for all kernels that run. If one of them
+ * never ended, no deadline (wait.cu) could end the wait. */
+cudaError_t gpu_load(const void *const *kernels, size_t count);
+
+template <size_t COUNT> static inline cudaError_t gpu_load(const void *const (&kernels)[COUNT])
+{
+    return gpu_load(kernels, COUNT);
+}
 
 /*
  * Lets the blocks of a kernel have `size` bytes of dynamic shared memory; levels may ask for
@@ -143,7 +156,8 @@ template <typename Kernel> static inline cudaError_t gpu_allow_shared(Kernel *ke
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)size);
 }
 
-/* Queues the kernel that turns the tags of all chunks into sequences and results (compact.cu). */
+/* Queues the kernel that turns the tags of all chunks into sequences and results (compact.cu).
+ * gpu_code_fits_device has loaded the kernel. */
 cudaError_t gpu_tags_to_sequences(const gpu_view &v, cudaStream_t stream);
 
 /* Makes `device` the calling thread's current device. Fails if the device is lost
@@ -183,7 +197,8 @@ cudaError_t gpu_stay_busy(cudaStream_t stream);
 /* As cudaGetErrorString, with words of our own for a device that is lost. */
 const char *gpu_error_text(cudaError_t status);
 
-/* Whether this program contains code for the current device (compact.cu). */
+/* Whether this program contains code for the current device (compact.cu). Finds out by loading the
+ * kernel of gpu_tags_to_sequences. */
 cudaError_t gpu_code_fits_device(void);
 
 #endif

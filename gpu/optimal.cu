@@ -959,5 +959,20 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
+static cudaError_t load(void)
+{
+    const void *const kernels[] = {(const void *)link_chunks,
+                                   (const void *)gather_chunks<true, true>,
+                                   (const void *)gather_chunks<true, false>,
+                                   (const void *)gather_chunks<false, false>,
+                                   (const void *)first_chunks,
+                                   (const void *)split_groups,
+                                   (const void *)path_chunks,
+                                   (const void *)walk_chunks<false>,
+                                   (const void *)walk_chunks<true>};
+
+    return gpu_load(kernels);
+}
+
 const struct gpu_finder gpu_finder_optimal = {scratch_size, find_matches, parse,
-                                              GPU_BYTES_A_SEQUENCE};
+                                              GPU_BYTES_A_SEQUENCE, load};

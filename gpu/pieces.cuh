@@ -198,6 +198,16 @@ struct gpu_list {
     uint32_t most;
 };
 
+/* Each loads the kernels of one file (gpu_load). */
+cudaError_t gpu_load_adler(void);
+cudaError_t gpu_load_copy(void);
+cudaError_t gpu_load_count(void);
+cudaError_t gpu_load_crc(void);
+cudaError_t gpu_load_decode(void);
+cudaError_t gpu_load_find(void);
+cudaError_t gpu_load_gather(void);
+cudaError_t gpu_load_resolve(void);
+
 /* Queues the search for candidates.  Their bits go to `found`, in any order, some of them twice.
  * `maybe` is for places that are tested further. */
 cudaError_t gpu_find_starts(const gpu_compressed &in, const gpu_list &found, const gpu_list &maybe,

@@ -189,3 +189,11 @@ cudaError_t gpu_resolve(const gpu_group &g, uint8_t *out, cudaStream_t stream)
     resolve_pieces<<<gpu_chunks(g), THREADS, GPU_WINDOW, stream>>>(g, out);
     return cudaGetLastError();
 }
+
+cudaError_t gpu_load_resolve(void)
+{
+    const void *const kernels[] = {(const void *)name_windows, (const void *)join_windows,
+                                   (const void *)know_windows, (const void *)resolve_pieces};
+
+    return gpu_load(kernels);
+}

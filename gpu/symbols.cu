@@ -9,6 +9,7 @@
  * full, all names are followed at the same time.
  */
 #include "gpu/codes.cuh"
+#include "gpu/internal.cuh"
 #include "gpu/pieces.cuh"
 #include "gpu/bits.cuh"
 
@@ -299,4 +300,11 @@ cudaError_t gpu_decode(const gpu_compressed &in, const gpu_group &g, const uint3
         return error;
     decode_pieces<<<min(blocks, g.count), TEAM, sizeof(team), stream>>>(in, g, map);
     return cudaGetLastError();
+}
+
+cudaError_t gpu_load_decode(void)
+{
+    const void *const kernels[] = {(const void *)decode_pieces};
+
+    return gpu_load(kernels);
 }

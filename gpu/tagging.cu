@@ -218,5 +218,12 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
+static cudaError_t load(void)
+{
+    const void *const kernels[] = {(const void *)look_up, (const void *)walk};
+
+    return gpu_load(kernels);
+}
+
 const struct gpu_finder gpu_finder_tagging = {scratch_size, find_matches, parse,
-                                              GPU_BYTES_A_SEQUENCE};
+                                              GPU_BYTES_A_SEQUENCE, load};

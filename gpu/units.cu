@@ -107,6 +107,13 @@ cudaError_t gpu_copy_words(uint32_t *to, const uint32_t *from, size_t count, cud
     return cudaGetLastError();
 }
 
+cudaError_t gpu_load_copy(void)
+{
+    const void *const kernels[] = {(const void *)copy_words};
+
+    return gpu_load(kernels);
+}
+
 /* --- A call ----------------------------------------------------------------------------------- */
 
 enum gpu_inflate_result gpu_open_call(struct call *c, struct gpu_inflate *g, char *error)

@@ -127,6 +127,21 @@ static struct gpu_inflate *make(int device, const struct gpu_inflate_options *op
     return NULL;
 }
 
+/* Loads all kernels of decompression (gpu_load). */
+static cudaError_t load_all(void)
+{
+    cudaError_t (*const loads[])(void) = {
+        gpu_load_adler,  gpu_load_copy, gpu_load_count,  gpu_load_crc,
+        gpu_load_decode, gpu_load_find, gpu_load_gather, gpu_load_resolve,
+    };
+    cudaError_t status = cudaSuccess;
+
+    for (cudaError_t (*load)(void) : loads)
+        if (status == cudaSuccess)
+            status = load();
+    return status;
+}
+
 struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_options *options,
                                      char error[GPU_ERROR_SIZE])
 {
@@ -134,7 +149,7 @@ struct gpu_inflate *gpu_inflate_open(int device, const struct gpu_inflate_option
     struct gpu_inflate *g = NULL;
 
     if (result == cudaSuccess)
-        result = gpu_code_fits_device();
+        result = load_all();
     if (result == cudaSuccess)
         g = make(device, options);
     if (g == NULL)

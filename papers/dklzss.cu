@@ -225,4 +225,11 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaSuccess;
 }
 
-const struct gpu_finder gpu_finder_dklzss = {scratch_size, find_matches, parse, LZ_MIN_MATCH};
+static cudaError_t load(void)
+{
+    const void *const kernels[] = {(const void *)match_alone, (const void *)match};
+
+    return gpu_load(kernels);
+}
+
+const struct gpu_finder gpu_finder_dklzss = {scratch_size, find_matches, parse, LZ_MIN_MATCH, load};

@@ -110,4 +110,11 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
-const struct gpu_finder gpu_finder_glzss_basic = {scratch_size, NULL, parse, GLZSS_MIN_MATCH};
+static cudaError_t load(void)
+{
+    const void *const kernels[] = {(const void *)tag_by_bytes, (const void *)tag};
+
+    return gpu_load(kernels);
+}
+
+const struct gpu_finder gpu_finder_glzss_basic = {scratch_size, NULL, parse, GLZSS_MIN_MATCH, load};

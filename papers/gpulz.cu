@@ -145,4 +145,11 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaSuccess;
 }
 
-const struct gpu_finder gpu_finder_gpulz = {scratch_size, find_matches, parse, LZ_MIN_MATCH};
+static cudaError_t load(void)
+{
+    const void *const kernels[] = {(const void *)choose, (const void *)match};
+
+    return gpu_load(kernels);
+}
+
+const struct gpu_finder gpu_finder_gpulz = {scratch_size, find_matches, parse, LZ_MIN_MATCH, load};

@@ -299,4 +299,13 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return enters_all(level) ? queue_all(v, level, stream) : queue_visited(v, level, stream);
 }
 
-const struct gpu_finder gpu_finder_lz4 = {scratch_size, NULL, parse, GPU_BYTES_A_SEQUENCE};
+static cudaError_t load(void)
+{
+    const void *const kernels[] = {(const void *)paper_list_starts, (const void *)match_alone,
+                                   (const void *)compress};
+    const cudaError_t status = gpu_load(kernels);
+
+    return status == cudaSuccess ? lzss_load() : status;
+}
+
+const struct gpu_finder gpu_finder_lz4 = {scratch_size, NULL, parse, GPU_BYTES_A_SEQUENCE, load};

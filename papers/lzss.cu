@@ -457,4 +457,18 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return lzss_queue_walk(v, stream);
 }
 
-const struct gpu_finder gpu_finder_lzss = {scratch_size, find_matches, parse, LZ_MIN_MATCH};
+cudaError_t lzss_load(void)
+{
+    const void *const kernels[] = {(const void *)paper_list_starts,
+                                   (const void *)match_alone,
+                                   (const void *)search_tiles<true>,
+                                   (const void *)search_tiles<false>,
+                                   (const void *)link_chunks,
+                                   (const void *)choose,
+                                   (const void *)walk};
+
+    return gpu_load(kernels);
+}
+
+const struct gpu_finder gpu_finder_lzss = {scratch_size, find_matches, parse, LZ_MIN_MATCH,
+                                           lzss_load};

@@ -13,6 +13,9 @@ cudaError_t lzss_queue_search(const gpu_view &v, const lzss_numbers &k, cudaStre
 /* Queues the walk, which fills in the tags after a search. */
 cudaError_t lzss_queue_walk(const gpu_view &v, cudaStream_t stream);
 
+/* Loads all kernels of lzss.cu (gpu_load). */
+cudaError_t lzss_load(void);
+
 /* Bytes of scratch memory for each chunk that the two functions above need. */
 size_t lzss_scratch_size(void);
 

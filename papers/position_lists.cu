@@ -218,5 +218,13 @@ static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaSt
     return cudaGetLastError();
 }
 
+static cudaError_t load(void)
+{
+    const void *const kernels[] = {(const void *)make_lists, (const void *)search<false>,
+                                   (const void *)search<true>, (const void *)walk};
+
+    return gpu_load(kernels);
+}
+
 const struct gpu_finder gpu_finder_position_lists = {scratch_size, find_matches, parse,
-                                                     LZ_MIN_MATCH};
+                                                     LZ_MIN_MATCH, load};

@@ -281,8 +281,12 @@ extern "C" void emulated_set_fault(const char *text);
  * is_to_host: the copy's kind is cudaMemcpyDeviceToHost. */
 cudaError_t emulated_copy(void *to, const void *from, size_t size, bool is_to_host);
 
-/* The same for the launch of a kernel.  Returns whether the kernel shall run. */
-bool emulated_starts_kernel(void);
+/* The same for the launch of a kernel, which is also loaded.  Returns whether the kernel shall run. */
+bool emulated_starts_kernel(const void *kernel);
+
+/* Loads a kernel onto the current device, if that has not been done.  A real device may have to end
+ * its other work before it can. */
+void emulated_load(const void *kernel);
 
 /* Notes that a kernel has used memory that does not exist: from now on, the device is broken. */
 void emulated_kernel_failed(void);
@@ -408,10 +412,14 @@ static inline cudaError_t cudaFuncSetAttribute(Kernel kernel, int, int shared_si
 }
 
 template <typename Kernel>
-static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, Kernel)
+static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, Kernel kernel)
 {
+    const cudaError_t error = emulated_fault("cudaFuncGetAttributes");
+
     attributes->binaryVersion = 90;
-    return emulated_fault("cudaFuncGetAttributes");
+    if (error == cudaSuccess)
+        emulated_load((const void *)kernel);
+    return error;
 }
 
 static inline cudaError_t cudaDeviceGetStreamPriorityRange(int *lowest, int *highest)

@@ -281,6 +281,7 @@ cudaError_t emulated_allow_shared(const void *kernel, size_t size)
 
     if (error != cudaSuccess)
         return error;
+    emulated_load(kernel);
     while (allowed[i].kernel != NULL && allowed[i].kernel != kernel)
         if (++i == sizeof(allowed) / sizeof(allowed[0]))
             fail("there are more kernels than are thought of");
@@ -301,7 +302,7 @@ void emulated_launch(const void *kernel, dim3 blocks, uint32_t threads, size_t s
     const std::lock_guard<std::mutex> guard(lock);
     static thread_local bool has_filler;
 
-    if (!emulated_starts_kernel())
+    if (!emulated_starts_kernel(kernel))
         return;
     if (blocks.x == 0 || blocks.y == 0 || threads == 0 || threads % LANES != 0 ||
         threads > THREADS_MAX || shared_size > shared_allowed(kernel))

@@ -8,7 +8,8 @@
  *     launch        from call N on, calls return cudaErrorLaunchFailure, and nothing runs any more
  *     ecc           the same with cudaErrorECCUncorrectable
  *     unavailable   the same with cudaErrorDevicesUnavailable
- *     hang          kernel N never ends, and so nothing after it begins
+ *     hang          kernel N never ends, and so nothing after it begins; a call that would wait for
+ *                   it stops the program
  *     truncated     copy N copies only the first half
  *     missing       copy N copies nothing
  *     wrong         a bit of copy N is wrong
@@ -29,6 +30,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <set>
 
 #define DEVICES_MAX 8
 
@@ -181,9 +183,28 @@ cudaError_t cudaGetLastError(void)
     return error;
 }
 
-bool emulated_starts_kernel(void)
+static void fail_to_end(const char *function)
+{
+    fprintf(stderr, "%s would wait for a kernel that never ends\n", function);
+    abort();
+}
+
+void emulated_load(const void *kernel)
+{
+    static std::mutex lock;
+    static std::set<const void *> loaded[DEVICES_MAX];
+    const std::lock_guard<std::mutex> guard(lock);
+
+    if (loaded[current].insert(kernel).second && hangs[current])
+        fail_to_end("the loading of a kernel");
+}
+
+bool emulated_starts_kernel(const void *kernel)
 {
     const cudaError_t error = emulated_fault("a kernel");
+
+    if (error == cudaSuccess)
+        emulated_load(kernel);
 
     if (fault.kind == HANG && error == cudaSuccess && kernels++ == fault.number) {
         hangs[current] = true;
@@ -199,12 +220,6 @@ cudaError_t emulated_query(const char *function)
     if (error == cudaSuccess && hangs[current])
         emulated_error = cudaErrorNotReady;
     return error == cudaSuccess && hangs[current] ? cudaErrorNotReady : error;
-}
-
-static void fail_to_end(const char *function)
-{
-    fprintf(stderr, "%s would wait for a kernel that never ends\n", function);
-    abort();
 }
 
 cudaError_t emulated_wait(const char *function)
