@@ -1,11 +1,11 @@
 #!/bin/sh
 # gpu.sh - makes each call of CUDA fail, each copy go wrong and each kernel hang, one in each run
 #
-#     GEN=... GZLZSS_COMMAND=... sh tests/faults/gpu.sh [-s STEP] [SCENARIO...]
+#     GEN=... GZLZSS_COMMAND=... sh tests/faults/gpu.sh [-s STEP] [-k KIND] [SCENARIO...]
 #
 # The GPU is emulated (tests/emulation/faults.cu lists the faults).  With -s, only each STEPth call,
-# copy and kernel of a run fails.  Without names of scenarios, all of them run.  The script prints a
-# table.  These are the outcomes of a run:
+# copy and kernel of a run fails; with -k, only faults of this kind come.  Without names of
+# scenarios, all of them run.  The script prints a table.  These are the outcomes of a run:
 #
 #     same       status 0, and all bytes are as without a GPU
 #     other      status 0, and the output is right, but the GPU found other matches, because its
@@ -21,10 +21,15 @@ plain=${GZLZSS_COMMAND:-$(pwd)/gzlzss}
 export LC_ALL=C
 unset GZIP GZLZSS EMULATED_FAULT EMULATED_DEVICES
 step=1
-if [ "$1" = -s ]; then
-    step=$2
-    shift 2
-fi
+kinds="memory short launch ecc unavailable hang truncated missing wrong random"
+while getopts s:k: option; do
+    case $option in
+    s) step=$OPTARG ;;
+    k) kinds=$OPTARG ;;
+    *) exit 2 ;;
+    esac
+done
+shift $((OPTIND - 1))
 [ $# -gt 0 ] || set -- gpu1 gpu3 gpu6 gpu9 gpu12 auto two small-batches many to-file to-pipe test \
     members many-files
 
@@ -172,7 +177,7 @@ for name in "$@"; do
         echo "$name: lost without any fault: status $status: $(head -n 1 messages)"
         exit 1
     fi
-    for kind in memory short launch ecc unavailable hang truncated missing wrong random; do
+    for kind in $kinds; do
         number=0
         while :; do
             : >came
@@ -190,15 +195,14 @@ for name in "$@"; do
     done
 done
 
-awk -F '\t' '
+awk -F '\t' -v kinds="$kinds" '
     { all[$1]++; n[$1, $2]++; lost += $2 == "lost" }
     END {
         print "| fault | runs | same | other | said so | lost |"
         print "|---|---|---|---|---|---|"
-        count = split("memory short launch ecc unavailable hang truncated missing wrong random",
-                      kinds, " ")
+        count = split(kinds, kind, " ")
         for (i = 1; i <= count; i++) {
-            k = kinds[i]
+            k = kind[i]
             printf "| %s | %d | %d | %d | %d | %d |\n", k, all[k], n[k, "same"], n[k, "other"],
                    n[k, "said so"], n[k, "lost"]
         }
