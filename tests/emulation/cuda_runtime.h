@@ -281,7 +281,7 @@ extern "C" void emulated_set_fault(const char *text);
  * is_to_host: the copy's kind is cudaMemcpyDeviceToHost. */
 cudaError_t emulated_copy(void *to, const void *from, size_t size, bool is_to_host);
 
-/* The same for the launch of a kernel, which is also loaded.  Returns whether the kernel shall run. */
+/* The same for the launch of a kernel, which is also loaded.  Returns whether the kernel runs. */
 bool emulated_starts_kernel(const void *kernel);
 
 /* Loads a kernel onto the current device, if that has not been done.  A real device may have to end
