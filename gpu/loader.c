@@ -9,6 +9,7 @@
 #include "gpu/loader.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
@@ -122,6 +123,39 @@ void gpu_module_locate(void)
     pthread_once(&located, locate);
 }
 
+/* Whether the file has all bytes that the dynamic loader would map. The table of what it maps has
+ * `count` entries, from byte `at` on. */
+static bool has_all_segments(int fd, uint64_t at, unsigned count, off_t size)
+{
+    for (unsigned i = 0; i < count; i++, at += sizeof(ElfW(Phdr))) {
+        ElfW(Phdr) part;
+
+        if (pread(fd, &part, sizeof(part), (off_t)at) != (ssize_t)sizeof(part) ||
+            (part.p_type == PT_LOAD &&
+             (part.p_filesz > (uint64_t)size || part.p_offset > (uint64_t)size - part.p_filesz)))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the module's end is missing, as after a copy onto a full disk. The dynamic loader would
+ * end the process by SIGBUS. A file that is no shared object is left to the loader's message. */
+static bool is_cut_off(void)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ElfW(Ehdr) header;
+    struct stat st;
+    bool is_cut = false;
+
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) == 0 && pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
+        memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_phentsize == sizeof(ElfW(Phdr)))
+        is_cut = !has_all_segments(fd, header.e_phoff, header.e_phnum, st.st_size);
+    close(fd);
+    return is_cut;
+}
+
 static void load(void)
 {
     const struct gpu_module *module;
@@ -131,6 +165,10 @@ static void load(void)
     gpu_module_locate();
     if (!is_found) {
         snprintf(trouble, sizeof(trouble), "no GPU engine is installed (%.180s)", path);
+        return;
+    }
+    if (is_cut_off()) {
+        snprintf(trouble, sizeof(trouble), "the GPU engine %.180s is cut off", path);
         return;
     }
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

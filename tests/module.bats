@@ -37,16 +37,19 @@ with_module() {
     cmp stdout plain
 }
 
-@test "a module that is missing, damaged, or of another version is not used" {
+@test "a module that is missing, damaged, cut off or of another version is not used" {
     echo "no shared object" >damaged.so
     LC_ALL=C sed "s/$version/$(tr '0-9' '9' <<<"$version")/g" cuda.so >other.so
     ! cmp -s cuda.so other.so || fail "the module has no version"
     cp "$GEN" empty.so
-    for file in missing damaged other empty; do
+    head -c 60000 cuda.so >cut.so
+    head -c 1000 cuda.so >start.so
+    for file in missing damaged other empty cut start; do
         ends_with 0 with_module "$PWD/$file.so" --version
         grep -q '^CUDA: no\.' stdout
         case $file in
         missing) grep -qF "CUDA not used: no GPU engine is installed ($PWD/missing.so)." stdout ;;
+        cut) grep -qF "CUDA not used: the GPU engine $PWD/cut.so is cut off" stdout ;;
         other) grep -qF "$PWD/other.so is not of version $version" stdout ;;
         *) grep -qF 'CUDA not used: the GPU engine' stdout ;;
         esac

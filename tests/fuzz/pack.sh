@@ -23,7 +23,7 @@ for program in "$programs"/fuzz_*; do
     fi
     strip -o "$work/fuzz/programs/${program##*/}" "$program"
     ldd "$program" | awk '$2 == "=>" { print $3 }' |
-        grep -v -E '/(libc|libm|libpthread|libdl|librt)\.so' |
+        { grep -v -E '/(libc|libm|libpthread|libdl|librt)\.so' || true; } |
         xargs -r cp -L -u -t "$work/fuzz/programs/lib"
 done
 cp "$here/run.sh" "$here/common.sh" "$work/fuzz/"
