@@ -213,9 +213,11 @@ options_in() {
     done
 }
 
-# apt_lists: prints the packages that docs/building.md installs, one line for each command.
+# apt_lists: prints the packages that docs/building.md installs, one line for each command, also if
+# it goes on in the next line.
 apt_lists() {
-    sed -n 's/^    sudo apt-get install //p' "$srcdir/docs/building.md"
+    sed -e ':next' -e '/\\$/ { N; s/\\\n *//; b next' -e '}' "$srcdir/docs/building.md" |
+        sed -n 's/^    sudo apt-get install //p'
 }
 
 @test "docs/building.md names the packages that the Debian package is built with, and no other" {
