@@ -73,8 +73,8 @@ trap 'exit 1' HUP INT TERM
 # All files in the tarball have the commit's time.  Owners and rights do not depend on the machine.
 # These are variables of Automake's rules.
 dist() {
-    make "$@" GZIP_ENV=-9n am__tar="tar --format=ustar --sort=name --mtime=@$time --owner=0 --group=0 \
---numeric-owner --mode=u+rw,go=rX -chf - \"\$\$tardir\""
+    make "$@" GZIP_ENV=-9n am__tar="tar --format=ustar --sort=name --mtime=@$time --owner=0 \
+--group=0 --numeric-owner --mode=u+rw,go=rX -chf - \"\$\$tardir\""
 }
 
 # pack DIRECTORY UMASK ZONE: makes the tarball in a new clone, in a directory build.
@@ -83,7 +83,8 @@ pack() {
         umask "$2"
         export TZ="$3"
         git clone -q --no-local "$top" "$1" && cd "$1" && git checkout -q "$commit" &&
-            ./bootstrap && mkdir build && cd build && ../configure --without-cuda && dist dist
+            ./bootstrap && mkdir build && cd build && ../configure --without-cuda &&
+            dist dist
     ) >"$work/log" 2>&1 || die "the tarball cannot be made:
 $(tail -n 30 "$work/log")"
 }
@@ -100,7 +101,7 @@ echo "release: building and testing what is in it"
 (cd "$work/one/build" && dist distcheck-quick) >"$work/log" 2>&1 ||
     die "make distcheck failed:
 $(tail -n 60 "$work/log")"
-cmp "$tarball" "$work/another/build/$name.tar.gz" || die "the tarball that was tested has other bytes"
+cmp "$tarball" "$work/another/build/$name.tar.gz" || die "the tested tarball differs"
 (cd "$work/one/build" && sha256sum "$name.tar.gz")
 
 if $is_dry; then
@@ -115,4 +116,4 @@ gpg --verify "$tarball.asc" "$tarball"
 git tag -u "$key" -m "gzlzss $version" "$tag" "$commit"
 git verify-tag "$tag"
 cp "$tarball" "$tarball.asc" "$output"
-echo "release: $output/$name.tar.gz is signed, and $tag is set.  To publish: git push origin $tag"
+echo "release: $output/$name.tar.gz is signed, and $tag is set"

@@ -25,11 +25,11 @@ teardown() {
     [ -z "${GNUPGHOME-}" ] || { gpgconf --kill all && rm -rf "$GNUPGHOME"; }
 }
 
-# project: makes a project of version 1.2.3 that is ready for its release, in the directory `project`.
-# Its bootstrap makes configure, whose Makefile packs as Automake's does.  Its test fails if the file
-# `broken` is there.
+# project: makes a project of version 1.2.3 that is ready for its release, in the directory
+# `project`.  Its bootstrap makes configure, whose Makefile packs as Automake's does.  Its test
+# fails if the file `broken` is there.
 project() {
-    mkdir -p project/{build-aux,include,man,packaging/rpm}
+    mkdir -p project/{build-aux,include,man,packaging/{rpm,conda}}
     cp "$srcdir"/build-aux/{release,version}.sh project/build-aux
     cd project || return
     echo 'AC_INIT([gzlzss], [1.2.3])' >configure.ac
@@ -39,6 +39,7 @@ project() {
     echo '.Os "gzlzss 1.2.3"' >man/gzlzss.1
     echo '.Os "gzlzss 1.2.3"' >man/gzlzss.3
     echo 'Version: 1.2.3' >packaging/rpm/gzlzss.spec
+    echo '  version: "1.2.3"' >packaging/conda/recipe.yaml
     cat >Makefile.in <<'END'
 am__tar = tar -chf - "$$tardir"
 dist:
