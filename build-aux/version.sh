@@ -43,6 +43,8 @@ for page in man/*.[13]; do
 done
 same packaging/rpm/gzlzss.spec 'the version' \
     "$(sed -n 's/^Version: *\([0-9.]*\)$/\1/p' packaging/rpm/gzlzss.spec)" "$version"
+same packaging/conda/recipe.yaml 'the version' \
+    "$(sed -n 's/^  version: "\([0-9.]*\)"$/\1/p' packaging/conda/recipe.yaml)" "$version"
 # The tarball has no debian/.
 if [ -f debian/changelog ]; then
     same debian/changelog 'the first version' \

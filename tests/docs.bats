@@ -182,8 +182,9 @@ options_in() {
 
 @test "the check of versions sees each place with another version" {
     local place
-    mkdir -p include man debian packaging/rpm
+    mkdir -p include man debian packaging/{rpm,conda}
     cp "$srcdir"/packaging/rpm/gzlzss.spec packaging/rpm
+    cp "$srcdir"/packaging/conda/recipe.yaml packaging/conda
     cp "$srcdir"/configure.ac "$srcdir"/NEWS.md .
     cp "$srcdir"/include/gzlzss.h include
     cp "$srcdir"/man/*.[13] man
@@ -203,6 +204,7 @@ options_in() {
     other NEWS.md '0,/^## [0-9.]*/ s//## 9.9.9/'
     other debian/changelog '1s/(.*)/(9.9.9)/'
     other packaging/rpm/gzlzss.spec 's/^Version: .*/Version: 9.9.9/'
+    other packaging/conda/recipe.yaml 's/^  version: ".*/  version: "9.9.9"/'
     other include/gzlzss.h 's/\(VERSION_STRING\) .*/\1 "9.9.9"/'
     for part in MAJOR MINOR PATCH; do
         other include/gzlzss.h "s/\(VERSION_$part\) .*/\1 99/"
@@ -213,9 +215,11 @@ options_in() {
     done
 }
 
-# apt_lists: prints the packages that docs/building.md installs, one line for each command.
+# apt_lists: prints the packages that docs/building.md installs, one line for each command, also if
+# it goes on in the next line.
 apt_lists() {
-    sed -n 's/^    sudo apt-get install //p' "$srcdir/docs/building.md"
+    sed -e ':next' -e '/\\$/ { N; s/\\\n *//; b next' -e '}' "$srcdir/docs/building.md" |
+        sed -n 's/^    sudo apt-get install //p'
 }
 
 @test "docs/building.md names the packages that the Debian package is built with, and no other" {
