@@ -9,9 +9,8 @@ from __future__ import annotations
 from gzip import BadGzipFile
 from typing import Any, Callable, Optional
 from zlib import DEFLATED, Z_DEFAULT_STRATEGY
-from zlib import decompressobj as _decompressobj
 
-from . import _arrays, zlib
+from . import _arrays, _core, zlib
 from ._core import CancelledError, DataError, GPUError, crc32, crc32_combine
 from ._core import version as __version__
 from ._file import GzipFile, check_level, header_time, open
@@ -88,9 +87,9 @@ def compressobj(level: int = -1, method: int = DEFLATED, wbits: int = 31, memLev
     return zlib.compressobj(level, method, wbits, memLevel, strategy, zdict)
 
 
-def decompressobj(wbits: int = 31, zdict: Any = b"") -> Any:
+def decompressobj(wbits: int = 31, zdict: Any = b"") -> _core.Decoder:
     """As zlib.decompressobj, but of gzip's format unless wbits is 15 (zlib's) or -15 (raw)."""
-    return _decompressobj(wbits, zdict)
+    return zlib.decompressobj(wbits, zdict)
 
 
 def no_gpu() -> str:
