@@ -54,6 +54,9 @@
 struct tagging_state {
     const struct tagging_functions *functions; /* the processor's versions */
 
+    /* Whether all entries of the table are "none". */
+    bool is_clear;
+
     /* For each hash, its last position and tag (struct tagging_block). */
     _Alignas(64) uint32_t table[1 << LZ_TAGGING_HASH_BITS];
 
@@ -485,8 +488,10 @@ static void *new_state(const struct lz_level *level, size_t segment_size)
     struct tagging_state *t =
         aligned_alloc(_Alignof(struct tagging_state), state_size(level, segment_size));
 
-    if (t != NULL)
+    if (t != NULL) {
         t->functions = &functions[cpu_path()];
+        t->is_clear = false;
+    }
     return t;
 }
 
@@ -495,6 +500,24 @@ static void clear(uint32_t table[1 << LZ_TAGGING_HASH_BITS])
 {
     for (size_t i = 0; i < 1 << LZ_TAGGING_HASH_BITS; i++)
         table[i] = NONE;
+}
+
+/* A segment of at most this many bytes is taken out of the table again after it was matched.  For
+ * a longer one, clearing the whole table takes less time. */
+#define TAKE_OUT_MAX 2048
+
+/* Makes the entries of the positions in[0..len) "none". */
+static void take_out(struct tagging_state *t, const uint8_t *in, size_t len, uint32_t least)
+{
+    struct tagging_block b;
+
+    for (size_t start = 0; start < len; start += BLOCK) {
+        const size_t n = len - start < BLOCK ? len - start : BLOCK;
+
+        t->functions->hash(&b, in + start, 0, n, least);
+        for (size_t k = 0; k < n; k++)
+            t->table[b.hashes[k]] = NONE;
+    }
 }
 
 /* Enters and walks through the next CHUNKS chunks from `start` on, or those up to m->end, and sets
@@ -531,12 +554,17 @@ static void find_matches(struct lz_matcher *m, const struct lz_level *level, con
     size_t start = m->begin;
 
     (void)level;
-    if (!m->goes_on)
+    if (!m->goes_on && !t->is_clear)
         clear(t->table);
+    t->is_clear = false;
     if (m->enter < start)
         enter(t->functions, t->table, t->distances[0], t->stops[0], in, m->enter, start, least);
     while (start < m->end)
         start = match_chunks(m, in, len, start, least);
+    if (len <= TAKE_OUT_MAX) {
+        take_out(t, in, len, least);
+        t->is_clear = true;
+    }
 }
 
 const struct lz_finder lz_finder_tagging = {
