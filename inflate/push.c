@@ -274,8 +274,6 @@ static enum inf_result copy_stored(struct inf_push *p, struct reader *r, struct 
         return INF_BLOCK;
     if (piece->made == piece->room)
         return INF_MORE;
-    /* No bits are valid, but there may be some above them. */
-    r->bits = 0;
     n = piece->len - r->at < piece->room - piece->made ? piece->len - r->at
                                                        : piece->room - piece->made;
     if (n > p->stored_left)
@@ -371,8 +369,6 @@ enum inf_result inf_push(struct inf_push *p, struct inf_piece *piece)
     struct reader r = {.in = piece->in, .bits = p->bits, .count = p->count, .at = piece->used};
     const enum inf_result result = decode_blocks(p, &r, piece);
 
-    if (result == INF_END)
-        r.count -= r.count % 8;
     if (result != INF_CUT) {
         const size_t whole = r.count / 8, taken = r.at - piece->used;
         const size_t back = whole < taken ? whole : taken;

@@ -287,6 +287,10 @@ static void dictionaries(void)
 
         len = pack(20000, -15, 9, size);
         d = open_decoder(-15);
+        CHECK(decode(d, 1, 1, 1000).used == 1);
+        CHECK(gzlzss_decoder_dictionary(d, end - size, size) == GZLZSS_ERROR_ARGUMENT);
+        gzlzss_decoder_free(d);
+        d = open_decoder(-15);
         CHECK(gzlzss_decoder_dictionary(d, end - size, size) == GZLZSS_OK);
         r = decode(d, len, 777, 1000);
         CHECK(r.status == GZLZSS_STREAM_END && r.made == 20000 && memcmp(out, text, 20000) == 0);
