@@ -503,7 +503,12 @@ static void clear(uint32_t table[1 << LZ_TAGGING_HASH_BITS])
 }
 
 /* A segment of at most this many bytes is taken out of the table again after it was matched.  For
- * a longer one, clearing the whole table takes less time. */
+ * a longer one, clearing the whole table takes less time: 1 KB takes 0.82 times as long as with
+ * clearing, and 4 KB takes 1.05 times as long.
+ *
+ * An entry that stays in the table would not change any match.  If it names a position before the
+ * current one whose bytes agree, that position was entered again since.  But walks stop at such
+ * entries in vain: often, if small inputs are similar. */
 #define TAKE_OUT_MAX 2048
 
 /* Makes the entries of the positions in[0..len) "none". */
