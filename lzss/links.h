@@ -176,8 +176,8 @@ const struct links_functions *links_functions(void);
  * links_make_small take longer.
  *
  * Walks are slow, because the processor cannot predict where a walk ends.  So the small table pays
- * only for small segments: in comparison with a whole table, levels 2 and 6 take 0.96 times as long
- * for 1 KB, 1.1 times as long for 2 KB, and 1.25 times as long for 4 KB.
+ * only for small segments: in comparison with a whole table, levels 2 and 6 take 0.87 to 0.96 times
+ * as long for 1 KB, as long for 2 KB, and 1.2 to 1.3 times as long for 4 KB.
  */
 #define LINKS_SMALL_BITS 13
 #define LINKS_SMALL 1024
