@@ -13,7 +13,6 @@
 
 #include "base/zlib_header.h"
 #include "compat/check.h"
-#include "compat/crc.h"
 #include "compat/gzip.h"
 #include "include/gzlzss.h"
 #include "inflate/push.h"
@@ -256,10 +255,8 @@ static enum inf_result decode_slices(struct gzlzss_decoder *d, struct inf_piece 
         piece->room = room - made > SLICE ? made + SLICE : room;
         result = inf_push(d->push, piece);
         d->out_len += piece->made - made;
-        if (d->check != GZ_CHECK_NONE && piece->made > made) {
-            gz_crc32_prepare(d->out_len);
+        if (piece->made > made)
             d->value = gz_check_more(d->check, d->value, piece->out + made, piece->made - made);
-        }
         is_full = piece->made == piece->room;
     } while (result == INF_MORE && is_full && piece->room < room);
     return result;
