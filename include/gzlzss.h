@@ -449,8 +449,8 @@ void gzlzss_stream_free(gzlzss_stream *s);
  *
  * Only one thread at a time may use a decoder.  A decoder works in a child process after fork().
  *
- * Memory.  A new decoder takes 1 KB.  Once it has decoded data, it keeps 44 KB of tables, of which
- * most data uses a third, and 32 KB with the last bytes of the output.  At the stream's end and
+ * Memory.  A new decoder takes less than 1 KB.  Once it has decoded data, it keeps 44 KB of tables,
+ * and 32 KB for the last bytes of the output, however long it is idle.  At the stream's end and
  * after an error, it gives up all but 1 KB.
  */
 typedef struct gzlzss_decoder gzlzss_decoder;
