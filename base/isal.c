@@ -143,9 +143,16 @@ const char *isal_why_not(void)
 
 const struct isal *isal_for(uint64_t bytes)
 {
+    /* The bytes of all calls so far, up to about ENOUGH. */
+    static atomic_uint_least64_t together;
     const struct isal *isal = atomic_load_explicit(&loaded, memory_order_acquire);
 
-    return isal != NULL || bytes < ENOUGH ? isal : isal_open();
+    if (isal != NULL)
+        return isal;
+    if (bytes < ENOUGH && atomic_load_explicit(&together, memory_order_relaxed) < ENOUGH &&
+        atomic_fetch_add_explicit(&together, bytes, memory_order_relaxed) + bytes < ENOUGH)
+        return NULL;
+    return isal_open();
 }
 
 #endif

@@ -64,8 +64,8 @@ const struct isal *isal_open_inflate(enum isal_verdict (*try)(const struct isal 
  * ISA-L's inflate is right. */
 const struct isal *isal_if_tried(void);
 
-/* Returns ISA-L if it is loaded already, or if a CRC of `bytes` bytes is worth loading it; else
- * NULL.  Any thread may call this. */
+/* Returns ISA-L if it is loaded already, or if CRCs of `bytes` bytes, or of so many bytes in all
+ * calls of the process, are worth loading it; else NULL.  Any thread may call this. */
 const struct isal *isal_for(uint64_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 #!/bin/bash
-# plot.sh - draws the results of bench/bench.sh, bench/decompress.sh, bench/gpu_decompress.sh and
-# bench/papers.sh, as PNG and SVG
+# plot.sh - draws the results of bench/bench.sh, bench/decompress.sh, bench/gpu_decompress.sh,
+# bench/papers.sh and bench/python.py, as PNG and SVG
 #
 #   bench/plot.sh DIR
 #
@@ -8,9 +8,9 @@
 # DIR/pareto-FILE (speed against ratio), DIR/size (throughput against input size), DIR/threads and
 # DIR/devices (scaling), and DIR/time-FILE (where the wall time goes). From decompress.csv of
 # bench/decompress.sh, it makes DIR/decompress; from gpu_sizes.csv of bench/gpu_decompress.sh,
-# DIR/gpu_sizes; from papers.csv of bench/papers.sh, DIR/papers. Each plot is a .png and a .svg
-# file. The results may come from another machine. Needs gnuplot (apt-get install gnuplot-nox) and
-# awk.
+# DIR/gpu_sizes; from papers.csv of bench/papers.sh, DIR/papers; from python.csv of bench/python.py,
+# DIR/python-files, python-objects and python-pieces. Each plot is a .png and a .svg file. The
+# results may come from another machine. Needs gnuplot (apt-get install gnuplot-nox) and awk.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 here=$(cd "${0%/*}" && pwd)
@@ -20,8 +20,9 @@ fail() {
     exit 1
 }
 
-[ $# -eq 1 ] || fail "wants the directory that bench.sh, decompress.sh, gpu_decompress.sh or papers.sh has written"
-if [ ! -r "$1/decompress.csv" ] && [ ! -r "$1/gpu_sizes.csv" ] && [ ! -r "$1/papers.csv" ]; then
+[ $# -eq 1 ] || fail "wants the directory with the results"
+if [ ! -r "$1/decompress.csv" ] && [ ! -r "$1/gpu_sizes.csv" ] &&
+    [ ! -r "$1/papers.csv" ] && [ ! -r "$1/python.csv" ]; then
     [ -r "$1/results.csv" ] || fail "there is no $1/results.csv"
     [ -r "$1/time.csv" ] || fail "there is no $1/time.csv"
 fi
@@ -52,6 +53,10 @@ trap 'rm -f "$script"' EXIT
     fi
     if [ -r papers.csv ]; then
         awk -v png="$png" -f "$here/papers.awk" papers.csv >"$script"
+        gnuplot "$script"
+    fi
+    if [ -r python.csv ]; then
+        awk -v png="$png" -f "$here/python.awk" python.csv >"$script"
         gnuplot "$script"
     fi
 )

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "huffman/lengths.h"
 
 /* A leaf is a number that holds a symbol that occurs and, in its upper bits, the symbol's
@@ -319,16 +320,29 @@ static unsigned reverse(unsigned code, unsigned length)
 void huff_codes(const uint8_t *lengths, unsigned n, uint16_t *codes)
 {
     unsigned count[HUFF_MAX_LENGTH + 1] = {0}, next[HUFF_MAX_LENGTH + 1];
-    unsigned code = 0;
+    uint16_t used[HUFF_MAX_SYMBOLS + 2];
+    unsigned used_count = 0, code = 0;
 
-    for (unsigned i = 0; i < n; i++)
-        count[lengths[i]]++;
-    count[0] = 0;
-    next[0] = 0; /* for symbols without a code: reverse() drops all its bits */
+    /* In a small block, most symbols have no code.  So the symbols that have one are listed first,
+     * without a branch for each. */
+    for (unsigned i = 0; i < n; i++) {
+        if (n - i >= 8 && load64(lengths + i) == 0) {
+            i += 7;
+            continue;
+        }
+        used[used_count] = (uint16_t)i;
+        used_count += lengths[i] != 0;
+    }
+    for (unsigned i = 0; i < used_count; i++)
+        count[lengths[used[i]]]++;
     for (unsigned length = 1; length <= HUFF_MAX_LENGTH; length++) {
         code = (code + count[length - 1]) << 1;
         next[length] = code;
     }
-    for (unsigned i = 0; i < n; i++)
-        codes[i] = (uint16_t)reverse(next[lengths[i]]++, lengths[i]);
+    memset(codes, 0, n * sizeof(*codes));
+    for (unsigned i = 0; i < used_count; i++) {
+        const unsigned symbol = used[i], length = lengths[symbol];
+
+        codes[symbol] = (uint16_t)reverse(next[length]++, length);
+    }
 }

@@ -33,6 +33,18 @@ void huff_write_stored(struct bitwriter *w, const uint8_t *in, size_t n, bool fi
     } while (n > 0);
 }
 
+/* Makes the codes of all lengths that a symbol stands for; the symbol's code has code_bits bits. */
+static void make_length_codes(uint32_t *codes, unsigned symbol, unsigned code, unsigned code_bits)
+{
+    const unsigned extra_bits = deflate_length_extra_bits(symbol);
+    const unsigned least = deflate_least_length(symbol);
+
+    /* The last but one symbol seems to stand for the longest length, too.  That length has a symbol
+     * of its own, whose entry comes after this one; without a code, it does not occur. */
+    for (unsigned extra = 0; extra < 1u << extra_bits; extra++)
+        codes[least + extra] = (code | extra << code_bits) << 8 | (code_bits + extra_bits);
+}
+
 /* Makes codes in the form that writing needs, from the code lengths of the two alphabets. */
 static void make_codes(const struct huff_functions *by, struct huff_codes *codes,
                        const uint8_t *litlen_lengths, unsigned litlen_symbols,
@@ -43,14 +55,9 @@ static void make_codes(const struct huff_functions *by, struct huff_codes *codes
     huff_codes(litlen_lengths, litlen_symbols, code);
     for (unsigned i = 0; i <= DEFLATE_END_OF_BLOCK; i++)
         codes->literal[i] = (uint32_t)code[i] << 8 | litlen_lengths[i];
-    for (unsigned length = LZ_MIN_MATCH; length <= LZ_MAX_MATCH; length++) {
-        unsigned symbol = deflate_length_symbol(length);
-        unsigned extra_bits = deflate_length_extra_bits(symbol);
-        unsigned code_bits = litlen_lengths[symbol];
-        uint32_t bits = code[symbol] | deflate_length_extra(length, extra_bits) << code_bits;
-
-        codes->length[length] = bits << 8 | (code_bits + extra_bits);
-    }
+    for (unsigned i = DEFLATE_FIRST_LENGTH; i < DEFLATE_LITLEN_SYMBOLS; i++)
+        if (litlen_lengths[i] != 0)
+            make_length_codes(codes->length, i, code[i], litlen_lengths[i]);
     huff_codes(distance_lengths, distance_symbols, distance_code);
     for (unsigned i = 0; i < DEFLATE_DISTANCE_SYMBOLS; i++)
         codes->distance[i] =

@@ -65,8 +65,12 @@ typedef enum gzlzss_status {
     /* The call did what it was asked to do.  From gzlzss_stream_run: the stream has not ended; go
      * on. */
     GZLZSS_OK = 0,
-    /* gzlzss_stream_run only: the stream has ended, and the caller has all of its output. */
+    /* gzlzss_stream_run and gzlzss_decoder_run only: the stream has ended, and the caller has all
+     * of its output. */
     GZLZSS_STREAM_END = 1,
+    /* gzlzss_decoder_run only: the data was compressed with a dictionary, which
+     * gzlzss_decoder_dictionary gives. */
+    GZLZSS_NEEDS_DICTIONARY = 2,
     /* An argument is out of range, contradicts another one, or is NULL where that is not
      * allowed. */
     GZLZSS_ERROR_ARGUMENT = -1,
@@ -427,6 +431,78 @@ gzlzss_status gzlzss_stream_run(gzlzss_stream *s, gzlzss_out *out, gzlzss_in *in
 
 /* Frees a stream.  If it has not ended, its work is cancelled first.  s may be NULL. */
 void gzlzss_stream_free(gzlzss_stream *s);
+
+/* --- Decoders: one stream, in the calling thread -------------------------------------------- */
+
+/*
+ * A decoder decompresses one stream, in pieces of any size, as zlib's inflate() does.  It needs no
+ * object, has no thread, and takes no byte after the stream's end.  It is for data that comes in
+ * small pieces, for many streams at a time, and for what the functions above do not read: preset
+ * dictionaries, and data of which one member shall be read.
+ *
+ *     gzlzss_decoder *d;
+ *     status = gzlzss_decoder_new(&d, 31);
+ *     ...
+ *     status = gzlzss_decoder_run(d, &out, &in);
+ *     ...
+ *     gzlzss_decoder_free(d);
+ *
+ * Only one thread at a time may use a decoder.  A decoder works in a child process after fork().
+ *
+ * Memory.  A new decoder takes less than 1 KB.  Once it has decoded data, it keeps 44 KB of tables,
+ * and 32 KB for the last bytes of the output, however long it is idle.  At the stream's end and
+ * after an error, it gives up all but 1 KB.
+ */
+typedef struct gzlzss_decoder gzlzss_decoder;
+
+/*
+ * Makes a decoder and sets *d.  window_bits says what it reads, in the numbers of zlib's
+ * inflateInit2():
+ *
+ * - 8 to 15: zlib's format.  A header with a larger window than 1 << window_bits bytes is an error;
+ * - 0: zlib's format, with any window;
+ * - 24 to 31, and 16: gzip's format, one member;
+ * - 40 to 47, and 32: zlib's or gzip's, as the header says;
+ * - -8 to -15: DEFLATE alone.
+ *
+ * The decoder always keeps 32 KiB of its output, so it accepts matches from any distance that
+ * DEFLATE has.  On an error, *d is NULL.  GZLZSS_ERROR_ARGUMENT: window_bits is none of these.
+ */
+gzlzss_status gzlzss_decoder_new(gzlzss_decoder **d, int window_bits);
+
+/* Makes a decoder that goes on from where `d` is, and sets *copy. */
+gzlzss_status gzlzss_decoder_copy(gzlzss_decoder **copy, const gzlzss_decoder *d);
+
+/*
+ * Decodes from *in to *out, and raises `used` of both.  Afterwards, the buffers are the caller's
+ * again.  in == NULL means no input; out->bytes may be NULL if out->size is 0.  Returns
+ *
+ * - GZLZSS_OK: all input is taken, or out is full.  If out is not full, there is no more output
+ *   without more input.  If the input ends here, the data is truncated;
+ * - GZLZSS_STREAM_END: the stream has ended, just before in->used.  Its check value and its length
+ *   are right;
+ * - GZLZSS_NEEDS_DICTIONARY: call gzlzss_decoder_dictionary, and then run the decoder again;
+ * - GZLZSS_ERROR_FORMAT: the header is wrong;
+ * - GZLZSS_ERROR_DATA: the data is damaged.  All bytes before the error are in the output;
+ * - GZLZSS_ERROR_MEMORY.
+ *
+ * After GZLZSS_STREAM_END and after an error other than GZLZSS_ERROR_ARGUMENT, every further call
+ * takes nothing and returns the same status.
+ */
+gzlzss_status gzlzss_decoder_run(gzlzss_decoder *d, gzlzss_out *out, gzlzss_in *in);
+
+/* Gives the decoder the dictionary with which the data was compressed, and which it copies: after
+ * GZLZSS_NEEDS_DICTIONARY or, for DEFLATE alone, before any input.  GZLZSS_ERROR_DATA: this is not
+ * the dictionary that the header asks for; another may be tried.  GZLZSS_ERROR_ARGUMENT: the
+ * decoder takes no dictionary now. */
+gzlzss_status gzlzss_decoder_dictionary(gzlzss_decoder *d, const void *dictionary, size_t len);
+
+/* Returns what GZLZSS_ERROR_FORMAT or GZLZSS_ERROR_DATA is about, in zlib's words for headers and
+ * trailers ("incorrect header check"); else an empty string.  The string is constant. */
+const char *gzlzss_decoder_error(const gzlzss_decoder *d);
+
+/* Frees a decoder, which may be NULL. */
+void gzlzss_decoder_free(gzlzss_decoder *d);
 
 /* --- Files ---------------------------------------------------------------------------------- */
 

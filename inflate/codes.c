@@ -144,16 +144,10 @@ static void make_dynamic(struct inf_codes *c)
     c->is_fixed = false;
 }
 
-enum inf_result inf_begin_block(struct inf_codes *c, const uint8_t *in, size_t len, uint64_t place,
-                                struct inf_block *block)
+enum inf_result inf_begin_block_of(struct inf_codes *c, uint64_t bits, unsigned count,
+                                   const uint8_t *in, size_t len, struct inf_block *block)
 {
-    const size_t first = (size_t)(place / 8);
-    const unsigned skipped = (unsigned)(place % 8);
-
-    if (first >= len)
-        return INF_CUT;
-    switch (inf_read_block((uint64_t)in[first] >> skipped, 8 - skipped, in + first + 1,
-                           len - first - 1, block, &c->lengths)) {
+    switch (inf_read_block(bits, count, in, len, block, &c->lengths)) {
     case INF_BLOCK_CUT:
         return INF_CUT;
     case INF_BLOCK_BAD:
@@ -166,4 +160,16 @@ enum inf_result inf_begin_block(struct inf_codes *c, const uint8_t *in, size_t l
     else if (block->type == INF_BLOCK_DYNAMIC)
         make_dynamic(c);
     return INF_MORE;
+}
+
+enum inf_result inf_begin_block(struct inf_codes *c, const uint8_t *in, size_t len, uint64_t place,
+                                struct inf_block *block)
+{
+    const size_t first = (size_t)(place / 8);
+    const unsigned skipped = (unsigned)(place % 8);
+
+    if (first >= len)
+        return INF_CUT;
+    return inf_begin_block_of(c, (uint64_t)in[first] >> skipped, 8 - skipped, in + first + 1,
+                              len - first - 1, block);
 }

@@ -2,8 +2,8 @@
  * codes.h - reads the codes of a DEFLATE block: a reader of bits, and tables that give the meaning
  * of codes
  *
- * Two decoders use this file: symbols.c, which decodes to symbols, and whole.c, which decodes to
- * bytes.
+ * Three decoders use this file: symbols.c, which decodes to symbols, and whole.c and push.c, which
+ * decode to bytes.
  */
 #ifndef GZLZSS_INFLATE_CODES_H
 #define GZLZSS_INFLATE_CODES_H
@@ -86,6 +86,11 @@ struct inf_codes {
 enum inf_result inf_begin_block(struct inf_codes *c, const uint8_t *in, size_t len, uint64_t place,
                                 struct inf_block *block);
 
+/* The same for a block whose header starts with the lowest `count` bits of `bits`, count < 64, and
+ * goes on in in[0..len), which starts at a byte boundary of the data. */
+enum inf_result inf_begin_block_of(struct inf_codes *c, uint64_t bits, unsigned count,
+                                   const uint8_t *in, size_t len, struct inf_block *block);
+
 /* A reader of bits. */
 struct reader {
     const uint8_t *in;
@@ -138,6 +143,41 @@ static inline size_t take_value(struct reader *r, uint32_t entry)
 
     skip(r, all);
     return value;
+}
+
+/* --- Careful steps, near the end of the input ----------------------------------------------- */
+
+/* The most bits of a match: the codes of its length and distance, and their extra bits. */
+#define MATCH_BITS (DEFLATE_MAX_CODE + 5 + DEFLATE_MAX_CODE + 13)
+
+/* Makes 56 to 63 bits valid, or as many as the input still has.  Reads no byte after the input. */
+static inline void fill_to_end(struct reader *r, size_t len)
+{
+    if (len - r->at >= sizeof(r->bits)) {
+        fill_bits(r);
+        return;
+    }
+    /* fill_bits may have left bits of the next byte above the valid ones. */
+    r->bits &= ~(UINT64_MAX << r->count);
+    for (; r->count < 56 && r->at < len; r->count += 8)
+        r->bits |= (uint64_t)r->in[r->at++] << r->count;
+}
+
+/* Returns the next code's entry.  Sets *result to INF_CUT if the input ends before the code and its
+ * extra bits do, or to INF_BAD if no code starts with the next bits.  Otherwise leaves *result as
+ * it is. */
+static inline uint32_t next_entry(const struct reader *r, const uint32_t *table, unsigned root,
+                                  enum inf_result *result)
+{
+    uint32_t entry = look_up(r->bits, table, root);
+
+    if ((entry & ENTRY_SECOND) != 0)
+        entry = look_up_second(r->bits, table, root, entry);
+    if (entry_bits(entry) > r->count)
+        *result = INF_CUT;
+    else if (entry_bits(entry) == 0)
+        *result = r->count < DEFLATE_MAX_CODE ? INF_CUT : INF_BAD;
+    return entry;
 }
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * fast.h - the loop that decodes the codes of a DEFLATE block while input and room are plenty
  *
- * Two decoders compile this loop: whole.c, which decodes to bytes, and symbols.c, which decodes to
- * symbols.  Each turn of the loop decodes up to two literals, and then another literal or a match.
- * A turn checks only once whether enough input and room are left, and may write some bytes after
- * its output.
+ * Three decoders compile this loop: whole.c and push.c, which decode to bytes, and symbols.c, which
+ * decodes to symbols.  Each turn of the loop decodes up to two literals, and then another literal
+ * or a match.  A turn checks only once whether enough input and room are left, and may write some
+ * bytes after its output.
  *
  * The time of a turn is mostly that of a chain of operations, each of which waits for the operation
  * before it.  In this chain, the loop loads an entry, shifts the entry's bits out, and takes the
@@ -70,6 +70,22 @@ FAST_INLINE void copy_match(uint8_t *to, size_t distance, size_t length)
             copy_word(to, from);
     }
 }
+
+/* --- The window ----------------------------------------------------------------------------- */
+
+/* The output before the current output, in other memory: the last `len` bytes of it, INF_WINDOW at
+ * most.  The bytes before ring[at] are the last ones, and those before ring[0] are at the ring's
+ * end.  After the ring, there are BEHIND bytes of memory without meaning. */
+struct inf_window {
+    uint8_t *ring; /* INF_WINDOW + BEHIND bytes */
+    size_t at, len;
+};
+
+/* Copies a match of `length` bytes to `to`, from `distance` bytes back, where the current output
+ * starts at `start`, so that the match starts in the window.  May also write up to BEHIND bytes
+ * after the match.  Returns false if the match starts before the window (push.c). */
+bool inf_copy_from_window(const struct inf_window *w, uint8_t *to, const uint8_t *start,
+                          size_t distance, size_t length);
 
 /* --- Bits ----------------------------------------------------------------------------------- */
 
@@ -156,12 +172,14 @@ FAST_INLINE size_t take_distance(struct fast_reader *r, const struct inf_codes *
  * Decodes codes from `reader`, whose input has `len` bytes, up to the end of the block, or until
  * the next turn might need more input or room.  The output consists of units of `unit` bytes;
  * `unit` is a constant, 1 or 2.  The output goes to *to, and *to moves to the output's end.
- * Matches may reach back to `start`; nothing is written from `end` on.  Returns INF_BLOCK at the
- * block's end, INF_MORE if the block goes on, or INF_BAD.
+ * Matches may reach back to `start` and, if `window` is not NULL, into the window; a constant NULL
+ * leaves that code out.  Nothing is written from `end` on.  Returns INF_BLOCK at the block's end,
+ * INF_MORE if the block goes on, or INF_BAD.
  */
 FAST_INLINE enum inf_result decode_fast(const struct inf_codes *c, struct reader *reader,
                                         size_t len, uint8_t **to, const uint8_t *start,
-                                        const uint8_t *end, unsigned unit)
+                                        const uint8_t *end, unsigned unit,
+                                        const struct inf_window *window)
 {
     enum inf_result result = INF_MORE;
     uint8_t *out = *to;
@@ -207,8 +225,16 @@ FAST_INLINE enum inf_result decode_fast(const struct inf_codes *c, struct reader
         const size_t distance = take_distance(&r, c) * unit;
 
         if (__builtin_expect(distance - 1 >= (size_t)(out - start), 0)) {
-            result = INF_BAD;
-            break;
+            /* The distance is 0 if it has no code. */
+            if (window == NULL || distance == 0 ||
+                !inf_copy_from_window(window, out, start, distance, length)) {
+                result = INF_BAD;
+                break;
+            }
+            entry = look_up(r.bits, c->litlen, LITLEN_ROOT);
+            fill_fast(&r);
+            out += length;
+            continue;
         }
         entry = look_up(r.bits, c->litlen, LITLEN_ROOT);
         fill_fast(&r);

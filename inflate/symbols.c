@@ -39,7 +39,7 @@ FAST_INLINE enum inf_result decode_most(const struct inf_codes *c, struct reader
 {
     uint8_t *to = (uint8_t *)(out + *n);
     const enum inf_result result = decode_fast(c, reader, len, &to, (uint8_t *)(out - INF_WINDOW),
-                                               (uint8_t *)(out + room), sizeof(*out));
+                                               (uint8_t *)(out + room), sizeof(*out), NULL);
 
     *n = (size_t)(to - (uint8_t *)out) / sizeof(*out);
     return result;

@@ -45,7 +45,7 @@ FAST_INLINE enum inf_result decode_most(const struct inf_codes *c, struct reader
 {
     uint8_t *out = b->out + b->made;
     const enum inf_result result =
-        decode_fast(c, r, b->len, &out, b->out, b->out + b->slice_end, 1);
+        decode_fast(c, r, b->len, &out, b->out, b->out + b->slice_end, 1, NULL);
 
     b->made = (size_t)(out - b->out);
     return result;
@@ -90,39 +90,6 @@ void inf_whole_free(struct inf_whole *w)
 }
 
 /* --- Careful steps -------------------------------------------------------------------------- */
-
-/* The most bits of a match: the codes of its length and distance, and their extra bits. */
-#define MATCH_BITS (DEFLATE_MAX_CODE + 5 + DEFLATE_MAX_CODE + 13)
-
-/* Makes 56 to 63 bits valid, or as many as the input still has.  Reads no byte after the input. */
-static inline void fill_to_end(struct reader *r, size_t len)
-{
-    if (len - r->at >= sizeof(r->bits)) {
-        fill_bits(r);
-        return;
-    }
-    /* fill_bits may have left bits of the next byte above the valid ones. */
-    r->bits &= ~(UINT64_MAX << r->count);
-    for (; r->count < 56 && r->at < len; r->count += 8)
-        r->bits |= (uint64_t)r->in[r->at++] << r->count;
-}
-
-/* Returns the next code's entry.  Sets *result to INF_CUT if the input ends before the code and its
- * extra bits do, or to INF_BAD if no code starts with the next bits.  Otherwise leaves *result as
- * it is. */
-static inline uint32_t next_entry(const struct reader *r, const uint32_t *table, unsigned root,
-                                  enum inf_result *result)
-{
-    uint32_t entry = look_up(r->bits, table, root);
-
-    if ((entry & ENTRY_SECOND) != 0)
-        entry = look_up_second(r->bits, table, root, entry);
-    if (entry_bits(entry) > r->count)
-        *result = INF_CUT;
-    else if (entry_bits(entry) == 0)
-        *result = r->count < DEFLATE_MAX_CODE ? INF_CUT : INF_BAD;
-    return entry;
-}
 
 /* Decodes a match.  `entry` is the entry of the match's length.  MATCH_BITS bits are valid, or as
  * many as the input still has.  Returns INF_END if that went well. */

@@ -43,6 +43,8 @@ const char *gzlzss_status_text(gzlzss_status status)
         return "no error";
     case GZLZSS_STREAM_END:
         return "end of the stream";
+    case GZLZSS_NEEDS_DICTIONARY:
+        return "a dictionary is needed";
     case GZLZSS_ERROR_ARGUMENT:
         return "invalid argument";
     case GZLZSS_ERROR_MEMORY:

@@ -22,9 +22,11 @@ LZ_STATIC_ASSERT(LZ_SAMPLE <= LZ_CHUNK_SIZE, "a sample lies in one chunk");
 static inline uint32_t lz_count_distinct(const uint8_t *in, int32_t size)
 {
     uint8_t seen[256] = {0};
+    const int32_t n = size < LZ_SAMPLE ? size : LZ_SAMPLE;
     uint32_t distinct = 0;
 
-    for (int32_t i = 0; i < size && i < LZ_SAMPLE; i++)
+#pragma GCC unroll 8
+    for (int32_t i = 0; i < n; i++)
         seen[in[i]] = 1;
     for (int i = 0; i < 256; i++)
         distinct += seen[i];

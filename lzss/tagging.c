@@ -36,6 +36,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "base/bytes.h"
 #include "base/cpu.h"
@@ -490,11 +491,12 @@ static void *new_state(const struct lz_level *level, size_t segment_size)
     return t;
 }
 
-/* Makes all entries of the table "none". */
+/* Makes all entries of the table "none".  The C library's wmemset takes the widest vectors that the
+ * processor has. */
 static void clear(uint32_t table[1 << LZ_TAGGING_HASH_BITS])
 {
-    for (size_t i = 0; i < 1 << LZ_TAGGING_HASH_BITS; i++)
-        table[i] = NONE;
+    _Static_assert(sizeof(wchar_t) == sizeof(table[0]), "an entry");
+    wmemset((wchar_t *)(void *)table, (wchar_t)NONE, 1 << LZ_TAGGING_HASH_BITS);
 }
 
 /* Enters and walks through the next CHUNKS chunks from `start` on, or those up to m->end, and sets

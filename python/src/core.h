@@ -1,17 +1,18 @@
 /*
  * core.h - what the files of the extension module gzlzss._core share
  *
- * The module gives libgzlzss to Python in four types, and gzlzss/ makes the package's functions and
+ * The module gives libgzlzss to Python in five types, and gzlzss/ makes the package's functions and
  * classes of them:
  *
  *   - Crew (crew.c): an object of the library, with the calls for data in memory;
  *   - Compressor and Decompressor (streams.c): streams;
- *   - Reader (reader.c): reading at any place.
+ *   - Reader (reader.c): reading at any place;
+ *   - Decoder (decoder.c): one stream, decompressed in the calling thread.
  *
  * Data in a GPU's memory has functions of its own (cuda.c).
  *
- * Each object keeps a reference to its crew, so the crew outlives it.  Calls give up the
- * interpreter's lock (guard.c) and turn statuses into exceptions (errors.c).
+ * Each object but a Decoder keeps a reference to its crew, so the crew outlives it.  Calls give up
+ * the interpreter's lock (guard.c) and turn statuses into exceptions (errors.c).
  *
  * Names that files share start with py_, since the library's files are linked with these.
  *
@@ -60,6 +61,7 @@ bool py_copy_name(PyObject *name, char **copy);
 bool py_streams_init(PyObject *module);
 bool py_reader_init(PyObject *module);
 bool py_cuda_init(PyObject *module);
+bool py_decoder_init(PyObject *module);
 
 /* --- Types ---------------------------------------------------------------------------------- */
 

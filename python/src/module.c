@@ -102,7 +102,7 @@ PyMODINIT_FUNC PyInit__core(void)
     if (module == NULL)
         return NULL;
     if (!py_errors_init(module) || !py_crew_init(module) || !py_streams_init(module) ||
-        !py_reader_init(module) || !py_cuda_init(module) ||
+        !py_reader_init(module) || !py_cuda_init(module) || !py_decoder_init(module) ||
         PyModule_AddStringConstant(module, "version", gzlzss_version()) != 0) {
         Py_DECREF(module);
         return NULL;

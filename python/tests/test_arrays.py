@@ -51,12 +51,7 @@ class NoGpu(unittest.TestCase):
     """The GPU engine is not installed, or the machine has no GPU."""
 
     def test_reason(self):
-        try:
-            gzlzss.Pool(backend="gpu").crew()
-        except gzlzss.GPUError as e:
-            self.assertRegex(str(e), "^no GPU: .")
-        else:
-            self.skipTest("there is a GPU")
+        self.assertRegex(self.reason(), "^no GPU: .")
 
     def test_arrays(self):
         if "no GPU engine is installed" not in self.reason():
@@ -70,9 +65,11 @@ class NoGpu(unittest.TestCase):
                 call()
 
     def reason(self):
-        with self.assertRaises(gzlzss.GPUError) as caught:
+        try:
             gzlzss.Pool(backend="gpu").crew()
-        return str(caught.exception)
+        except gzlzss.GPUError as e:
+            return str(e)
+        self.skipTest("there is a GPU")
 
 
 class Arguments(unittest.TestCase):

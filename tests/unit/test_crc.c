@@ -6,6 +6,7 @@
 #include "compat/crc.h"
 #include "tests/unit/unit.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 /* Computes a CRC one bit at a time, by RFC 1952, section 8.  This is slow, but so short that it is
@@ -125,15 +126,44 @@ static void combine_long(void)
     }
 }
 
+/* Whether ISA-L was loaded at run time. */
+static bool is_isal_loaded(void)
+{
+#if defined(HAVE_ISAL) && defined(ISAL_SONAME)
+    void *library = dlopen(ISAL_SONAME, RTLD_LAZY | RTLD_NOLOAD);
+
+    if (library != NULL)
+        dlclose(library);
+    return library != NULL;
+#else
+    return false;
+#endif
+}
+
+/* ISA-L is loaded once many small CRCs were computed, if it is installed. */
+static void many_small(void)
+{
+    static const uint8_t bytes[2000];
+
+    for (unsigned i = 0; i < 140; i++)
+        gz_crc32(0, bytes, sizeof(bytes));
+#if defined(HAVE_ISAL) && defined(ISAL_SONAME)
+    CHECK(is_isal_loaded() || dlopen(ISAL_SONAME, RTLD_LAZY) == NULL);
+#endif
+}
+
 int main(void)
 {
     RUN(known_values);
     RUN(no_bytes);
     RUN(by_bits);
+    /* Until here, a build that loads ISA-L at run time has used zlib's CRC, and it uses zlib's for
+     * a part of the next calls. */
+    CHECK(!is_isal_loaded());
     RUN(continued);
+    RUN(many_small);
     RUN(combine_splits);
     RUN(combine_long);
-    /* Until here, a build that loads ISA-L at run time has used zlib's CRC. */
     gz_crc32_prepare(UINT64_MAX);
     RUN(by_bits);
     RUN(continued);

@@ -9,9 +9,8 @@ from __future__ import annotations
 from gzip import BadGzipFile
 from typing import Any, Callable, Optional
 from zlib import DEFLATED, Z_DEFAULT_STRATEGY
-from zlib import decompressobj as _decompressobj
 
-from . import _arrays, zlib
+from . import _arrays, _core, zlib
 from ._core import CancelledError, DataError, GPUError, crc32, crc32_combine
 from ._core import version as __version__
 from ._file import GzipFile, check_level, header_time, open
@@ -42,12 +41,13 @@ def compress(data: Any, compresslevel: int = DEFAULT_LEVEL, *, mtime: Optional[f
 
 def decompress(data: Any, *, threads: int = 0, pool: Optional[Pool] = None) -> bytes:
     """Returns data decompressed, with all members in it."""
-    view = memoryview(data).cast("B")
-    magic = bytes(view[:2])
-    if magic != b"\x1f\x8b":
+    # Making a view takes as long as decompressing some hundred bytes.
+    if not (isinstance(data, bytes) and data.startswith(b"\x1f\x8b")):
+        magic = bytes(memoryview(data).cast("B")[:2])
         if not magic:
             return b""
-        raise not_gzip(magic)
+        if magic != b"\x1f\x8b":
+            raise not_gzip(magic)
     return get(pool, threads, 0).crew().decompress(data)
 
 
@@ -88,9 +88,9 @@ def compressobj(level: int = -1, method: int = DEFLATED, wbits: int = 31, memLev
     return zlib.compressobj(level, method, wbits, memLevel, strategy, zdict)
 
 
-def decompressobj(wbits: int = 31, zdict: Any = b"") -> Any:
+def decompressobj(wbits: int = 31, zdict: Any = b"") -> _core.Decoder:
     """As zlib.decompressobj, but of gzip's format unless wbits is 15 (zlib's) or -15 (raw)."""
-    return _decompressobj(wbits, zdict)
+    return zlib.decompressobj(wbits, zdict)
 
 
 def no_gpu() -> str:

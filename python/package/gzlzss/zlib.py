@@ -3,9 +3,8 @@
 
     from gzlzss import zlib
 
-What libgzlzss does not have is Python's own zlib: dictionaries, windows of less than 32 KiB,
-strategies other than the default, and decompressobj, whose steps are too small to be shared by
-threads. Levels go up to 12.
+What libgzlzss does not have is Python's own zlib: compression with dictionaries, windows of less
+than 32 KiB, and strategies other than the default. Levels go up to 12.
 """
 from __future__ import annotations
 
@@ -45,6 +44,14 @@ def decompress(data: Any, /, wbits: int = MAX_WBITS, bufsize: int = DEF_BUF_SIZE
                 return default.crew(_FORMATS[wbits]).decompress(data)
         except (EOFError, OSError):
             pass  # zlib says what is wrong, or ignores what follows the data
+    else:
+        try:
+            decoder = _core.Decoder(wbits)
+            out = decoder.decompress(data)
+            if decoder.eof:
+                return out
+        except (ValueError, error):
+            pass  # zlib says what is wrong
     return _zlib.decompress(data, wbits, bufsize)
 
 
@@ -95,3 +102,7 @@ def compressobj(level: int = -1, method: int = DEFLATED, wbits: int = MAX_WBITS,
         return _zlib.compressobj(*args) if zdict is None else _zlib.compressobj(*args, zdict)
     crew = default.crew(_FORMATS[wbits], DEFAULT_LEVEL if level < 0 else level)
     return _Compress(_core.Compressor(crew))
+
+
+# It accepts matches that are further away than a window of 1 << wbits bytes.
+decompressobj = _core.Decoder
