@@ -85,41 +85,52 @@ template <typename T> static __device__ __forceinline__ T warp_sum(T x)
  * out. */
 #define LINK_BLOCKS 12
 
+/* The number of chunks in a row whose links a block makes. Each chunk is the next one's history, so
+ * its positions are already in the table, and are entered only once. With 8, a batch of 32 MiB has
+ * half as many blocks, which take less time together, but small batches fill less of the device. */
+#define LINK_RUN 4
+
 template <uint32_t PREFIX>
-static __device__ __forceinline__ void make_links_by(struct optimal_scratch *s, uint16_t *table,
-                                                     const gpu_chunk &c, uint32_t half = 0)
+static __device__ __forceinline__ void make_links_by(const gpu_view &v, uint16_t *table,
+                                                     uint32_t half = 0)
 {
-    make_links<LZ_PREFIX(PREFIX)>(s->links[PREFIX], table, c, LZ_CHAINS_WINDOW, half);
+    const uint32_t first = blockIdx.x * LINK_RUN, end = min(first + LINK_RUN, v.chunks);
+
+    for (uint32_t i = first; i < end; i++) {
+        const gpu_chunk c = gpu_chunk_at(v, i);
+        struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + i;
+
+        make_links<LZ_PREFIX(PREFIX), true>(s->links[PREFIX], table, c, LZ_CHAINS_WINDOW, half,
+                                            i > first && c.history > 0);
+    }
 }
 
 static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
 {
     extern __shared__ uint4 shared[];
     uint16_t *table = (uint16_t *)shared;
-    const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
-    struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
 
     switch (blockIdx.y) {
     case 0:
-        return make_links_by<0>(s, table, c);
+        return make_links_by<0>(v, table);
     case 1:
-        return make_links_by<5>(s, table, c);
+        return make_links_by<5>(v, table);
     case 2:
     case 3:
-        return make_links_by<1>(s, table, c, blockIdx.y % 2);
+        return make_links_by<1>(v, table, blockIdx.y % 2);
     case 4:
     case 5:
-        return make_links_by<2>(s, table, c, blockIdx.y % 2);
+        return make_links_by<2>(v, table, blockIdx.y % 2);
     case 6:
     case 7:
-        return make_links_by<3>(s, table, c, blockIdx.y % 2);
+        return make_links_by<3>(v, table, blockIdx.y % 2);
     case 8:
     case 9:
-        return make_links_by<4>(s, table, c, blockIdx.y % 2);
+        return make_links_by<4>(v, table, blockIdx.y % 2);
     case 10:
-        return make_links_by<6>(s, table, c);
+        return make_links_by<6>(v, table);
     default:
-        return make_links_by<7>(s, table, c);
+        return make_links_by<7>(v, table);
     }
 }
 
@@ -930,11 +941,11 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
     const unsigned left_out = LZ_PREFIXES - lz_prefixes(level->longest_depth);
-    const unsigned blocks = LINK_BLOCKS - left_out;
+    const dim3 blocks((v.chunks + LINK_RUN - 1) / LINK_RUN, LINK_BLOCKS - left_out);
 
     if (status != cudaSuccess)
         return status;
-    link_chunks<<<dim3(v.chunks, blocks), TABLE_THREADS, LINKS_SHARED, stream>>>(v);
+    link_chunks<<<blocks, TABLE_THREADS, LINKS_SHARED, stream>>>(v);
     status = queue_gather(v, limits, stream);
     if (status != cudaSuccess)
         return status;
