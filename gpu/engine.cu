@@ -39,18 +39,19 @@
  * when the host has the bytes that only a GPU had. */
 enum { BEGIN, COPIED_IN, BROUGHT, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
 
-/* FINDERS: streams for finding; FINDERS_MAX for slow finders. A third stream for fast finders costs
- * 3 % with FEW_QUEUES (device.cu), and gains 3 % with 6 queues or more.
+/* FINDERS: streams for finding. A third stream for fast finders costs 3 % with FEW_QUEUES
+ * (queues.c), and gains 3 % with 6 queues or more. Slow finders are as fast with one, two or three.
  *
- * PARSERS: streams for parsing. With two, level 1 is a tenth slower. Finders that have no `find`
- * (struct gpu_finder) use PARSERS_MAX streams, because only the long walks of many batches together
- * fill the device.
+ * PARSERS: streams for parsing. With two, level 1 is a tenth slower. Slow finders, whose walks take
+ * most of the time, use SLOW_PARSERS streams, one for each of the command's batches. Finders that
+ * have no `find` (struct gpu_finder) use PARSERS_MAX streams, because only the long walks of many
+ * batches together fill the device.
  *
  * If you raise any of these numbers, look at gpu_queues, too, because streams that share a hardware
  * queue wait for each other. */
-#define FINDERS_MAX 4
 #define FINDERS 2
 #define PARSERS_MAX 8
+#define SLOW_PARSERS 4
 #define PARSERS 3
 
 /* Seconds for which a feeder asks whether its batch is done before it sleeps. The cores are needed
@@ -83,8 +84,7 @@ struct gpu_engine {
     int device;
     cudaStream_t copying;  /* input to the device, sequences to the host */
     cudaStream_t bringing; /* bytes that only a GPU has, to the host */
-    cudaStream_t finding[FINDERS_MAX];
-    unsigned finders;                  /* streams in `finding` */
+    cudaStream_t finding[FINDERS];
     cudaStream_t parsing[PARSERS_MAX]; /* streams of higher priority */
     unsigned parsers;                  /* streams in `parsing` */
     struct gpu_watch watch;
@@ -219,7 +219,7 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b)
     d->view.capacity = (uint32_t)sequences;
     d->view.shared_size = g->shared_size;
 
-    d->finding = g->finding[number % g->finders];
+    d->finding = g->finding[number % FINDERS];
     d->parsing = g->parsing[number % g->parsers];
 
     status = cudaSuccess;
@@ -314,11 +314,12 @@ static cudaError_t make_streams(struct gpu_engine *g)
     int lowest, highest;
     cudaError_t status = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
 
-    g->finders = g->level->finder->is_slow ? FINDERS_MAX : FINDERS;
-    g->parsers = gpu_twin(g->level)->find == NULL ? PARSERS_MAX : PARSERS;
+    g->parsers = gpu_twin(g->level)->find == NULL ? PARSERS_MAX
+                 : g->level->finder->is_slow      ? SLOW_PARSERS
+                                                  : PARSERS;
     if (status == cudaSuccess)
         status = cudaStreamCreateWithPriority(&g->copying, cudaStreamNonBlocking, lowest);
-    for (unsigned i = 0; i < g->finders && status == cudaSuccess; i++)
+    for (unsigned i = 0; i < FINDERS && status == cudaSuccess; i++)
         status = cudaStreamCreateWithPriority(&g->finding[i], cudaStreamNonBlocking, lowest);
     for (unsigned i = 0; i < g->parsers && status == cudaSuccess; i++)
         status = cudaStreamCreateWithPriority(&g->parsing[i], cudaStreamNonBlocking, highest);
@@ -389,7 +390,7 @@ void gpu_close(struct gpu_engine *g)
     (void)gpu_use_device(g->device);
     if (g->copying != NULL)
         cudaStreamDestroy(g->copying);
-    for (unsigned i = 0; i < g->finders; i++)
+    for (unsigned i = 0; i < FINDERS; i++)
         if (g->finding[i] != NULL)
             cudaStreamDestroy(g->finding[i]);
     for (unsigned i = 0; i < g->parsers; i++)

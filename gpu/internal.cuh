@@ -106,7 +106,7 @@ struct gpu_finder {
     cudaError_t (*find)(const gpu_view &v, const struct lz_level *level, cudaStream_t stream);
 
     /* Queues the last kernels, which fill in the batch's tags. For each chunk, one warp, or a few,
-     * takes one long sequential walk. The walks leave most of the device free, so they run beside
+     * takes long sequential walks. The walks leave most of the device free, so they run beside
      * other batches' `find` kernels. */
     cudaError_t (*parse)(const gpu_view &v, const struct lz_level *level, cudaStream_t stream);
 

@@ -2,9 +2,9 @@
  * links.cuh - hash chains on the GPU, the twin of lzss/links.h
  *
  * A link is the distance from a position to the nearest earlier position with the same hash. A
- * block makes the links of one chunk, a step of positions at a time (warp.cuh). The block also
- * enters the chunk's history into its table. But the block writes no links for the history, since
- * these belong to the chunk before.
+ * block makes the links of one chunk, or of a few chunks in a row, a step of positions at a time
+ * (warp.cuh). The block also enters the first chunk's history into its table. But the block writes
+ * no links for the history, since these belong to the chunk before.
  *
  * A table has 2^LZ_CHAINS_HASH_BITS_FEW entries, 64 KiB. An H100 multiprocessor holds three blocks
  * with such tables, but only one with tables of 16 bits. Hashes of four to eight bytes have 16
@@ -80,23 +80,72 @@ static __device__ __forceinline__ uint32_t links_hash(const prefix_bytes<BYTES> 
                          load64(data, at + 56));
 }
 
-/* Links each position of a chunk to the nearest earlier position whose first BYTES bytes have the
+/* If a block makes the links of several chunks in a row, a chunk's first position has the number
+ * CHUNK_START in the table, whatever history the chunk has. So no position of the chunk is
+ * LINKS_NONE. Positions before the chunk are below CHUNK_START; the one that would be -1 is
+ * LINKS_NONE, and out of reach. */
+#define CHUNK_START (LZ_WINDOW_SIZE - 1u)
+
+static_assert(LZ_CHUNK_SIZE == 1 << 15 && LZ_WINDOW_SIZE == LZ_CHUNK_SIZE, "a chunk before");
+static_assert(LZ_CHAINS_WINDOW < LZ_WINDOW_SIZE, "a position that no link reaches");
+static_assert(CHUNK_START + LZ_CHUNK_SIZE <= LINKS_NONE, "positions in 16 bits");
+
+/* Returns what becomes of two positions of a chunk's table in the next chunk's (move_table). The
+ * number of a position falls by LZ_CHUNK_SIZE, its highest bit. Numbers without this bit become
+ * LINKS_NONE, and so does LINKS_NONE itself, whose other bits no position has. */
+static __device__ __forceinline__ uint32_t moved_pair(uint32_t pair)
+{
+    const uint32_t high = (uint32_t)LZ_CHUNK_SIZE * 0x00010001, low = pair & ~high;
+    const uint32_t is_gone = (~pair | (low + 0x00010001)) & high;
+
+    return low | (is_gone >> 15) * 0xffff;
+}
+
+/* Turns the table of a full chunk into that of the chunk after it: removes all positions that the
+ * next chunk's links cannot reach. */
+static __device__ void move_table(uint16_t *table)
+{
+    for (uint32_t i = threadIdx.x; i < LINKS_SHARED / sizeof(uint4); i += TABLE_THREADS) {
+        uint4 words = ((uint4 *)table)[i];
+
+        words.x = moved_pair(words.x);
+        words.y = moved_pair(words.y);
+        words.z = moved_pair(words.z);
+        words.w = moved_pair(words.w);
+        ((uint4 *)table)[i] = words;
+    }
+    __syncthreads();
+}
+
+/*
+ * Links each position of a chunk to the nearest earlier position whose first BYTES bytes have the
  * same hash, at most `farthest` bytes back. With BYTES of 4 to 8, a call makes only half of the
  * links: half 0 is for positions with an even hash, half 1 for those with an odd hash. All
  * TABLE_THREADS threads of a block call this function; `table` is shared memory of LINKS_SHARED
- * bytes. */
-template <unsigned BYTES>
+ * bytes.
+ *
+ * With IN_RUN, a block may make the links of several chunks in a row, one call for each. With
+ * goes_on, the table is that of the chunk before, as the last call left it. Otherwise, the table's
+ * contents do not matter. (IN_RUN costs levels 2 to 9 about 2 %, so they do without it.)
+ */
+template <unsigned BYTES, bool IN_RUN = false>
 static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c, uint32_t farthest,
-                                  uint32_t half = 0)
+                                  uint32_t half = 0, bool goes_on = false)
 {
     constexpr bool IN_HALVES = BYTES >= 4 && BYTES <= 8;
     /* Start at the first position that links can reach, rounded down to whole steps. */
-    const uint32_t reach = min(c.history, (farthest + STEP - 1) / STEP * STEP);
+    const uint32_t reach =
+        IN_RUN && goes_on ? 0 : min(c.history, (farthest + STEP - 1) / STEP * STEP);
     uint32_t pos = c.history - reach + place_in_step();
+    /* The difference between a position's number in the table and in the chunk. */
+    const uint32_t shift = IN_RUN ? CHUNK_START - c.history : 0;
     prefix_bytes<BYTES> bytes;
 
     bytes.load(c.data, pos);
-    clear_table(table, LZ_CHAINS_HASH_BITS_FEW, LINKS_NONE);
+    if (IN_RUN && goes_on)
+        move_table(table);
+    else
+        clear_table(table, LZ_CHAINS_HASH_BITS_FEW, LINKS_NONE);
     for (uint32_t step = c.history - reach; step < c.end; step += STEP, pos += STEP) {
         uint32_t entry[GROUPS], before[GROUPS];
 
@@ -108,12 +157,12 @@ static __device__ void make_links(uint16_t *links, uint16_t *table, gpu_chunk c,
         }
         /* In the last round, this reads bytes after the chunk (GPU_INPUT_PAD) that nothing uses. */
         bytes.load(c.data, pos + STEP);
-        replace(table, entry, pos, before);
+        replace(table, entry, pos + shift, before);
         if (step < c.history)
             continue;
 #pragma unroll
         for (uint32_t g = 0; g < GROUPS; g++) {
-            const uint32_t distance = pos + g * WARP - before[g];
+            const uint32_t distance = pos + shift + g * WARP - before[g];
 
             if (pos + g * WARP < c.end && entry[g] != NO_ENTRY)
                 links[pos + g * WARP - c.history] =

@@ -2,10 +2,9 @@
  * optimal.cu - near-optimal parsing on the GPU (lzss/optimal.h defines what it finds)
  *
  * Each chunk's shortest path is computed sequentially, from its last position to its first. All
- * other work is parallel: matches are gathered at all positions side by side, and the lengths at
- * one position of the path are tried side by side. The chunks of a batch are always side by side.
- * Lists, links and counts take 1.6 MiB of device memory for each chunk. The kernels run in this
- * order:
+ * other work is parallel: matches are gathered at all positions side by side, and the path tries
+ * lengths at 32 positions side by side. The chunks of a batch are always side by side. Lists, links
+ * and counts take 1.6 MiB of device memory for each chunk. The kernels run in this order:
  *
  * - link: makes the chains by each prefix (links.cuh).
  *
@@ -22,11 +21,16 @@
  *
  * - For each pass: split (one warp for each group, in the block of the group's first chunk) joins
  *   units into blocks. Then path (one warp for each chunk) finds the shortest path, position by
- *   position from the end; the lanes share the lengths at a position. Then walk (one warp for each
- *   chunk) follows the path, and counts symbols; in the last pass, it writes tags instead.
+ *   position from the end. Then walk (one warp for each chunk) follows the path, and counts
+ *   symbols; in the last pass, it writes tags instead.
  *
  * - compact: see compact.cu. A run of one tag becomes one match, so adjacent matches at one
  *   distance are joined; counting joins them, too.
+ *
+ * link and gather are limited by shared memory and instructions; the other kernels wait for memory
+ * and for their own results, and leave most of a multiprocessor free. So these are in the stream
+ * for parsing (engine.cu), and run beside the link and gather of other batches. That is why a block
+ * of gather leaves registers for them (GATHER_BOUNDS), and why they use little shared memory.
  */
 #include "gpu/internal.cuh"
 #include "gpu/links.cuh"
@@ -35,8 +39,8 @@
 #include "lzss/optimal.h"
 
 /* The path keeps the cost to the chunk's end for the last RING positions that it visited. RING must
- * be at least LZ_MAX_MATCH + WARP. It must be a power of two, because the low bits of a position
- * are the position's place in the ring. A larger RING only takes more shared memory. */
+ * be at least LZ_MAX_MATCH + WARP. A power of two makes a position's place in the ring its low
+ * bits. A larger RING only takes more shared memory. */
 #define RING 512
 
 /* A step has 16 bits. The low LZ_STEP_BITS bits are the length; the bits above are the match's
@@ -62,17 +66,6 @@ struct alignas(16) optimal_scratch {
     uint32_t block_of[UNITS];
 };
 
-static __device__ __forceinline__ uint32_t warp_min(uint32_t x)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(ALL_LANES, x);
-#else
-    for (int i = WARP / 2; i > 0; i /= 2)
-        x = min(x, __shfl_xor_sync(ALL_LANES, x, i));
-    return x;
-#endif
-}
-
 template <typename T> static __device__ __forceinline__ T warp_sum(T x)
 {
     for (int i = WARP / 2; i > 0; i /= 2)
@@ -85,41 +78,52 @@ template <typename T> static __device__ __forceinline__ T warp_sum(T x)
  * out. */
 #define LINK_BLOCKS 12
 
+/* The number of chunks in a row whose links a block makes. Each chunk is the next one's history, so
+ * its positions are already in the table, and are entered only once. With 8, a batch of 32 MiB has
+ * half as many blocks, which take less time together, but small batches fill less of the device. */
+#define LINK_RUN 4
+
 template <uint32_t PREFIX>
-static __device__ __forceinline__ void make_links_by(struct optimal_scratch *s, uint16_t *table,
-                                                     const gpu_chunk &c, uint32_t half = 0)
+static __device__ __forceinline__ void make_links_by(const gpu_view &v, uint16_t *table,
+                                                     uint32_t half = 0)
 {
-    make_links<LZ_PREFIX(PREFIX)>(s->links[PREFIX], table, c, LZ_CHAINS_WINDOW, half);
+    const uint32_t first = blockIdx.x * LINK_RUN, end = min(first + LINK_RUN, v.chunks);
+
+    for (uint32_t i = first; i < end; i++) {
+        const gpu_chunk c = gpu_chunk_at(v, i);
+        struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + i;
+
+        make_links<LZ_PREFIX(PREFIX), true>(s->links[PREFIX], table, c, LZ_CHAINS_WINDOW, half,
+                                            i > first && c.history > 0);
+    }
 }
 
 static __global__ void __launch_bounds__(TABLE_THREADS) link_chunks(gpu_view v)
 {
     extern __shared__ uint4 shared[];
     uint16_t *table = (uint16_t *)shared;
-    const gpu_chunk c = gpu_chunk_at(v, blockIdx.x);
-    struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
 
     switch (blockIdx.y) {
     case 0:
-        return make_links_by<0>(s, table, c);
+        return make_links_by<0>(v, table);
     case 1:
-        return make_links_by<5>(s, table, c);
+        return make_links_by<5>(v, table);
     case 2:
     case 3:
-        return make_links_by<1>(s, table, c, blockIdx.y % 2);
+        return make_links_by<1>(v, table, blockIdx.y % 2);
     case 4:
     case 5:
-        return make_links_by<2>(s, table, c, blockIdx.y % 2);
+        return make_links_by<2>(v, table, blockIdx.y % 2);
     case 6:
     case 7:
-        return make_links_by<3>(s, table, c, blockIdx.y % 2);
+        return make_links_by<3>(v, table, blockIdx.y % 2);
     case 8:
     case 9:
-        return make_links_by<4>(s, table, c, blockIdx.y % 2);
+        return make_links_by<4>(v, table, blockIdx.y % 2);
     case 10:
-        return make_links_by<6>(s, table, c);
+        return make_links_by<6>(v, table);
     default:
-        return make_links_by<7>(s, table, c);
+        return make_links_by<7>(v, table);
     }
 }
 
@@ -133,11 +137,19 @@ static_assert(LZ_MAX_MATCHES < LIST_ENDED, "a count beside the flag");
  * lists do not need the row before they are full, and then the latest match belongs there. */
 #define LATEST (LZ_MAX_MATCHES - 1)
 
-/* How many matches the list of position `own` has: none after the chunk's end. */
+/* Loads how many matches the list of position `own` has, and perhaps LIST_ENDED: 0 after the
+ * chunk's end. Code that loads ahead removes the flag later, because that waits for the load. */
+static __device__ __forceinline__ uint32_t load_flagged(const struct optimal_scratch *s,
+                                                        uint32_t own, uint32_t size)
+{
+    return own < size ? s->matches_count[own] : 0;
+}
+
+/* Loads how many matches the list of position `own` has: none after the chunk's end. */
 static __device__ __forceinline__ uint32_t load_count(const struct optimal_scratch *s, uint32_t own,
                                                       uint32_t size)
 {
-    return own < size ? s->matches_count[own] & (LIST_ENDED - 1) : 0;
+    return load_flagged(s, own, size) & (LIST_ENDED - 1);
 }
 
 /* Returns the longest match, packed, of position `own`, whose list has `count` matches; 0 if it has
@@ -275,9 +287,17 @@ static __device__ __forceinline__ void gather_chunk(const gpu_chunk &c, struct o
     }
 }
 
+/* The bounds of gather_chunks. With 40 registers for each thread, a block leaves three eighths of a
+ * multiprocessor's registers to other batches' warps that walk along chunks. Without a limit, it
+ * would take all of them, and be no faster. (CUDA has __maxnreg__ since 12.4.) */
+#if defined(__CUDACC__) && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1204
+#define GATHER_BOUNDS __maxnreg__(40)
+#else
+#define GATHER_BOUNDS __launch_bounds__(SEARCH_THREADS)
+#endif
+
 template <bool DATA, bool LINKS>
-static __global__ void __launch_bounds__(SEARCH_THREADS)
-    gather_chunks(gpu_view v, gather_limits limits)
+static __global__ void GATHER_BOUNDS gather_chunks(gpu_view v, gather_limits limits)
 {
     __shared__ uint32_t next[LZ_PREFIXES];
     struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
@@ -304,8 +324,21 @@ static cudaError_t queue_gather(const gpu_view &v, const gather_limits &limits, 
 
 /* How often a walk has each symbol in each unit of the chunk; in shared memory. */
 struct tally {
-    uint32_t counts[UNITS][LZ_SYMBOLS];
+    uint32_t pairs[UNITS][LZ_SYMBOLS / 2]; /* two symbols' counts in each number */
 };
+
+static_assert(LZ_SYMBOLS % 2 == 0, "pairs of symbols");
+
+/* Adds n to the symbol's count in the unit. */
+static __device__ __forceinline__ void count_symbol(tally &t, uint32_t unit, uint32_t symbol,
+                                                    uint32_t n)
+{
+    atomicAdd(&t.pairs[unit][symbol / 2], n << 16 * (symbol % 2));
+}
+
+/* The bits of a packed match that have its distance and the distance's symbol (lz_pack_match). In
+ * this file, the distance of a match to be counted is these bits. */
+#define DISTANCE_MASK 0xfffff
 
 /* The latest match, which an adjacent match at the same distance may extend. All lanes have the
  * same values. */
@@ -315,13 +348,12 @@ struct pending {
 
 static __device__ void count_match(tally &t, const pending &p)
 {
-    uint32_t *counts = t.counts[p.start / LZ_UNIT_SIZE];
-    const uint32_t pieces = lz_pieces(p.length);
+    const uint32_t unit = p.start / LZ_UNIT_SIZE, pieces = lz_pieces(p.length);
 
     if (p.length > 0 && threadIdx.x == 0) {
         for (uint32_t i = 0; i < pieces; i++)
-            atomicAdd(&counts[deflate_length_symbol(lz_piece_length(p.length, i))], 1);
-        atomicAdd(&counts[DEFLATE_LITLEN_SYMBOLS + deflate_distance_symbol(p.distance)], pieces);
+            count_symbol(t, unit, deflate_length_symbol(lz_piece_length(p.length, i)), 1);
+        count_symbol(t, unit, DEFLATE_LITLEN_SYMBOLS + lz_packed_symbol(p.distance), pieces);
     }
 }
 
@@ -338,24 +370,98 @@ static __device__ __forceinline__ void add_match(tally &t, pending &p, uint32_t 
     p.distance = distance;
 }
 
+/* Returns the mask of lanes before this one. */
+static __device__ __forceinline__ uint32_t lanes_before(void)
+{
+    return (1u << threadIdx.x) - 1;
+}
+
+/* Returns the chunk's byte at position `own`, or 0 after its end. */
+static __device__ __forceinline__ uint32_t load_byte(const gpu_view &v, const gpu_span &span,
+                                                     uint32_t own)
+{
+    return own < span.end - span.start ? v.input[span.start + own] : 0;
+}
+
+/* What a parse has at the 32 positions of a group: a bit for each match that starts there, and for
+ * each literal. */
+struct path_part {
+    uint32_t starts, literals;
+};
+
+/* Adds the matches that start at the lanes of `starts` to the tally and the pending match. length,
+ * distance: those of the match at this lane. Seldom does a match join the one before it; otherwise,
+ * the lanes count side by side. */
+static __device__ __forceinline__ void add_matches(tally &t, pending &p, uint32_t group,
+                                                   uint32_t starts, uint32_t length,
+                                                   uint32_t distance)
+{
+    const uint32_t lane = threadIdx.x, before = starts & lanes_before();
+    const bool is_start = (starts >> lane & 1) != 0;
+    const uint32_t last = 31 - (uint32_t)__clz((int)before);
+    const uint32_t end = last + __shfl_sync(ALL_LANES, length, (int)last);
+    const uint32_t last_distance = __shfl_sync(ALL_LANES, distance, (int)last);
+    const bool joins = is_start && (before != 0 ? end == lane && last_distance == distance
+                                                : lz_continues(p.start, p.length, p.distance,
+                                                               group + lane, distance));
+
+    if (starts == 0)
+        return;
+    if (__ballot_sync(ALL_LANES, joins) == 0) {
+        /* The last match becomes the pending one, and its lane counts the one that was pending. */
+        const uint32_t open = 31 - (uint32_t)__clz((int)starts);
+        const bool is_open = lane == open;
+        const uint32_t counted = is_open ? p.length : length;
+        const uint32_t counted_distance = is_open ? p.distance : distance;
+        const uint32_t unit = (is_open ? p.start : group) / LZ_UNIT_SIZE;
+
+        if (p.length > LZ_MAX_MATCH)
+            count_match(t, p);
+        if (is_start && counted - 1 < LZ_MAX_MATCH) {
+            count_symbol(t, unit, deflate_length_symbol(counted), 1);
+            count_symbol(t, unit, DEFLATE_LITLEN_SYMBOLS + lz_packed_symbol(counted_distance), 1);
+        }
+        p.start = group + open;
+        p.length = __shfl_sync(ALL_LANES, length, (int)open);
+        p.distance = __shfl_sync(ALL_LANES, distance, (int)open);
+        return;
+    }
+    for (; starts != 0; starts &= starts - 1) {
+        const int at = __ffs((int)starts) - 1;
+
+        add_match(t, p, group + (uint32_t)at, __shfl_sync(ALL_LANES, length, at),
+                  __shfl_sync(ALL_LANES, distance, at));
+    }
+}
+
 /* The symbols are divided among the lanes: a lane's i-th symbol is lane + 32 i. */
 #define SYMBOLS_A_LANE ((LZ_SYMBOLS + WARP - 1) / WARP)
+
+/* Sets the sums of the counts of literals and lengths, and of distances, in all lanes. */
+static __device__ __forceinline__ void add_up(const uint32_t counts[SYMBOLS_A_LANE],
+                                              uint32_t *litlens, uint32_t *distances)
+{
+    *litlens = *distances = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < SYMBOLS_A_LANE; i++) {
+        if (threadIdx.x + WARP * i < DEFLATE_LITLEN_SYMBOLS)
+            *litlens += counts[i];
+        else
+            *distances += counts[i];
+    }
+    *litlens = warp_sum(*litlens);
+    *distances = warp_sum(*distances);
+}
 
 /* Returns the estimated size of a block with these counts, in 1/256 bits, to all lanes. */
 static __device__ uint64_t estimate(const uint32_t counts[SYMBOLS_A_LANE], uint32_t header_cost)
 {
-    uint32_t litlens = 0, distances = 0, litlen, distance;
+    uint32_t litlens, distances, litlen, distance;
     uint64_t size = 0;
 
-#pragma unroll
-    for (uint32_t i = 0; i < SYMBOLS_A_LANE; i++) {
-        if (threadIdx.x + WARP * i < DEFLATE_LITLEN_SYMBOLS)
-            litlens += counts[i];
-        else
-            distances += counts[i];
-    }
-    litlen = lz_log2_litlens(warp_sum(litlens));
-    distance = lz_log2_distances(warp_sum(distances));
+    add_up(counts, &litlens, &distances);
+    litlen = lz_log2_litlens(litlens);
+    distance = lz_log2_distances(distances);
 #pragma unroll
     for (uint32_t i = 0; i < SYMBOLS_A_LANE; i++)
         size += lz_symbol_size(counts[i],
@@ -385,10 +491,22 @@ static __device__ void store_counts(uint32_t *to, const uint32_t counts[SYMBOLS_
     }
 }
 
+/* Loads a unit's counts. */
+static __device__ void load_tally(uint32_t counts[SYMBOLS_A_LANE], const tally &t, uint32_t unit)
+{
+#pragma unroll
+    for (uint32_t i = 0; i < SYMBOLS_A_LANE; i++) {
+        const uint32_t symbol = threadIdx.x + WARP * i;
+
+        counts[i] =
+            symbol < LZ_SYMBOLS ? t.pairs[unit][symbol / 2] >> 16 * (symbol % 2) & 0xffff : 0;
+    }
+}
+
 static __device__ void clear_tally(tally &t)
 {
-    for (uint32_t i = threadIdx.x; i < UNITS * LZ_SYMBOLS; i += WARP)
-        ((uint32_t *)t.counts)[i] = 0;
+    for (uint32_t i = threadIdx.x; i < UNITS * LZ_SYMBOLS / 2; i += WARP)
+        ((uint32_t *)t.pairs)[i] = 0;
     __syncwarp();
 }
 
@@ -400,7 +518,7 @@ static __device__ void store_tally(struct optimal_scratch *s, const tally &t, ui
         uint32_t counts[SYMBOLS_A_LANE];
         uint64_t size;
 
-        load_counts(counts, t.counts[unit]);
+        load_tally(counts, t, unit);
         size = estimate(counts, lz_header_cost(pass));
         store_counts(s->counts[unit], counts);
         if (threadIdx.x == 0)
@@ -447,6 +565,37 @@ static __device__ void choose_sample(const gpu_view &v, uint32_t first, uint32_t
         scratch[i].in_sample = has_sample && lz_in_sample(i);
 }
 
+/* Follows the first parse from *pos on through the 32 positions from `group` on. starts: a bit for
+ * each match that the parse does not pass over; replaced: a bit for each match that the next
+ * position's match replaces. *in_hand: the match at *pos has replaced the one before it. length:
+ * the length of this lane's longest match. Sets *pos and *in_hand for the next group. */
+static __device__ __forceinline__ path_part follow_first(uint32_t *pos, bool *in_hand,
+                                                         uint32_t group, uint32_t starts,
+                                                         uint32_t replaced, uint32_t length)
+{
+    path_part part = {0, 0};
+    uint32_t at = *pos - group;
+
+    while (at < WARP) {
+        const uint32_t from = ALL_LANES << at;
+        /* Find the first match that is not passed over, and from there the first that is not
+         * replaced. */
+        const uint32_t first = *in_hand ? 1u << at : starts & from & -(starts & from);
+        const uint32_t kept = first == 0 ? 0 : ~replaced & -first, start = kept & -kept;
+
+        part.literals |= (start - 1) & from;
+        part.starts |= start;
+        *in_hand = first != 0 && start == 0;
+        at = WARP;
+        if (start != 0) {
+            at = (uint32_t)__ffs((int)start) - 1;
+            at += __shfl_sync(ALL_LANES, length, (int)at);
+        }
+    }
+    *pos = group + at;
+    return part;
+}
+
 static __global__ void __launch_bounds__(WARP) first_chunks(gpu_view v, uint32_t nice)
 {
     __shared__ tally t;
@@ -456,52 +605,32 @@ static __global__ void __launch_bounds__(WARP) first_chunks(gpu_view v, uint32_t
     struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
     const uint32_t least = lz_least_length(count_distinct(v, blockIdx.x), LZ_OPTIMAL_LEAST_DEPTH);
     pending p = {0, 0, 0};
-    /* The current match, packed, which starts at `pos`. The match at the next position may replace
-     * it. */
-    uint32_t match = 0, pos = 0;
-    uint32_t until = 0;
+    uint32_t pos = 0, until = 0;
+    bool in_hand = false;
     /* The matches of the next group, and the counts of the group after it, are loaded ahead. */
     uint32_t own = longest_of(s, lane, load_count(s, lane, size));
     uint32_t loaded = longest_of(s, WARP + lane, load_count(s, WARP + lane, size));
-    uint32_t count = load_count(s, 2 * WARP + lane, size);
+    uint32_t count = load_flagged(s, 2 * WARP + lane, size);
+    uint32_t next_byte = load_byte(v, span, lane);
 
     clear_tally(t);
     own = skip_within(s, 0, own, nice, &until);
     for (uint32_t group = 0; group < size; group += WARP) {
         const uint32_t own_next = skip_within(s, group + WARP, loaded, nice, &until);
+        const uint32_t next =
+            __shfl_sync(ALL_LANES, lane == 0 ? own_next : own, (int)((lane + 1) % WARP));
         const uint32_t starts = __ballot_sync(ALL_LANES, !lz_passes_over(own, least));
-        const uint8_t byte = group + lane < size ? v.input[span.start + group + lane] : 0;
-        bool is_literal = false;
+        const uint32_t replaced = __ballot_sync(ALL_LANES, lz_prefers_packed(next, own));
+        const uint32_t byte = next_byte;
+        path_part part;
 
-        loaded = longest_of(s, group + 2 * WARP + lane, count);
-        count = load_count(s, group + 3 * WARP + lane, size);
-        while (pos < group + WARP && pos < size) {
-            uint32_t at = pos - group, next;
-
-            if (match == 0) {
-                const uint32_t from = at, ahead = starts & ALL_LANES << at;
-
-                at = ahead == 0 ? WARP : (uint32_t)__ffs((int)ahead) - 1;
-                is_literal |= lane >= from && lane < at;
-                pos = group + at;
-                if (at == WARP)
-                    break;
-                match = __shfl_sync(ALL_LANES, own, (int)at);
-            }
-            next = at + 1 < WARP ? __shfl_sync(ALL_LANES, own, (int)at + 1)
-                                 : __shfl_sync(ALL_LANES, own_next, 0);
-            if (lz_prefers_packed(next, match)) {
-                is_literal |= at == lane;
-                match = next;
-                pos++;
-                continue;
-            }
-            add_match(t, p, pos, lz_packed_length(match), lz_packed_distance(match));
-            pos += lz_packed_length(match);
-            match = 0;
-        }
-        if (is_literal && group + lane < size)
-            atomicAdd(&t.counts[group / LZ_UNIT_SIZE][byte], 1);
+        loaded = longest_of(s, group + 2 * WARP + lane, count & (LIST_ENDED - 1));
+        count = load_flagged(s, group + 3 * WARP + lane, size);
+        next_byte = load_byte(v, span, group + WARP + lane);
+        part = follow_first(&pos, &in_hand, group, starts, replaced, lz_packed_length(own));
+        if ((part.literals >> lane & 1) != 0 && group + lane < size)
+            count_symbol(t, group / LZ_UNIT_SIZE, byte, 1);
+        add_matches(t, p, group, part.starts, lz_packed_length(own), own & DISTANCE_MASK);
         own = own_next;
     }
     count_match(t, p);
@@ -547,27 +676,33 @@ static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t
     const uint32_t first = blockIdx.x;
     const uint32_t chunks = gpu_chunk_span(v, first).group;
     struct optimal_scratch *scratch = (struct optimal_scratch *)v.scratch;
-    uint32_t open[SYMBOLS_A_LANE] = {0};
-    uint32_t block = 0;
-    uint64_t open_size = 0;
+    /* The open block, and the next unit, which is loaded ahead. */
+    uint32_t open[SYMBOLS_A_LANE] = {0}, next[SYMBOLS_A_LANE];
+    uint64_t open_size = 0, next_size;
+    uint32_t block = 0, units;
+    gpu_span last;
 
     if (pass <= 1 && has_sample(v, first, chunks)) {
         join_sample(v, first, chunks);
         return;
     }
-    if (pass == 0)
+    if (pass == 0 || chunks == 0)
         return;
-    for (uint32_t i = 0; i < chunks * UNITS; i++) {
-        struct optimal_scratch *s = &scratch[first + i / UNITS];
-        const uint32_t unit = i % UNITS;
-        const gpu_span span = gpu_chunk_span(v, first + i / UNITS);
+    last = gpu_chunk_span(v, first + chunks - 1);
+    units = (chunks - 1) * UNITS + (last.end - last.start + LZ_UNIT_SIZE - 1) / LZ_UNIT_SIZE;
+    load_counts(next, scratch[first].counts[0]);
+    next_size = scratch[first].unit_size[0];
+    for (uint32_t i = 0; i < units; i++) {
+        const uint32_t after = min(i + 1, units - 1);
+        const uint64_t own_size = next_size;
         uint32_t own[SYMBOLS_A_LANE], both[SYMBOLS_A_LANE];
-        uint64_t own_size, both_size;
+        uint64_t both_size;
 
-        if (unit * LZ_UNIT_SIZE >= span.end - span.start)
-            break;
-        load_counts(own, s->counts[unit]);
-        own_size = s->unit_size[unit];
+#pragma unroll
+        for (uint32_t k = 0; k < SYMBOLS_A_LANE; k++)
+            own[k] = next[k];
+        load_counts(next, scratch[first + after / UNITS].counts[after % UNITS]);
+        next_size = scratch[first + after / UNITS].unit_size[after % UNITS];
 #pragma unroll
         for (uint32_t k = 0; k < SYMBOLS_A_LANE; k++)
             both[k] = open[k] + own[k];
@@ -587,60 +722,116 @@ static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t
             block = first * UNITS + i;
         }
         if (threadIdx.x == 0)
-            s->block_of[unit] = block;
+            scratch[first + i / UNITS].block_of[i % UNITS] = block;
     }
-    if (chunks > 0)
-        store_counts(scratch[block / UNITS].blocks[block % UNITS], open);
+    store_counts(scratch[block / UNITS].blocks[block % UNITS], open);
 }
 
-/* The lanes share a position's lengths in this many rounds, at most. */
-#define LENGTH_ROUNDS ((LZ_MAX_MATCH - LZ_MIN_MATCH + WARP) / WARP)
+/*
+ * --- The shortest path ---
+ *
+ * A lane has one position at a time. The warp goes from position to position, from the chunk's end
+ * to its start. In a step, all lanes get the cost from a position q to the chunk's end, and each
+ * lane tries the length that leads from its own position to q. So a lane tries the lengths of its
+ * position one after the other, the longest one first, and the literal (length 1) last. Then the
+ * cost from its position to the chunk's end is known, and is the next one that all lanes get. No
+ * step has to find a minimum among lanes.
+ *
+ * The positions are in groups of 32; lane l has position l of a group. TURN lanes at a time take up
+ * their positions of the next group, which is the one before, as soon as their positions of this
+ * group are done. So a lane tries its lengths up to WARP or somewhat fewer in steps. Longer lengths
+ * are tried when lanes take up positions (find_far), several at a time, since the costs to which
+ * these lengths lead are known by then.
+ *
+ * In a step, a lane needs the cost of a length and that of a distance. The lengths fall by one from
+ * step to step, so their costs are read from a table in order (path_memory.near). The costs of a
+ * position's distances are a column of another table (path_memory.rows), with the longest match
+ * last. A lane starts below the matches that it tries, and goes up by one row when it comes to a
+ * match's length, which a mask of bits tells it (path_place.ends).
+ */
 
-/* The path's shared memory. literal, length and distance have the costs of steps (lz_literal_step
- * and so on). to_end is the ring of costs to the chunk's end. Its first costs are repeated after
- * it, so that the costs to which a position's lengths lead are in a row. */
+/* The number of lanes that take up their next positions at a time. With more, lanes have fewer
+ * lengths in steps, and more in find_far. With fewer, taking up positions takes more time. */
+#define TURN 8
+
+/* The steps that a lane may still take after its position is done. */
+#define IDLE_STEPS (TURN - 2)
+
+/* The entry of path_memory.near for length 0, and the number of entries: for lengths from
+ * -IDLE_STEPS to WARP. */
+#define NEAR_0 IDLE_STEPS
+#define NEAR (NEAR_0 + WARP + 1)
+
+/* The cost of a step that does not exist. It is more than LZ_MAX_MATCH literals cost, so such a
+ * step never makes a way cheaper. */
+#define NO_STEP (UINT32_C(1) << 26)
+
+static_assert(16 * LZ_MAX_MATCH * DEFLATE_MAX_CODE << LZ_STEP_BITS < NO_STEP, "literals cost less");
+static_assert(16 * (LZ_CHUNK_SIZE * DEFLATE_MAX_CODE + 48) <
+                  (1 << (32 - LZ_STEP_BITS)) - 2 * (int)(NO_STEP >> LZ_STEP_BITS),
+              "sums with NO_STEP twice in 32 bits");
+static_assert(WARP % TURN == 0, "whole turns");
+
+/* Rows of path_memory.rows: the literal, the matches of a list, and NO_STEP. */
+#define ROWS (LZ_MAX_MATCHES + 2)
+
+/* The path's shared memory. Four such blocks fit beside a block of gather_chunks. literal, length
+ * and distance have the costs of steps (lz_literal_step and so on). */
 struct path_memory {
     uint32_t literal[256];
     uint32_t length[LZ_MAX_MATCH + 1];
+    /* The last entries are NO_STEP. */
     uint32_t distance[WARP];
-    uint32_t to_end[RING + LZ_MAX_MATCH + WARP];
-    /* The lists of 32 positions: the matches' lengths, and the costs of their distances. After a
-     * list's last match, its length is repeated. A row of costs has one number more than it needs,
-     * so that the lanes' rows start in different banks. */
-    uint4 lengths[WARP];
-    uint32_t distances[WARP][LZ_MAX_MATCHES + 1];
-    /* A bit for each length from LZ_MIN_MATCH on, which is set if one of the list's matches has
-     * that length; and the length of the longest match, 0 if there is none. */
-    uint32_t ends[WARP][LENGTH_ROUNDS];
-    uint32_t longest[WARP];
+    /* The costs of the lengths that steps try: 0 for length 1, and NO_STEP for length 2 and for
+     * those below 1. There are two tables, because two groups may lie in different blocks. */
+    uint32_t near[2][NEAR];
+    /* A ring of the costs to the chunk's end. */
+    uint32_t to_end[RING];
+    /* The lists of two groups, a column for each position. The rows: the cost of the literal, those
+     * of the matches' distances, and NO_STEP from the row after the last match on. */
+    uint32_t rows[2][ROWS][WARP];
+    /* The lengths of the matches of the next group; row 0 is 0. */
+    uint16_t lengths[LZ_MAX_MATCHES + 1][WARP];
+    uint8_t counts[WARP]; /* of these matches */
 };
 
-static_assert(LZ_MAX_MATCHES * sizeof(uint16_t) == sizeof(uint4), "a list's lengths in one load");
-
-/* Sets the costs of symbols in a block with these counts; `last`: for the last pass. */
-static __device__ void make_costs(path_memory &m, const uint32_t *counts, bool last)
+/* Sets the costs of symbols in a block with these counts; `last`: for the last pass. near: the
+ * table of path_memory.near to set. The loops are not unrolled, because this code runs seldom, and
+ * would take the place of the steps' code in the cache. */
+static __device__ void make_costs(path_memory &m, uint32_t *near, const uint32_t *counts, bool last)
 {
-    uint32_t litlens = 0, distances = 0, litlen, distance;
+    const uint32_t lane = threadIdx.x;
+    uint32_t own[SYMBOLS_A_LANE], litlens, distances, litlen, distance;
 
-    for (uint32_t i = threadIdx.x; i < LZ_SYMBOLS; i += WARP) {
-        if (i < DEFLATE_LITLEN_SYMBOLS)
-            litlens += counts[i];
-        else
-            distances += counts[i];
-    }
-    litlen = lz_log2_litlens(warp_sum(litlens));
-    distance = lz_log2_distances(warp_sum(distances));
-    for (uint32_t i = threadIdx.x; i < 256; i += WARP)
+    load_counts(own, counts);
+    add_up(own, &litlens, &distances);
+    litlen = lz_log2_litlens(litlens);
+    distance = lz_log2_distances(distances);
+#pragma unroll 1
+    for (uint32_t i = lane; i < 256; i += WARP)
         m.literal[i] = lz_literal_step(counts[i], litlen, last);
-    for (uint32_t i = LZ_MIN_MATCH + threadIdx.x; i <= LZ_MAX_MATCH; i += WARP)
+#pragma unroll 1
+    for (uint32_t i = LZ_MIN_MATCH + lane; i <= LZ_MAX_MATCH; i += WARP)
         m.length[i] = lz_length_step(i, counts[deflate_length_symbol(i)], litlen, last);
-    if (threadIdx.x < DEFLATE_DISTANCE_SYMBOLS)
-        m.distance[threadIdx.x] = lz_distance_step(
-            threadIdx.x, counts[DEFLATE_LITLEN_SYMBOLS + threadIdx.x], distance, last);
+    m.distance[lane] =
+        lane < DEFLATE_DISTANCE_SYMBOLS
+            ? lz_distance_step(lane, counts[DEFLATE_LITLEN_SYMBOLS + lane], distance, last)
+            : NO_STEP;
+    __syncwarp();
+#pragma unroll 1
+    for (uint32_t i = lane; i < NEAR; i += WARP) {
+        const int length = (int)i - NEAR_0;
+
+        near[i] = length >= LZ_MIN_MATCH ? m.length[length] : length == 1 ? 0 : NO_STEP;
+    }
     __syncwarp();
 }
 
-/* --- The shortest path --- */
+/* In place of a match after a list's last one: its length is 0, and the cost of its distance is
+ * NO_STEP. */
+#define NO_MATCH ((WARP - 1u) << 15)
+
+static_assert(DEFLATE_DISTANCE_SYMBOLS < WARP, "a symbol that no distance has");
 
 /* Loads the list of position `own`, which has `count` matches. */
 static __device__ __forceinline__ void load_list(uint32_t (&matches)[LZ_MAX_MATCHES],
@@ -649,149 +840,133 @@ static __device__ __forceinline__ void load_list(uint32_t (&matches)[LZ_MAX_MATC
 {
 #pragma unroll
     for (uint32_t i = 0; i < LZ_MAX_MATCHES; i++)
-        matches[i] = i < count ? s->matches[i][own] : 0;
+        matches[i] = i < count ? s->matches[i][own] : NO_MATCH;
 }
 
+/* What a lane keeps of its position's list. */
+struct path_list {
+    uint32_t pairs[LZ_MAX_MATCHES / 2]; /* the matches' lengths, two in each number; after the last
+                                         * match, its length is repeated */
+    uint32_t ends;                      /* bit i: a match, or the literal, has length i + 1 */
+    uint32_t longest;
+};
+
 /* Stores this lane's list in shared memory. */
-static __device__ __forceinline__ void
-store_list(path_memory &m, const uint32_t (&matches)[LZ_MAX_MATCHES], uint32_t count)
+static __device__ __forceinline__ path_list store_list(path_memory &m, uint32_t (*rows)[WARP],
+                                                       const uint32_t (&matches)[LZ_MAX_MATCHES],
+                                                       uint32_t count, uint32_t literal)
 {
     const uint32_t lane = threadIdx.x;
-    uint32_t lengths[LZ_MAX_MATCHES], last = 0;
+    path_list l = {{0}, 1, 0};
+    uint32_t lengths[LZ_MAX_MATCHES];
 
-#pragma unroll
-    for (uint32_t i = 0; i < LENGTH_ROUNDS; i++)
-        m.ends[lane][i] = 0;
+    rows[0][lane] = literal;
 #pragma unroll
     for (uint32_t i = 0; i < LZ_MAX_MATCHES; i++) {
-        last = i < count ? lz_packed_length(matches[i]) : last;
-        lengths[i] = last;
-        m.distances[lane][i] = m.distance[lz_packed_symbol(matches[i])];
-        if (i < count)
-            m.ends[lane][(last - LZ_MIN_MATCH) / WARP] |= 1u << ((last - LZ_MIN_MATCH) % WARP);
+        const uint32_t length = lz_packed_length(matches[i]), shift = WARP - length;
+
+        rows[i + 1][lane] = m.distance[lz_packed_symbol(matches[i])];
+        m.lengths[i + 1][lane] = (uint16_t)length;
+        l.ends |= shift < 32 ? 0x80000000 >> shift : 0;
+        l.longest = max(l.longest, length);
+        lengths[i] = l.longest;
     }
-    m.distances[lane][LZ_MAX_MATCHES] = 0;
-    m.lengths[lane] = make_uint4(lengths[0] | lengths[1] << 16, lengths[2] | lengths[3] << 16,
-                                 lengths[4] | lengths[5] << 16, lengths[6] | lengths[7] << 16);
-    m.longest[lane] = last;
+#pragma unroll
+    for (uint32_t i = 0; i < LZ_MAX_MATCHES / 2; i++)
+        l.pairs[i] = lengths[2 * i] | lengths[2 * i + 1] << 16;
+    m.counts[lane] = (uint8_t)count;
+    return l;
 }
 
 /* Returns how many matches of a list are shorter than `length`. */
-static __device__ __forceinline__ uint32_t shorter(uint4 lengths, uint32_t length)
+static __device__ __forceinline__ uint32_t shorter(const path_list &l, uint32_t length)
 {
-    const uint32_t pairs[] = {lengths.x, lengths.y, lengths.z, lengths.w};
     uint32_t n = 0;
 
 #pragma unroll
-    for (uint32_t i = 0; i < 4; i++)
-        n += ((pairs[i] & 0xffff) < length) + (pairs[i] >> 16 < length);
+    for (uint32_t i = 0; i < LZ_MAX_MATCHES / 2; i++)
+        n += ((l.pairs[i] & 0xffff) < length) + (l.pairs[i] >> 16 < length);
     return n;
 }
 
-/* What the lanes know of the 32 positions whose steps are found. */
-struct path_group {
-    uint32_t start;   /* the first position */
-    uint32_t literal; /* the cost of the literal at this lane's position */
-    uint32_t best;    /* the least cost at this lane's position, when it is known */
+/* Lanes that share a position's lengths in find_far, and the lengths that a lane tries in a
+ * round. */
+#define FAR_LANES (WARP / TURN)
+#define FAR_LENGTHS 4
+
+/* Tries the lengths from WARP + 1 - i on at position first + i of a group, for i from 0 to TURN -
+ * 1. rows: the group's rows; start: its first position. Lane l gets the least cost of position
+ * first + l % TURN, or UINT32_MAX. Each round tries the longest lengths that are left. */
+static __device__ __forceinline__ uint32_t find_far(const path_memory &m,
+                                                    const uint32_t (*rows)[WARP], uint32_t start,
+                                                    uint32_t first)
+{
+    const int i = (int)(threadIdx.x / FAR_LANES), at = (int)first + i, lowest = WARP + 1 - i;
+    const int part = (int)(threadIdx.x % FAR_LANES);
+    /* A match of the list, and the longest length for which it is the one to try. */
+    int match = m.counts[at], longest = m.lengths[match][at];
+    uint32_t least = UINT32_MAX;
+
+    while (__ballot_sync(ALL_LANES, longest >= lowest) != 0) {
+        const int from = max((int)m.lengths[max(match - 1, 0)][at] + 1, lowest);
+        const uint32_t distance = rows[match][at];
+
+#pragma unroll
+        for (int k = 0; k < FAR_LENGTHS; k++) {
+            const int length = longest - part - k * FAR_LANES;
+            const uint32_t tried = (uint32_t)max(length, lowest);
+            const uint32_t cost =
+                distance + m.length[tried] + m.to_end[(start + (uint32_t)at + tried) % RING];
+
+            if (length >= from)
+                least = min(least, cost);
+        }
+        longest -= FAR_LENGTHS * FAR_LANES;
+        if (longest < from) {
+            longest = from - 1;
+            match = max(match - 1, 0);
+        }
+    }
+#pragma unroll
+    for (int k = FAR_LANES / 2; k > 0; k /= 2)
+        least = min(least, __shfl_xor_sync(ALL_LANES, least, k));
+    return __shfl_sync(ALL_LANES, least, (int)(threadIdx.x % TURN * FAR_LANES));
+}
+
+/* A lane's place in the steps. */
+struct path_place {
+    const uint32_t *near; /* the cost of the length that it tries next */
+    const uint32_t *row;  /* the cost of the distance that it tried last */
+    uint32_t ends;        /* bit 31: the next length ends a match, so the lane moves on to that
+                           * match; the bits below: the same for the lengths after it */
 };
 
-/* The number of positions that find_together takes at a time. No match has fewer bytes, so no match
- * at one of these positions ends at another one of them. */
-#define TOGETHER LZ_MIN_MATCH
-
-/*
- * Sets least[i] to the least cost of this lane's lengths at position last - i of the group, or to
- * UINT32_MAX if it has none. In round r, lane l has the length LZ_MIN_MATCH + 32 r + l. The number
- * of matches that end before it tells which match of the list it gets. There is no branch within a
- * round, so that the loads for all N positions overlap. Most positions need only one round.
- */
-template <uint32_t N>
-static __device__ __forceinline__ void find_least(const path_memory &m, uint32_t start,
-                                                  uint32_t last, uint32_t (&least)[N])
+/* Returns the place of a lane whose position has the list `l` and the column of `rows`, and which
+ * tries `length` next, at most WARP. */
+static __device__ __forceinline__ path_place place_at(const path_list &l, const uint32_t *near,
+                                                      const uint32_t (*rows)[WARP], uint32_t length)
 {
-    const uint32_t before = (1u << threadIdx.x) - 1;
-    const uint32_t *const to_end = m.to_end + (start + last) % RING;
-    uint32_t length = LZ_MIN_MATCH + threadIdx.x, round = 0, most = LZ_MIN_MATCH;
-    uint32_t match[N];
+    const uint32_t ends = l.ends << (WARP - length);
 
-#pragma unroll
-    for (uint32_t i = 0; i < N; i++) {
-        most = max(most, m.longest[last - i]);
-        match[i] = 0;
-        least[i] = UINT32_MAX;
-    }
-    do {
-        const uint32_t length_cost = m.length[length];
-
-#pragma unroll
-        for (uint32_t i = 0; i < N; i++) {
-            const uint32_t ends = m.ends[last - i][round];
-            const uint32_t cost = m.distances[last - i][match[i] + __popc(ends & before)] +
-                                  length_cost + to_end[(int)length - (int)i];
-
-            if (length <= m.longest[last - i])
-                least[i] = min(least[i], cost);
-            match[i] += __popc(ends);
-        }
-        length += WARP;
-        round++;
-    } while (LZ_MIN_MATCH + WARP * round <= most);
+    return {near + NEAR_0 + length, rows[__popc((int)ends)] + threadIdx.x, ends};
 }
 
-/* Finds the steps of N positions, up to TOGETHER, the last of which has number `last` in the
- * group. next: the cost from the position after them to the chunk's end. Returns the cost from the
- * first of them. */
-template <uint32_t N>
-static __device__ __forceinline__ uint32_t find_together(path_memory &m, path_group &g,
-                                                         uint32_t last, uint32_t next)
+/* Does the steps from the costs of positions first + TURN to first + 1 of the group, and finds the
+ * costs of the positions from first + TURN - 1 to `first`. next: the cost that the lanes get first;
+ * becomes the cost of position `first`. best: the least cost of this lane's position so far. */
+static __device__ __forceinline__ void take_steps(path_place *p, uint32_t *best, uint32_t *next,
+                                                  int first)
 {
-    uint32_t *const to_end = m.to_end + (g.start + last) % RING;
-    uint32_t match[N], cost = 0;
-
-    find_least(m, g.start, last, match);
 #pragma unroll
-    for (uint32_t i = 0; i < N; i++)
-        match[i] = warp_min(match[i]);
-#pragma unroll
-    for (uint32_t i = 0; i < N; i++) {
-        const uint32_t best =
-            min(__shfl_sync(ALL_LANES, g.literal, (int)(last - i)) + next, match[i]);
-
-        next = best & ~LZ_STEP_LENGTH;
-        g.best = threadIdx.x == last - i ? best : g.best;
-        cost = threadIdx.x == i ? next : cost;
+    for (int i = 0; i < TURN; i++) {
+        if ((p->ends << i) >> 31 != 0)
+            p->row -= WARP;
+        *best = min(*best, *next + p->near[-i] + *p->row);
+        /* The low bits are the length of the position's first step. */
+        *next = __shfl_sync(ALL_LANES, *best, first + TURN - 1 - i) & ~LZ_STEP_LENGTH;
     }
-    if (threadIdx.x < N) {
-        to_end[-(int)threadIdx.x] = cost;
-        /* The copy; only the first LZ_MAX_MATCH + WARP costs need one. */
-        if ((g.start + last) % RING < LZ_MAX_MATCH + WARP)
-            to_end[RING - (int)threadIdx.x] = cost;
-    }
-    __syncwarp();
-    return next;
-}
-
-/* Finds the steps of the 32 positions from `group` on, whose lists are in shared memory. next: the
- * cost from the first position after them to the chunk's end. Returns the cost from `group` to the
- * chunk's end. */
-static __device__ uint32_t find_steps(path_memory &m, struct optimal_scratch *s, const uint8_t *in,
-                                      uint32_t group, uint32_t size, uint32_t next)
-{
-    const uint32_t own = group + threadIdx.x;
-    path_group g = {group, own < size ? m.literal[in[own]] : 0, 0};
-    uint32_t left = min(size - group, (uint32_t)WARP), length;
-
-    for (; left >= TOGETHER; left -= TOGETHER)
-        next = find_together<TOGETHER>(m, g, left - 1, next);
-    for (; left > 0; left--)
-        next = find_together<1>(m, g, left - 1, next);
-    /* The low bits of a cost are the length. */
-    length = g.best & LZ_STEP_LENGTH;
-    if (own < size)
-        s->steps[own] =
-            (uint16_t)(length | (length > 1 ? shorter(m.lengths[threadIdx.x], length) : 0)
-                                    << LZ_STEP_BITS);
-    return next;
+    p->ends <<= TURN;
+    p->near -= TURN;
 }
 
 /* Finds the shortest path of each chunk, and stores its steps in s->steps. Pass 0 is a pass over
@@ -799,41 +974,104 @@ static __device__ uint32_t find_steps(path_memory &m, struct optimal_scratch *s,
 static __global__ void __launch_bounds__(WARP) path_chunks(gpu_view v, uint32_t pass, bool last)
 {
     __shared__ path_memory m;
+    const uint32_t lane = threadIdx.x;
     const gpu_span span = gpu_chunk_span(v, blockIdx.x);
     const uint32_t size = span.end - span.start;
     struct optimal_scratch *scratch = (struct optimal_scratch *)v.scratch;
     struct optimal_scratch *s = scratch + blockIdx.x;
-    uint32_t next = 0, block = UINT32_MAX;
-    uint32_t group = (size - 1) / WARP * WARP;
-    uint32_t count = load_count(s, group + threadIdx.x, size), next_count = 0;
-    uint32_t matches[LZ_MAX_MATCHES];
+    /* Steps begin after the chunk's last group. */
+    uint32_t group = (size + WARP - 1) / WARP * WARP;
+    /* The lists and bytes of the group before `group`, and the counts of the group before that, are
+     * loaded ahead. The counts are masked later, because masking waits for them. */
+    uint32_t count = load_count(s, group - WARP + lane, size), count_ahead = 0;
+    uint32_t byte = load_byte(v, span, group - WARP + lane), matches[LZ_MAX_MATCHES];
+    uint32_t block = UINT32_MAX, which = 0; /* the block with these costs; its table in m.near */
+    uint32_t next = 0, best = UINT32_MAX, done = 0;
+    path_list list = {{0}, 0, 0};
+    path_place place = {};
 
     if (pass == 0 && !s->in_sample)
         return;
-    load_list(matches, s, group + threadIdx.x, count);
-    if (group > 0)
-        next_count = load_count(s, group - WARP + threadIdx.x, size);
-    for (uint32_t i = threadIdx.x; i < sizeof(m.to_end) / sizeof(*m.to_end); i += WARP)
+    for (uint32_t i = lane; i < RING; i += WARP)
         m.to_end[i] = 0;
-    for (;; group -= WARP) {
-        if (s->block_of[group / LZ_UNIT_SIZE] != block) {
-            block = s->block_of[group / LZ_UNIT_SIZE];
+    m.lengths[0][lane] = 0;
+    m.rows[0][ROWS - 1][lane] = m.rows[1][ROWS - 1][lane] = NO_STEP;
+    load_list(matches, s, group - WARP + lane, count);
+    if (group > WARP)
+        count_ahead = load_flagged(s, group - 2 * WARP + lane, size);
+
+    /* In a round, lanes finish their positions of `group`, and take up those of the group before
+     * it. In the first round, there is only the group before. */
+    for (;;) {
+        uint32_t(*const rows)[WARP] = m.rows[group / WARP % 2];
+        const bool is_first = group >= size;
+        const uint32_t before = group - WARP, own = before + lane;
+        uint32_t far = 0;
+        path_list next_list = {{0}, 0, 0};
+        path_place next_place;
+
+        if (group > 0) {
+            if (is_first || before / LZ_UNIT_SIZE != group / LZ_UNIT_SIZE) {
+                const uint32_t its_block = s->block_of[before / LZ_UNIT_SIZE];
+
+                if (its_block != block) {
+                    block = its_block;
+                    which ^= 1;
+                    __syncwarp();
+                    make_costs(m, m.near[which], scratch[block / UNITS].blocks[block % UNITS],
+                               last);
+                }
+            }
             __syncwarp();
-            make_costs(m, scratch[block / UNITS].blocks[block % UNITS], last);
+            next_list = store_list(m, rows, matches, count, own < size ? m.literal[byte] : 0);
+            far = __ballot_sync(ALL_LANES, next_list.longest > WARP - lane % TURN);
+            count = count_ahead & (LIST_ENDED - 1);
+            if (before > 0) {
+                load_list(matches, s, own - WARP, count);
+                byte = load_byte(v, span, own - WARP);
+            }
+            if (before > WARP)
+                count_ahead = load_flagged(s, own - 2 * WARP, size);
+            __syncwarp();
         }
-        __syncwarp();
-        store_list(m, matches, count);
-        /* Load the lists of the next group, and the counts of the group after it, so that they are
-         * there when this group's steps are found. */
-        if (group > 0)
-            load_list(matches, s, group - WARP + threadIdx.x, next_count);
-        count = next_count;
-        if (group > WARP)
-            next_count = load_count(s, group - 2 * WARP + threadIdx.x, size);
-        __syncwarp();
-        next = find_steps(m, s, v.input + span.start, group, size, next);
+        next_place =
+            place_at(next_list, m.near[which], rows, is_first ? WARP - lane : WARP - lane % TURN);
+        if (is_first) {
+            place = next_place;
+            list = next_list;
+            group = before;
+            continue;
+        }
+
+#pragma unroll
+        for (int first = WARP - TURN; first >= 0; first -= TURN) {
+            const bool is_done = lane / TURN == (uint32_t)first / TURN;
+            uint32_t least = UINT32_MAX;
+
+            take_steps(&place, &best, &next, first);
+            if (is_done)
+                m.to_end[(group + lane) % RING] = best & ~LZ_STEP_LENGTH;
+            if ((far >> first & ((1u << TURN) - 1)) != 0) {
+                __syncwarp();
+                least = find_far(m, rows, before, (uint32_t)first);
+            }
+            if (is_done) {
+                done = best;
+                best = least;
+                place = next_place;
+            }
+        }
+        {
+            const uint32_t length = done & LZ_STEP_LENGTH;
+            const uint32_t match = length > 1 ? shorter(list, length) : 0;
+
+            if (group + lane < size)
+                s->steps[group + lane] = (uint16_t)(length | match << LZ_STEP_BITS);
+        }
         if (group == 0)
             return;
+        list = next_list;
+        group = before;
     }
 }
 
@@ -844,12 +1082,35 @@ static __device__ __forceinline__ uint32_t load_step(const struct optimal_scratc
     return own < size ? s->steps[own] : 1;
 }
 
-/* Returns the distance of the match of a step at position `own`, or 0. */
-static __device__ __forceinline__ uint32_t load_distance(const struct optimal_scratch *s,
-                                                         uint32_t own, uint32_t step)
+/* Returns the match of a step at position `own`, or 0. Its length may be more than the step's. */
+static __device__ __forceinline__ uint32_t load_match(const struct optimal_scratch *s, uint32_t own,
+                                                      uint32_t step)
 {
-    return (step & LZ_STEP_LENGTH) > 1 ? lz_packed_distance(s->matches[step >> LZ_STEP_BITS][own])
-                                       : 0;
+    return (step & LZ_STEP_LENGTH) > 1 ? s->matches[step >> LZ_STEP_BITS][own] : 0;
+}
+
+/* Follows the path from *pos on through the 32 positions from `group` on. matches: a bit for each
+ * position whose step is a match; length: the length of this lane's step. Sets *pos to the first
+ * position of the path after them. */
+static __device__ __forceinline__ path_part follow_path(uint32_t *pos, uint32_t group,
+                                                        uint32_t matches, uint32_t length)
+{
+    path_part part = {0, 0};
+    uint32_t at = *pos - group;
+
+    while (at < WARP) {
+        const uint32_t from = ALL_LANES << at, ahead = matches & from, start = ahead & -ahead;
+
+        part.literals |= (start - 1) & from;
+        part.starts |= start;
+        at = WARP;
+        if (start != 0) {
+            at = (uint32_t)__ffs((int)start) - 1;
+            at += __shfl_sync(ALL_LANES, length, (int)at);
+        }
+    }
+    *pos = group + at;
+    return part;
 }
 
 /* Follows the path of `pass`, as in path_chunks. Without LAST, counts the symbols of the path; with
@@ -864,50 +1125,49 @@ static __global__ void __launch_bounds__(WARP) walk_chunks(gpu_view v, uint32_t 
     struct optimal_scratch *s = (struct optimal_scratch *)v.scratch + blockIdx.x;
     uint16_t *tags = v.tags + (size_t)blockIdx.x * LZ_CHUNK_SIZE;
     pending p = {0, 0, 0};
-    uint32_t pos = 0;
-    /* The distances of the next group, and the steps of the group after it, are loaded ahead. */
-    uint32_t step, distance, next_step;
+    uint32_t pos = 0, tag = 0;
+    /* The matches of the next group, and the steps of the group after it, are loaded ahead. */
+    uint32_t step, match, next_step, next_byte = 0;
 
     if (pass == 0 && !s->in_sample)
         return;
     step = load_step(s, lane, size);
-    distance = load_distance(s, lane, step);
+    match = load_match(s, lane, step);
     next_step = load_step(s, WARP + lane, size);
-    if (LAST) {
-        for (uint32_t i = lane; i < (size + 7) / 8; i += WARP)
-            ((uint4 *)tags)[i] = make_uint4(0, 0, 0, 0);
-        __syncwarp();
-    } else {
+    if (!LAST) {
+        next_byte = load_byte(v, span, lane);
         clear_tally(t);
     }
     for (uint32_t group = 0; group < size; group += WARP) {
-        const uint32_t own = group + lane;
-        const uint32_t own_length = step & LZ_STEP_LENGTH, own_distance = distance;
+        const uint32_t own = group + lane, end = pos;
+        const uint32_t own_length = step & LZ_STEP_LENGTH, own_distance = match & DISTANCE_MASK;
         const uint32_t matches = __ballot_sync(ALL_LANES, own_length > 1);
-        const uint32_t byte = !LAST && own < size ? v.input[span.start + own] : 0;
+        const uint32_t byte = next_byte;
+        path_part part;
 
         step = next_step;
-        distance = load_distance(s, own + WARP, step);
+        match = load_match(s, own + WARP, step);
         next_step = load_step(s, own + 2 * WARP, size);
-        while (pos < group + WARP && pos < size) {
-            const uint32_t ahead = matches & ALL_LANES << (pos - group);
-            const uint32_t at = ahead == 0 ? WARP : (uint32_t)__ffs((int)ahead) - 1;
-            uint32_t length, match_distance;
+        if (!LAST)
+            next_byte = load_byte(v, span, own + WARP);
+        part = follow_path(&pos, group, matches, own_length);
+        if (LAST) {
+            /* If a match covers this lane's position, it is the last one that starts here or
+             * before. */
+            const uint32_t starts = part.starts & (lanes_before() << 1 | 1);
+            const int start = 31 - __clz((int)starts);
+            const uint32_t length = __shfl_sync(ALL_LANES, own_length, start);
+            const uint32_t new_tag = __shfl_sync(ALL_LANES, own_distance, start);
+            const bool covered = starts == 0 ? own < end : (uint32_t)start + length > lane;
 
-            if (!LAST && own >= pos && lane < at && own < size)
-                atomicAdd(&t.counts[group / LZ_UNIT_SIZE][byte], 1);
-            pos = group + at;
-            if (at == WARP)
-                break;
-            length = __shfl_sync(ALL_LANES, own_length, (int)at);
-            match_distance = __shfl_sync(ALL_LANES, own_distance, (int)at);
-            if (LAST) {
-                for (uint32_t i = lane; i < length; i += WARP)
-                    tags[pos + i] = (uint16_t)match_distance;
-            } else {
-                add_match(t, p, pos, length, match_distance);
-            }
-            pos += length;
+            tag = starts == 0 ? tag : new_tag;
+            if (own < size)
+                tags[own] = (uint16_t)(covered ? lz_packed_distance(tag) : 0);
+            tag = __shfl_sync(ALL_LANES, tag, WARP - 1);
+        } else {
+            if ((part.literals >> lane & 1) != 0 && own < size)
+                count_symbol(t, group / LZ_UNIT_SIZE, byte, 1);
+            add_matches(t, p, group, part.starts, own_length, own_distance);
         }
     }
     if (!LAST) {
@@ -930,14 +1190,16 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
     cudaError_t status = cudaFuncSetAttribute(
         link_chunks, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)LINKS_SHARED);
     const unsigned left_out = LZ_PREFIXES - lz_prefixes(level->longest_depth);
-    const unsigned blocks = LINK_BLOCKS - left_out;
+    const dim3 blocks((v.chunks + LINK_RUN - 1) / LINK_RUN, LINK_BLOCKS - left_out);
 
     if (status != cudaSuccess)
         return status;
-    link_chunks<<<dim3(v.chunks, blocks), TABLE_THREADS, LINKS_SHARED, stream>>>(v);
-    status = queue_gather(v, limits, stream);
-    if (status != cudaSuccess)
-        return status;
+    link_chunks<<<blocks, TABLE_THREADS, LINKS_SHARED, stream>>>(v);
+    return queue_gather(v, limits, stream);
+}
+
+static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
+{
     first_chunks<<<v.chunks, WARP, 0, stream>>>(v, level->nice);
     for (unsigned i = 0; i < LZ_SAMPLE_PASSES; i++) {
         split_groups<<<v.chunks, WARP, 0, stream>>>(v, 0);
@@ -950,11 +1212,6 @@ static cudaError_t find_matches(const gpu_view &v, const struct lz_level *level,
         if (pass < level->passes)
             walk_chunks<false><<<v.chunks, WARP, 0, stream>>>(v, pass);
     }
-    return cudaGetLastError();
-}
-
-static cudaError_t parse(const gpu_view &v, const struct lz_level *level, cudaStream_t stream)
-{
     walk_chunks<true><<<v.chunks, WARP, 0, stream>>>(v, level->passes);
     return cudaGetLastError();
 }

@@ -205,13 +205,14 @@ LZ_INLINE bool lz_prefers_packed(uint32_t next, uint32_t hand)
  * its fraction bit by bit. */
 LZ_INLINE uint32_t lz_log2_256(uint32_t x)
 {
-    uint32_t log2 = both_log2(x);
-    uint64_t mantissa = (uint64_t)x << (31 - log2); /* 2^31 is 1 */
+    uint32_t log2 = both_log2(x), mantissa = x << (31 - log2); /* 2^31 is 1 */
 
     for (int i = 0; i < 8; i++) {
-        mantissa = (mantissa * mantissa) >> 31;
-        log2 = log2 << 1 | (uint32_t)(mantissa >> 32);
-        mantissa >>= mantissa >> 32;
+        const uint64_t square = ((uint64_t)mantissa * mantissa) >> 31;
+        const uint32_t bit = (uint32_t)(square >> 32);
+
+        log2 = log2 << 1 | bit;
+        mantissa = (uint32_t)(square >> bit);
     }
     return log2;
 }
