@@ -7,13 +7,16 @@
 load helpers
 
 setup() {
+    keys=
     enter_test_directory
     have git || skip "git is not installed"
     have gpg || skip "gpg is not installed"
     # GnuPG's agent has a socket in this directory, whose path must be short.
-    GNUPGHOME=$(mktemp -d /tmp/gzlzss-gpg.XXXXXX)
-    export GNUPGHOME HOME=$PWD TMPDIR=$PWD
-    unset GIT_DIR GIT_WORK_TREE
+    keys=$(mktemp -d /tmp/gzlzss-gpg.XXXXXX)
+    export GNUPGHOME=$keys HOME=$PWD TMPDIR=$PWD
+    # The user's settings of git are neither read nor written.
+    export GIT_CONFIG_GLOBAL=$PWD/.gitconfig GIT_CONFIG_NOSYSTEM=1
+    unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
     git config --global user.name Somebody
     git config --global user.email somebody@example.org
     git config --global init.defaultBranch main
@@ -22,7 +25,7 @@ setup() {
 }
 
 teardown() {
-    [ -z "${GNUPGHOME-}" ] || { gpgconf --kill all && rm -rf "$GNUPGHOME"; }
+    [ -z "$keys" ] || { GNUPGHOME=$keys gpgconf --kill all && rm -rf "$keys"; }
 }
 
 # project: makes a project of version 1.2.3 that is ready for its release, in the directory
