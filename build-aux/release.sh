@@ -3,10 +3,11 @@
 #
 #   build-aux/release.sh [--dry-run] [--key=KEY] [--output=DIR] VERSION
 #
-# Looks first whether the tree is ready for it.  Then it makes the tarball from the last commit,
-# twice, in two clones with different settings: the two must have the same bytes.  `make
-# distcheck-quick` builds, tests, installs and uninstalls what is in the tarball.  At the end, the
-# tarball and a signature are in DIR (the current directory), and the commit has a signed tag.
+# First checks that the tree is ready for a release.  Then it makes the tarball from the last
+# commit, twice, in two clones with different settings: the two must have the same bytes, and all
+# files of the repository but those that only a clone needs.  `make distcheck-quick` builds, tests,
+# installs and uninstalls what is in the tarball.  At the end, the tarball and a signature are in
+# DIR (the current directory), and the commit has a signed tag.
 #
 #   --dry-run   ends after the checks: no signature, no tag, and nothing in DIR
 #   --key=KEY   the GnuPG key that signs; default: git's user.signingKey, or the key of user.email
@@ -39,6 +40,8 @@ name=gzlzss-$version
 
 # The make that started this script must not influence the ones below.
 unset MAKEFLAGS MFLAGS MAKELEVEL VERSION
+# These variables add options to tar's and gzip's.
+unset TAR_OPTIONS GZIP
 cd "$(dirname "$0")/.."
 top=$PWD
 
@@ -55,9 +58,10 @@ sh build-aux/version.sh . || die "there are places with another version"
 # A section without a date, such as "Not released", comes before the last release's.
 sed -n '/^## /{p;q;}' NEWS.md | grep -qx "## $version ([0-9]*-[0-9]*-[0-9]*)" ||
     die "the first section of NEWS.md is not '## $version (DATE)'"
-if git rev-parse --verify -q "refs/tags/$tag" >/dev/null; then
+# A dry run may check a release that has its tag.
+tagged=$(git rev-parse --verify -q "refs/tags/$tag^{commit}" || :)
+[ -z "$tagged" ] || { $is_dry && [ "$tagged" = "$(git rev-parse HEAD)" ]; } ||
     die "the tag $tag exists"
-fi
 for file in "$name.tar.gz" "$name.tar.gz.asc"; do
     [ ! -e "$output/$file" ] || die "$output/$file exists"
 done
@@ -77,11 +81,11 @@ dist() {
 --group=0 --numeric-owner --mode=u+rw,go=rX -chf - \"\$\$tardir\""
 }
 
-# pack DIRECTORY UMASK ZONE: makes the tarball in a new clone, in a directory build.
+# pack DIRECTORY UMASK ZONE LOCALE: makes the tarball in a new clone, in a directory build.
 pack() {
     (
         umask "$2"
-        export TZ="$3"
+        export TZ="$3" LC_ALL="$4"
         git clone -q --no-local "$top" "$1" && cd "$1" && git checkout -q "$commit" &&
             ./bootstrap && mkdir build && cd build && ../configure --without-cuda &&
             dist dist
@@ -92,10 +96,16 @@ $(tail -n 30 "$work/log")"
 commit=$(git rev-parse HEAD)
 time=$(git log -1 --format=%ct)
 echo "release: making $name.tar.gz of $commit, twice"
-pack "$work/one" 022 UTC0
-pack "$work/another" 077 XYZ-9
+pack "$work/one" 022 UTC0 C
+pack "$work/another" 077 XYZ-9 C.UTF-8
 tarball=$work/one/build/$name.tar.gz
 cmp "$tarball" "$work/another/build/$name.tar.gz" || die "the second tarball has other bytes"
+
+# Only a clone needs .ci, .gitignore and debian.
+git ls-files -- ':!.ci' ':!.gitignore' ':!debian' | LC_ALL=C sort >"$work/tracked"
+tar -tf "$tarball" | sed 's,^[^/]*/,,' | LC_ALL=C sort >"$work/packed"
+missing=$(LC_ALL=C comm -23 "$work/tracked" "$work/packed")
+[ -z "$missing" ] || die "the tarball lacks $missing"
 
 echo "release: building and testing what is in it"
 (cd "$work/one/build" && dist distcheck-quick) >"$work/log" 2>&1 ||
@@ -113,7 +123,11 @@ fi
 
 gpg --local-user "$key" --armor --detach-sign --output "$tarball.asc" "$tarball"
 gpg --verify "$tarball.asc" "$tarball"
-git tag -u "$key" -m "gzlzss $version" "$tag" "$commit"
+# If the release is not complete, leave nothing that the next run would refuse.
+if ! cp "$tarball" "$tarball.asc" "$output" ||
+    ! git tag -u "$key" -m "gzlzss $version" "$tag" "$commit"; then
+    rm -f "$output/$name.tar.gz" "$output/$name.tar.gz.asc"
+    die "the files cannot be copied, or the tag cannot be set"
+fi
 git verify-tag "$tag"
-cp "$tarball" "$tarball.asc" "$output"
 echo "release: $output/$name.tar.gz is signed, and $tag is set"

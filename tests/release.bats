@@ -29,8 +29,8 @@ teardown() {
 }
 
 # project: makes a project of version 1.2.3 that is ready for its release, in the directory
-# `project`.  Its bootstrap makes configure, whose Makefile packs as Automake's does.  Its test
-# fails if the file `broken` is there.
+# `project`.  Its bootstrap makes configure, whose Makefile packs as Automake's does, but leaves out
+# the file `absent`.  Its test fails if the file `broken` is there.
 project() {
     mkdir -p project/{build-aux,include,man,packaging/{rpm,conda}}
     cp "$srcdir"/build-aux/{release,version}.sh project/build-aux
@@ -47,7 +47,7 @@ project() {
 am__tar = tar -chf - "$$tardir"
 dist:
 	rm -rf gzlzss-1.2.3
-	cp -R ../man ../NEWS.md ../run ../extra gzlzss-1.2.3
+	cp -R $(filter-out ../absent ../build, $(wildcard ../*)) gzlzss-1.2.3
 	tardir=gzlzss-1.2.3 && $(am__tar) | gzip $(GZIP_ENV) -c >gzlzss-1.2.3.tar.gz
 	rm -r gzlzss-1.2.3
 distcheck-quick: dist
@@ -129,9 +129,15 @@ commit() {
     ends_with 1 release 1.2.3
     grep -q "the tag v1.2.3 exists" log
     [ -z "$(ls out)" ]
+
+    # A dry run accepts it, but only for the commit that has it.
+    release --dry-run 1.2.3 || fail "$(cat log)"
+    git -C project commit -q --allow-empty -m "a commit more"
+    ends_with 1 release --dry-run 1.2.3
+    grep -q "the tag v1.2.3 exists" log
 }
 
-@test "a release whose tests fail, or whose tarball is not always the same, is refused" {
+@test "a release whose tests fail, or whose tarball lacks a file or differs, is refused" {
     make_key
     touch project/broken
     git -C project add broken
@@ -139,10 +145,35 @@ commit() {
     refuses "distcheck failed" 1.2.3
     git -C project reset -q --hard HEAD~1
 
+    touch project/absent
+    git -C project add absent
+    commit "a file that is not packed"
+    refuses "the tarball lacks absent" 1.2.3
+    git -C project reset -q --hard HEAD~1
+
     # shellcheck disable=SC2016 # The new bootstrap expands it.
     sed -i 's/^echo same/echo $PWD/' project/bootstrap
     commit "a file that differs"
     refuses "other bytes" 1.2.3
+}
+
+@test "if a copy or the tag fails, nothing is left" {
+    make_key
+    mkdir bin
+    cat >bin/cp <<END
+#!/bin/sh
+$(command -v cp) "\$@" || exit
+case \$* in
+*.asc*) exit 1 ;;
+esac
+END
+    chmod +x bin/cp
+    PATH=$PWD/bin:$PATH refuses "cannot be copied" 1.2.3
+
+    git -C project config gpg.program false
+    refuses "the tag cannot be set" 1.2.3
+    git -C project config --unset gpg.program
+    release 1.2.3 || fail "$(cat log)"
 }
 
 @test "a dry run needs no key, and leaves nothing" {
