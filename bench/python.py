@@ -446,6 +446,8 @@ def main():
     global judged
     judged = int(args.busy)
     size = args.size * 1_000_000
+    if args.out:
+        os.makedirs(args.out, exist_ok=True)
     if args.file:
         with open(args.file, "rb") as f:
             data = f.read(size)

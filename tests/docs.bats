@@ -247,12 +247,14 @@ links() {
 }
 
 @test "links between the documents lead to files" {
-    local document target wrong=()
-    for document in README.md NEWS.md CONTRIBUTING.md mpi/README.md docs/adding.md \
-        docs/architecture.md docs/building.md docs/decompression.md docs/format.md docs/gpu.md \
-        docs/habits.md docs/performance.md docs/recovery.md docs/releasing.md docs/reliability.md \
-        docs/testing.md bench/gpu-notes.md bench/levels.md bench/library.md bench/output.md \
-        bench/papers.md; do
+    local document target results wrong=()
+    results=("$srcdir"/bench/results/*/results.md)
+    results=("${results[@]#"$srcdir"/}")
+    for document in README.md NEWS.md CONTRIBUTING.md SECURITY.md mpi/README.md python/README.md \
+        docs/adding.md docs/architecture.md docs/building.md docs/decompression.md docs/format.md \
+        docs/gpu.md docs/habits.md docs/performance.md docs/recovery.md docs/releasing.md \
+        docs/reliability.md docs/testing.md bench/gpu-notes.md bench/levels.md bench/library.md \
+        bench/output.md bench/papers.md "${results[@]}"; do
         for target in $(links "$document"); do
             [ -e "$srcdir/$(dirname "$document")/$target" ] || wrong+=("$document: $target")
         done
