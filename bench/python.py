@@ -3,13 +3,13 @@
 
     bench/python.py [--size=MB] [--slow=MB] [--repeat=N] [--level=N] [--busy] [--out=DIR] [FILE]
 
-Measures whatever of these is installed: gzip, isal.igzip, isal.igzip_threaded,
+Measures those of these packages that are installed: gzip, isal.igzip, isal.igzip_threaded,
 zlib_ng.gzip_ng_threaded, rapidgzip, mgzip, nvidia.nvcomp (with a GPU), gzlzss. The data is the
 start of FILE, or lines of words that are made for it. Everything is in memory or in /dev/shm. The
 packages take turns, and the least time of N turns counts. On a shared machine, processor time (user
-and system, all threads) says more than elapsed time, so the tables have both: elapsed / processor
-time, and in brackets how many times gzlzss's elapsed time that is, or with --busy how many times
-its processor time. Below 1, the package is faster.
+and system, all threads) says more than elapsed time. Each cell has elapsed / processor time. In
+brackets: elapsed time (with --busy: processor time) divided by gzlzss's. Below 1, the package is
+faster than gzlzss.
 
 gzip takes most of the time, since it has one thread. --slow=MB gives it only the first MB of the
 data, and scales its times up; such times have a ~. mgzip only writes: it reads no other program's

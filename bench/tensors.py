@@ -5,9 +5,9 @@
 
 Prints the least elapsed time of N turns, and the bytes that PyTorch's profiler has seen copied
 between host and GPU in one more turn: to the host (DtoH), to the GPU (HtoD) and within the GPU
-(DtoD), each beside the tensor's bytes. The program itself copies nothing. The library compresses
-with the CPU's check of each match, so it fetches the tensor's bytes. Needs PyTorch, a GPU and
-gzlzss with CUDA.
+(DtoD), each as a multiple of the tensor's bytes. The program itself copies nothing. When it
+compresses, the CPU compares each match with the input, so the tensor's bytes are copied to the
+host. Needs PyTorch, a GPU and gzlzss with CUDA.
 """
 import argparse
 import json

@@ -21,7 +21,8 @@ cudaError_t gpu_load(const void *const *kernels, size_t count)
     cudaFuncAttributes attributes;
     cudaError_t status = cudaSuccess;
 
-    /* CUDA's runtime has no call that only loads. */
+    /* The runtime API has no call that only loads a kernel. cudaFuncGetAttributes loads it
+     * first. */
     for (size_t i = 0; i < count && status == cudaSuccess; i++)
         status = cudaFuncGetAttributes(&attributes, kernels[i]);
     return status;

@@ -40,7 +40,8 @@
 enum { BEGIN, COPIED_IN, BROUGHT, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
 
 /* FINDERS: streams for finding. A third stream for fast finders costs 3 % with FEW_QUEUES
- * (queues.c), and gains 3 % with 6 queues or more. Slow finders are as fast with one, two or three.
+ * (queues.c), and gains 3 % with 6 queues or more. Slow finders are equally fast with one, two or
+ * three streams.
  *
  * PARSERS: streams for parsing. With two, level 1 is a tenth slower. Slow finders, whose walks take
  * most of the time, use SLOW_PARSERS streams, one for each of the command's batches. Finders that

@@ -123,8 +123,8 @@ void gpu_module_locate(void)
     pthread_once(&located, locate);
 }
 
-/* Whether the file has all bytes that the dynamic loader would map. The table of what it maps has
- * `count` entries, from byte `at` on. */
+/* Whether the file contains all bytes of its PT_LOAD segments. The program header table is at
+ * offset `at` and has `count` entries. */
 static bool has_all_segments(int fd, uint64_t at, unsigned count, off_t size)
 {
     for (unsigned i = 0; i < count; i++, at += sizeof(ElfW(Phdr))) {
@@ -138,22 +138,23 @@ static bool has_all_segments(int fd, uint64_t at, unsigned count, off_t size)
     return true;
 }
 
-/* Whether the module's end is missing, as after a copy onto a full disk. The dynamic loader would
- * end the process by SIGBUS. A file that is no shared object is left to the loader's message. */
-static bool is_cut_off(void)
+/* Whether the file is truncated, as after a copy to a full disk. dlopen would map it, and reading
+ * the missing pages would raise SIGBUS. Returns false for a file that is no ELF file: dlopen
+ * reports that. */
+static bool is_truncated(void)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     ElfW(Ehdr) header;
     struct stat st;
-    bool is_cut = false;
+    bool is_whole = true;
 
     if (fd < 0)
         return false;
     if (fstat(fd, &st) == 0 && pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
         memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_phentsize == sizeof(ElfW(Phdr)))
-        is_cut = !has_all_segments(fd, header.e_phoff, header.e_phnum, st.st_size);
+        is_whole = has_all_segments(fd, header.e_phoff, header.e_phnum, st.st_size);
     close(fd);
-    return is_cut;
+    return !is_whole;
 }
 
 static void load(void)
@@ -167,8 +168,8 @@ static void load(void)
         snprintf(trouble, sizeof(trouble), "no GPU engine is installed (%.180s)", path);
         return;
     }
-    if (is_cut_off()) {
-        snprintf(trouble, sizeof(trouble), "the GPU engine %.180s is cut off", path);
+    if (is_truncated()) {
+        snprintf(trouble, sizeof(trouble), "the GPU engine %.180s is truncated", path);
         return;
     }
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -762,8 +762,8 @@ static __global__ void __launch_bounds__(WARP) split_groups(gpu_view v, uint32_t
 #define NEAR_0 IDLE_STEPS
 #define NEAR (NEAR_0 + WARP + 1)
 
-/* The cost of a step that does not exist. It is more than LZ_MAX_MATCH literals cost, so such a
- * step never makes a way cheaper. */
+/* The cost of a step that does not exist. It is more than LZ_MAX_MATCH literals cost, so no
+ * shortest path has such a step. */
 #define NO_STEP (UINT32_C(1) << 26)
 
 static_assert(16 * LZ_MAX_MATCH * DEFLATE_MAX_CODE << LZ_STEP_BITS < NO_STEP, "literals cost less");

@@ -49,7 +49,7 @@ with_module() {
         grep -q '^CUDA: no\.' stdout
         case $file in
         missing) grep -qF "CUDA not used: no GPU engine is installed ($PWD/missing.so)." stdout ;;
-        cut) grep -qF "CUDA not used: the GPU engine $PWD/cut.so is cut off" stdout ;;
+        cut) grep -qF "CUDA not used: the GPU engine $PWD/cut.so is truncated" stdout ;;
         other) grep -qF "$PWD/other.so is not of version $version" stdout ;;
         *) grep -qF 'CUDA not used: the GPU engine' stdout ;;
         esac

@@ -284,8 +284,8 @@ cudaError_t emulated_copy(void *to, const void *from, size_t size, bool is_to_ho
 /* The same for the launch of a kernel, which is also loaded.  Returns whether the kernel runs. */
 bool emulated_starts_kernel(const void *kernel);
 
-/* Loads a kernel onto the current device, if that has not been done.  A real device may have to end
- * its other work before it can. */
+/* Loads a kernel onto the current device at its first use.  A real device may have to finish its
+ * running kernels first. */
 void emulated_load(const void *kernel);
 
 /* Notes that a kernel has used memory that does not exist: from now on, the device is broken. */
