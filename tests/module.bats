@@ -37,7 +37,7 @@ with_module() {
     cmp stdout plain
 }
 
-@test "a module that is missing, damaged, cut off or of another version is not used" {
+@test "a module that is missing, damaged, truncated or of another version is not used" {
     echo "no shared object" >damaged.so
     LC_ALL=C sed "s/$version/$(tr '0-9' '9' <<<"$version")/g" cuda.so >other.so
     ! cmp -s cuda.so other.so || fail "the module has no version"
