@@ -28,11 +28,14 @@ static void test_levels(void)
                          64 * KIB);
 }
 
-/* Tests a segment with positions that need more than 16 bits. */
+/* Tests a segment with positions that need more than 16 bits, and with more chunks than a block
+ * links at level 10. */
 static void test_long_segment(void)
 {
-    for (int level = 1; level <= 2; level++)
-        compare_kind(300 * KIB, &tokens, lz_level(level), 512 * KIB);
+    static const int some_levels[] = {1, 2, 10};
+
+    for (size_t i = 0; i < 3; i++)
+        compare_kind(300 * KIB, &tokens, lz_level(some_levels[i]), 512 * KIB);
 }
 
 /* The segments fill the batch's memory completely, and a segment is not a whole number of
