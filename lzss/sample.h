@@ -25,7 +25,9 @@ static inline uint32_t lz_count_distinct(const uint8_t *in, int32_t size)
     const int32_t n = size < LZ_SAMPLE ? size : LZ_SAMPLE;
     uint32_t distinct = 0;
 
+#ifndef __CUDACC__ /* nvcc does not know this pragma */
 #pragma GCC unroll 8
+#endif
     for (int32_t i = 0; i < n; i++)
         seen[in[i]] = 1;
     for (int i = 0; i < 256; i++)
