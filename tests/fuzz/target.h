@@ -23,8 +23,8 @@
 /* clang-format off */
 #define FUZZ_TARGETS(X) \
     X(gzip) X(lzw) X(pack) X(lzh) X(zip) X(zlib) X(raw) X(any) \
-    X(ahead) X(recover) X(expand) X(stream_compress) X(stream_decompress) X(levels) \
-    X(reader) X(index) X(options) X(command)
+    X(ahead) X(recover) X(expand) X(stream_compress) X(stream_decompress) \
+    X(decoder) X(levels) X(reader) X(index) X(options) X(command)
 /* clang-format on */
 
 #define FUZZ_DECLARE(name) void fuzz_##name(const uint8_t *data, size_t len);
