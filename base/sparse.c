@@ -227,38 +227,60 @@ static size_t hole_at(int fd, size_t len, uint64_t offset)
 #endif
 }
 
+/* Returns how many of the `len` bytes from `offset` on are data that was found before; 0 if that is
+ * not known. */
+static size_t known_data(struct sparse_input *in, size_t len, uint64_t offset)
+{
+    uint64_t known = 0;
+
+    pthread_mutex_lock(&in->lock);
+    if (offset >= in->data_start && offset < in->data_end)
+        known = in->data_end - offset;
+    pthread_mutex_unlock(&in->lock);
+    return known < len ? (size_t)known : len;
+}
+
 /* Returns how many of the `len` bytes from `offset` on lie before the next hole.  At `offset`,
  * there is no hole. */
-static size_t data_at(int fd, size_t len, uint64_t offset)
+static size_t find_data(struct sparse_input *in, size_t len, uint64_t offset)
 {
 #ifdef SEEK_DATA
-    const off_t hole = lseek(fd, (off_t)offset, SEEK_HOLE);
+    const off_t hole = lseek(in->fd, (off_t)offset, SEEK_HOLE);
 
-    if (hole > (off_t)offset && (uint64_t)hole - offset < len)
-        return (size_t)((uint64_t)hole - offset);
+    if (hole > (off_t)offset) {
+        pthread_mutex_lock(&in->lock);
+        in->data_start = offset;
+        in->data_end = (uint64_t)hole;
+        pthread_mutex_unlock(&in->lock);
+        if ((uint64_t)hole - offset < len)
+            return (size_t)((uint64_t)hole - offset);
+    }
 #else
-    (void)fd;
+    (void)in;
     (void)offset;
 #endif
     return len;
 }
 
-ssize_t sparse_read_at(int fd, void *buf, size_t len, uint64_t offset)
+ssize_t sparse_read_at(struct sparse_input *in, void *buf, size_t len, uint64_t offset)
 {
     uint8_t *const bytes = buf;
     size_t done = 0;
 
     while (done < len) {
-        const size_t hole = hole_at(fd, len - done, offset + done);
-        size_t data;
+        size_t data = known_data(in, len - done, offset + done);
         ssize_t n;
 
-        memset(bytes + done, 0, hole);
-        done += hole;
-        if (done == len)
-            break;
-        data = data_at(fd, len - done, offset + done);
-        n = io_read_at(fd, bytes + done, data, offset + done);
+        if (data == 0) {
+            const size_t hole = hole_at(in->fd, len - done, offset + done);
+
+            memset(bytes + done, 0, hole);
+            done += hole;
+            if (done == len)
+                break;
+            data = find_data(in, len - done, offset + done);
+        }
+        n = io_read_at(in->fd, bytes + done, data, offset + done);
         if (n < 0)
             return -1;
         done += (size_t)n;

@@ -9,6 +9,7 @@
 #ifndef GZLZSS_BASE_SPARSE_H
 #define GZLZSS_BASE_SPARSE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,7 +47,19 @@ bool sparse_end(struct sparse_output *s);
  * holes, or the file system compresses it. */
 bool sparse_has_holes(int fd, uint64_t size);
 
-/* Reads like io_read_at, but fills in zeros for holes.  May change the file's position. */
-ssize_t sparse_read_at(int fd, void *buf, size_t len, uint64_t offset);
+/* A file with holes that is read.  To begin, use SPARSE_INPUT. */
+struct sparse_input {
+    int fd;
+    pthread_mutex_t lock; /* of the rest */
+    /* The last data found between two holes: bytes data_start to data_end of the file.  Some file
+     * systems look at every page up to the next hole, so each piece of data is looked up once. */
+    uint64_t data_start, data_end;
+};
+
+#define SPARSE_INPUT(fd) ((struct sparse_input){(fd), PTHREAD_MUTEX_INITIALIZER, 0, 0})
+
+/* Reads like io_read_at, but fills in zeros for holes.  May change the file's position.  Several
+ * threads may read at a time. */
+ssize_t sparse_read_at(struct sparse_input *in, void *buf, size_t len, uint64_t offset);
 
 #endif

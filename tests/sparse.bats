@@ -168,3 +168,14 @@ make_sparse() {
     [ "$sum" -lt 4000000 ] || fail "$sum bytes were read"
     [ "$sum" -ge 5000 ]
 }
+
+@test "the end of data before a hole is looked up once, not for each segment" {
+    needs_strace
+    "$GEN" text 6000000 >in
+    truncate -s 7M in
+    strace -f -e trace=lseek -o log "$GZLZSS" -nc -b 64 -p 4 in >out
+    gzip -dc out | cmp - in
+    # There are 92 segments of data.  Four threads may look at the same time.
+    count=$(grep -c SEEK_HOLE log)
+    [ "$count" -ge 1 ] && [ "$count" -le 8 ] || fail "it was looked up $count times"
+}

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/sparse.h"
 #include "pipeline/compress/pipe_reader.h"
 #include "pipeline/compress/source.h"
 #include "pipeline/crew/request.h"
@@ -63,6 +62,7 @@ void source_init(struct source *s, int fd, size_t segment_size, bool fast)
     s->base = (uint64_t)position;
     s->random_access = (s->size - 1) / segment_size;
     s->has_holes = sparse_has_holes(fd, s->size);
+    s->holes = SPARSE_INPUT(fd);
 }
 
 void source_init_memory(struct source *s, const uint8_t *in, size_t len, size_t segment_size)
@@ -123,7 +123,7 @@ static ssize_t read_some(const struct source *s, uint8_t *buf, size_t len)
 /* Reads up to `len` bytes to buf, fewer only at the end of the input.  Memory and large files are
  * read from `offset` on.  Other inputs are read from their current position, which is `offset`.
  * Returns the number of bytes, or -1 with errno set. */
-static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, size_t len)
+static ssize_t read_full(struct source *s, uint64_t offset, uint8_t *buf, size_t len)
 {
     size_t have = 0;
 
@@ -136,7 +136,7 @@ static ssize_t read_full(const struct source *s, uint64_t offset, uint8_t *buf, 
         return (ssize_t)have;
     }
     if (s->has_holes)
-        return sparse_read_at(s->fd, buf, len, s->base + offset);
+        return sparse_read_at(&s->holes, buf, len, s->base + offset);
     if (s->random_access > 0)
         return io_read_at(s->fd, buf, len, s->base + offset);
     while (have < len) {
@@ -156,7 +156,7 @@ bool source_is_file(const struct source *s)
     return s->is_file;
 }
 
-bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf)
+bool source_read_at(struct source *s, uint64_t index, uint8_t *buf)
 {
     ssize_t n = read_full(s, index * s->segment_size, buf, s->segment_size);
 

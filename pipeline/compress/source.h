@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/sparse.h"
 #include "base/wake.h"
 #include "lzss/lzss.h"
 #include "pipeline/compress/copiers.h"
@@ -41,7 +42,8 @@ struct source {
     struct pipe_reader *reader; /* reads fd if that is a fast pipe; else NULL */
     size_t segment_size;
     uint64_t random_access; /* segments, from number 0, that can be read in any order */
-    bool has_holes;         /* the file has holes, so sparse_read_at reads it */
+    bool has_holes;         /* the file has holes, so `holes` reads it */
+    struct sparse_input holes;
     uint64_t base;          /* where segment 0 starts in the file, if random_access > 0 */
     uint64_t size;          /* bytes of the file from fd's position on, or of memory; else 0 */
 
@@ -90,7 +92,7 @@ bool source_is_file(const struct source *s);
 /* Reads the whole segment `index`, which is below random_access, to buf.  Any thread may call
  * this.  Returns false with errno set: PIPELINE_SHORTER if the file has become shorter, EIO if a
  * GPU failed. */
-bool source_read_at(const struct source *s, uint64_t index, uint8_t *buf);
+bool source_read_at(struct source *s, uint64_t index, uint8_t *buf);
 
 /* Reads the next of the segments that come after the first random_access segments.  Reads the
  * segment to buf, and sets *len to its bytes.  Only the last segment may have fewer than

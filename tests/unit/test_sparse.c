@@ -54,13 +54,14 @@ static bool write_data(int fd, size_t size)
 /* Reads the file by calls of any lengths, past its end, too.  Returns the number of bytes. */
 static size_t read_data(int fd)
 {
+    struct sparse_input in = SPARSE_INPUT(fd);
     size_t at = 0;
 
     for (;;) {
         const size_t most = SIZE - at < 60000 ? SIZE - at : 60000;
         const size_t want = 1 + (size_t)rand() % 60000;
         const size_t len = want < most ? want : most;
-        const ssize_t n = sparse_read_at(fd, got + at, len, at);
+        const ssize_t n = sparse_read_at(&in, got + at, len, at);
 
         if (!CHECK(n >= 0))
             return 0;
@@ -146,13 +147,14 @@ static void allocated_ahead(void)
 static void shortened(void)
 {
     const int fd = new_file();
+    struct sparse_input in = SPARSE_INPUT(fd);
 
     CHECK(ftruncate(fd, 300000) == 0);
-    CHECK_EQ(sparse_read_at(fd, got, 100000, 0), 100000);
+    CHECK_EQ(sparse_read_at(&in, got, 100000, 0), 100000);
     CHECK(ftruncate(fd, 150000) == 0);
-    CHECK_EQ(sparse_read_at(fd, got, 100000, 100000), 50000);
-    CHECK_EQ(sparse_read_at(fd, got, 100000, 150000), 0);
-    CHECK_EQ(sparse_read_at(fd, got, 100000, 200000), 0);
+    CHECK_EQ(sparse_read_at(&in, got, 100000, 100000), 50000);
+    CHECK_EQ(sparse_read_at(&in, got, 100000, 150000), 0);
+    CHECK_EQ(sparse_read_at(&in, got, 100000, 200000), 0);
     close(fd);
 }
 
@@ -181,6 +183,7 @@ static void impossible(void)
 static void errors(void)
 {
     struct sparse_output s = {.fd = open("/dev/null", O_RDONLY)};
+    struct sparse_input in = SPARSE_INPUT(-1);
 
     memset(data, 1, 10000);
     CHECK(!sparse_write(&s, data, 10000));
@@ -189,7 +192,7 @@ static void errors(void)
     memset(data, 0, 50000);
     CHECK(sparse_write(&s, data, 50000));
     CHECK(!sparse_end(&s));
-    CHECK_EQ(sparse_read_at(-1, got, 10, 0), -1);
+    CHECK_EQ(sparse_read_at(&in, got, 10, 0), -1);
 }
 
 int main(void)
