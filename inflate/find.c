@@ -64,6 +64,53 @@ size_t inf_find_hint(const uint8_t *in, size_t from, size_t to)
     return at < to ? at : to;
 }
 
+/* Bytes of a stored block's length and of the length's complement. */
+#define LENGTHS_SIZE ((size_t)4)
+
+/* Returns the length of a stored block if in[0..LENGTHS_SIZE) could be a length and its complement;
+ * otherwise 0. */
+static size_t stored_length(const uint8_t *in)
+{
+    const unsigned length = in[0] | (unsigned)in[1] << 8;
+    const unsigned complement = in[2] | (unsigned)in[3] << 8;
+
+    return (length ^ complement) == 0xffff ? length : 0;
+}
+
+/* Returns where the stored block ends whose length is at in[at]; SIZE_MAX if that is no length, or
+ * no stored block starts at that end.  Between two stored blocks, the second one's first three bits
+ * fill a byte, with zeros as padding. */
+static size_t stored_end(const uint8_t *in, size_t len, size_t at)
+{
+    const size_t length = at + LENGTHS_SIZE <= len ? stored_length(in + at) : 0;
+    const size_t end = at + LENGTHS_SIZE + length;
+
+    if (length == 0 || end + 1 + LENGTHS_SIZE > len)
+        return SIZE_MAX;
+    return in[end] == 0 && stored_length(in + end + 1) > 0 ? end : SIZE_MAX;
+}
+
+/* The inner loop over STEP places has no branch, so compilers can vectorize it. */
+size_t inf_find_stored(const uint8_t *in, size_t len, size_t from, size_t to)
+{
+    enum { STEP = 64 };
+
+    for (size_t at = from; at < to; at += STEP) {
+        const bool is_near_end = at + STEP + LENGTHS_SIZE > len;
+        unsigned any = is_near_end;
+
+        for (size_t i = at; i < at + STEP && !is_near_end; i++)
+            any |= ((in[i] ^ in[i + 2]) & (in[i + 1] ^ in[i + 3])) == 0xff;
+        for (size_t i = at; i < at + STEP && any != 0; i++) {
+            const size_t end = i < to ? stored_end(in, len, i) : SIZE_MAX;
+
+            if (end < to)
+                return end;
+        }
+    }
+    return SIZE_MAX;
+}
+
 /*
  * A dynamic block's header (RFC 1951, section 3.2.7) starts with 17 bits: one for the final block,
  * two for the type, five for the number of literal and length codes less 257, five for the number

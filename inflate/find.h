@@ -34,6 +34,15 @@ bool inf_is_sync(const uint8_t *in);
 #define INF_HINT_SIZE ((size_t)128)
 size_t inf_find_hint(const uint8_t *in, size_t from, size_t to);
 
+/*
+ * Finds a place in in[from..to) where a stored block probably ends and another one starts, both of
+ * them not empty or final.  The first block's length, with its complement, and the second block's
+ * header lie in in[from..len).  Data that does not compress has such blocks one after another; this
+ * search is many times as fast as that for dynamic blocks.  Returns SIZE_MAX if there is no such
+ * place.
+ */
+size_t inf_find_stored(const uint8_t *in, size_t len, size_t from, size_t to);
+
 /* The place that inf_find_dynamic returns if it found none. */
 #define INF_NOWHERE UINT64_MAX
 

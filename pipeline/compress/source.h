@@ -44,8 +44,8 @@ struct source {
     uint64_t random_access; /* segments, from number 0, that can be read in any order */
     bool has_holes;         /* the file has holes, so `holes` reads it */
     struct sparse_input holes;
-    uint64_t base;          /* where segment 0 starts in the file, if random_access > 0 */
-    uint64_t size;          /* bytes of the file from fd's position on, or of memory; else 0 */
+    uint64_t base; /* where segment 0 starts in the file, if random_access > 0 */
+    uint64_t size; /* bytes of the file from fd's position on, or of memory; else 0 */
 
     /* For reading in order: */
     uint64_t in_order; /* segments read in order so far */

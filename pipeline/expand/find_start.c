@@ -2,9 +2,10 @@
  * find_start.c - where a region may start (find_start.h)
  *
  * Marks and members come first, because a worker that starts there decodes bytes at once.  An empty
- * stored block, which zlib writes for a flush, is nearly as certain a start.  To find the header of
- * a dynamic block, inf_find_dynamic tries every bit (inflate/find.h).  That takes about as long as
- * decoding the same bytes.
+ * stored block, which zlib writes for a flush, is nearly as certain a start.  So is a stored block
+ * after another one, which is found and decoded very fast.  To find the header of a dynamic block,
+ * inf_find_dynamic tries every bit (inflate/find.h).  That takes about as long as decoding the same
+ * bytes.
  */
 #include "config.h"
 
@@ -56,6 +57,15 @@ static void find_hints(const uint8_t *in, size_t from, size_t to, size_t len, st
     }
 }
 
+/* Returns the bit of in[from..to) where a stored block starts after another one, or INF_NOWHERE.
+ * `in` has `len` bytes. */
+static uint64_t find_stored(const uint8_t *in, size_t from, size_t to, size_t len)
+{
+    const size_t place = inf_find_stored(in, len, from, to);
+
+    return place == SIZE_MAX ? INF_NOWHERE : 8 * (uint64_t)place;
+}
+
 /* Returns the first bit of in[from..to) where the header of a dynamic block starts, or
  * INF_NOWHERE.  `in` has `len` bytes.  Stops early once *s->searched has reached *s->search_max.
  * Adds the number of bytes searched to *looked. */
@@ -104,7 +114,9 @@ bool find_start(const struct start_search *s, struct expand_tools *t, uint64_t f
         if (sync == INF_NOWHERE && f.sync != SIZE_MAX)
             sync = 8 * (offset + f.sync);
         if (header == INF_NOWHERE && sync == INF_NOWHERE) {
-            header = find_header(s, t->scan, before, end, len, &looked);
+            header = find_stored(t->scan, before, end, len);
+            if (header == INF_NOWHERE)
+                header = find_header(s, t->scan, before, end, len, &looked);
             if (header != INF_NOWHERE)
                 header += 8 * offset;
         }

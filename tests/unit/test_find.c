@@ -379,6 +379,67 @@ static void final_blocks(void)
     inf_finder_init(&finder);
 }
 
+/* --- Stored blocks -------------------------------------------------------------------------- */
+
+/* Whether in[2..4) are the complement of in[0..2). */
+static bool is_complement(const uint8_t *in)
+{
+    return in[0] + in[2] == 255 && in[1] + in[3] == 255;
+}
+
+/* What inf_find_stored finds, by the simplest search. */
+static size_t model_stored(const uint8_t *in, size_t len, size_t from, size_t to)
+{
+    for (size_t at = from; at < to && at + 4 <= len; at++) {
+        const size_t length = in[at] + 256u * in[at + 1], end = at + 4 + length;
+
+        if (length > 0 && is_complement(in + at) && end < to && end + 5 <= len && in[end] == 0 &&
+            (in[end + 1] | in[end + 2]) != 0 && is_complement(in + end + 1))
+            return end;
+    }
+    return SIZE_MAX;
+}
+
+/* Writes the header of a stored block of `length` bytes to `to`. */
+static void put_stored_header(uint8_t *to, size_t length)
+{
+    const uint8_t header[] = {0, (uint8_t)length, (uint8_t)(length >> 8), (uint8_t)~length,
+                              (uint8_t)(~length >> 8)};
+
+    memcpy(to, header, sizeof header);
+}
+
+/* Stored blocks of any lengths in noise, one or several in a row, searched from any place. */
+static void stored_blocks(void)
+{
+    enum { ROOM = 3000 };
+    uint8_t *in = unit_need(malloc(ROOM));
+    uint64_t state = 7;
+    unsigned found = 0, none = 0;
+
+    for (unsigned n = 0; n < 20000; n++) {
+        const size_t len = 600 + unit_below(&state, ROOM - 600);
+        const size_t from = unit_below(&state, 300), to = len - unit_below(&state, 300);
+        size_t at = unit_below(&state, 400), place;
+
+        for (size_t i = 0; i < len; i++)
+            in[i] = (uint8_t)unit_below(&state, n % 3 == 0 ? 2 : 256);
+        for (unsigned blocks = unit_below(&state, 5); blocks > 0 && at + 5 <= len; blocks--) {
+            const size_t length = unit_below(&state, n % 2 == 0 ? 700 : 4);
+
+            put_stored_header(in + at, length);
+            at += 5 + length;
+        }
+        place = inf_find_stored(in, len, from, to);
+        if (!CHECK_EQ(place, model_stored(in, len, from, to)))
+            break;
+        found += place != SIZE_MAX;
+        none += place == SIZE_MAX;
+    }
+    CHECK(found > 2000 && none > 2000);
+    free(in);
+}
+
 int main(void)
 {
     inf_finder_init(&finder);
@@ -389,6 +450,7 @@ int main(void)
     RUN(planted_hints);
     RUN(no_hints);
     RUN(hints_in_noise);
+    RUN(stored_blocks);
     RUN(compressed);
     RUN(other_data);
     RUN(around_a_header);
