@@ -54,9 +54,13 @@ struct gzlzss_decoder {
 /* Reads zlib's number for format and window.  Returns false if it is none. */
 static bool set_format(struct gzlzss_decoder *d, int window_bits)
 {
-    const int formats = window_bits / 16, bits = window_bits < 0 ? -window_bits : window_bits % 16;
+    int formats, bits;
 
-    if (window_bits < -15 || formats > 2 || (bits < 8 && (bits != 0 || window_bits < 0)))
+    if (window_bits < -15 || window_bits > 47)
+        return false;
+    formats = window_bits / 16;
+    bits = window_bits < 0 ? -window_bits : window_bits % 16;
+    if (bits < 8 && (bits != 0 || window_bits < 0))
         return false;
     d->window_bits = (unsigned)bits;
     d->reads_zlib = window_bits >= 0 && formats != 1;
