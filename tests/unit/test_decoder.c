@@ -246,6 +246,20 @@ static void errors(void)
     }
 }
 
+/* A wrong CRC-32 is an error before the length comes. */
+static void crc_before_length(void)
+{
+    const size_t len = pack(1000, 31, 6, 0);
+    gzlzss_decoder *d = open_decoder(31);
+    struct result r;
+
+    packed[len - 8] ^= 1;
+    r = decode(d, len - 4, 100, ROOM);
+    CHECK(r.status == GZLZSS_ERROR_DATA && r.used == len - 4);
+    CHECK(by_zlib(len - 4, 31).status == GZLZSS_ERROR_DATA);
+    gzlzss_decoder_free(d);
+}
+
 /* A header with a window that is larger than the decoder allows. */
 static void windows(void)
 {
@@ -409,6 +423,7 @@ int main(void)
     RUN(splits);
     RUN(damage);
     RUN(errors);
+    RUN(crc_before_length);
     RUN(windows);
     RUN(dictionaries);
     RUN(copies);
