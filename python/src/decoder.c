@@ -123,6 +123,10 @@ static void leave(struct decoder *self)
 #define FIRST_RATIO 4
 #define LEAST_ROOM ((size_t)512)
 
+/* More than this is guessed only for input of which it is less than FIRST_RATIO times.  Input that
+ * does not compress may follow input that did. */
+#define GUESS_MAX ((size_t)16 << 20)
+
 /* Output of less than this keeps the interpreter's lock: letting it go takes as long. */
 #define UNLOCK_MIN ((size_t)2048)
 
@@ -148,8 +152,12 @@ static size_t guess(const struct decoder *self, size_t len)
 {
     const double ratio =
         self->in_len > 0 ? (double)self->out_len / (double)self->in_len : (double)FIRST_RATIO;
-    const double room = (double)len * ratio * 1.125;
+    const double first = (double)len * FIRST_RATIO;
+    const double most = first > (double)GUESS_MAX ? first : (double)GUESS_MAX;
+    double room = (double)len * ratio * 1.125;
 
+    if (room > most)
+        room = most;
     return LEAST_ROOM + (room < (double)(PY_SSIZE_T_MAX / 4) ? (size_t)room : 0);
 }
 

@@ -1,7 +1,10 @@
 """decompressobj: everything that a program can see is as in zlib."""
 import copy
+import mmap
 import os
+import pathlib
 import random
+import resource
 import threading
 import unittest
 import zlib
@@ -132,6 +135,22 @@ class Decoder(unittest.TestCase):
         packed = pack(noise(20_000) * 2, -15)
         for seed in range(8):
             self.assertEqual(drive(gzlzss.zlib, packed, -9, seed)[0], noise(20_000) * 2)
+
+    def test_noise_after_zeros(self):
+        """The room for output is not guessed by the ratio so far alone."""
+        obj = zlib.compressobj()
+        zeros = obj.compress(bytes(8_000_000)) + obj.flush(zlib.Z_SYNC_FLUSH)
+        rest = obj.compress(noise(4_000_000)) + obj.flush()
+        d = gzlzss.zlib.decompressobj()
+        self.assertEqual(d.decompress(zeros), bytes(8_000_000))
+        pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+        limits = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (pages * mmap.PAGESIZE + (256 << 20), limits[1]))
+        try:
+            out = d.decompress(rest)
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, limits)
+        self.assertEqual(out, noise(4_000_000))
 
     def test_functions_with_other_windows(self):
         for wbits in WBITS:
