@@ -125,6 +125,27 @@ class Decoder(unittest.TestCase):
             with self.assertRaises(AttributeError):
                 d.eof = True
 
+    def test_after_the_end(self):
+        packed = pack(b"data" * 100, 15) + b"trail"
+        for most, calls in ((10, "ffdfef"), (10, "tffd"), (0, "dfefdc"), (0, "fdcd"),
+                            (400, "ddffef")):
+            seen = []
+            for module in gzlzss.zlib, zlib:
+                d = module.decompressobj()
+                states = [d.decompress(packed, most)]
+                for call in calls:
+                    try:
+                        states.append({"d": lambda: d.decompress(b"more"),
+                                       "e": lambda: d.decompress(b""), "f": d.flush,
+                                       "t": lambda: d.decompress(d.unconsumed_tail),
+                                       "c": lambda: d.copy().eof}[call]())
+                    except (zlib.error, ValueError) as e:
+                        states.append((type(e), str(e)))
+                    states.append((d.eof, d.unused_data, d.unconsumed_tail))
+                seen.append(states)
+            with self.subTest(most=most, calls=calls):
+                self.assertEqual(*seen)
+
     def test_own_default_is_gzip(self):
         self.assertEqual(gzlzss.decompressobj().decompress(pack(b"data", 31)), b"data")
         packed = pack(b"data", -15, DICTIONARY)
