@@ -162,8 +162,8 @@ static size_t guess(const struct decoder *self, size_t len)
     return LEAST_ROOM + (room < (double)(PY_SSIZE_T_MAX / 4) ? (size_t)room : 0);
 }
 
-/* Gives the output this much room in all or more, at most o->most.  Returns false with an
- * exception. */
+/* Gives the output this much room in all, at most o->most; or more if the memory has more, unless
+ * so little is wanted that run() keeps the interpreter's lock.  Returns false with an exception. */
 static bool set_room(struct output *o, size_t room)
 {
     struct memory *m = o->memory != NULL ? o->memory : atomic_exchange(&spare, NULL);
@@ -182,7 +182,9 @@ static bool set_room(struct output *o, size_t room)
     }
     o->memory = m;
     o->out.bytes = m->bytes;
-    o->out.size = m->size < o->most ? m->size : o->most;
+    if (room >= UNLOCK_MIN)
+        room = m->size;
+    o->out.size = room < o->most ? room : o->most;
     return true;
 }
 

@@ -5,6 +5,7 @@ import os
 import pathlib
 import random
 import resource
+import sys
 import threading
 import unittest
 import zlib
@@ -193,6 +194,29 @@ class Decoder(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(len(sizes), 8)
+
+    @unittest.skipUnless(getattr(sys, "_is_gil_enabled", lambda: True)(), "there is no lock")
+    def test_small_output_keeps_the_lock(self):
+        """It does so after a call that left much memory for output, too."""
+        packed = pack(text(1_000_000), 31)
+        small = pack(b"x", 31)
+        gzlzss.decompressobj().decompress(packed)
+        interval = sys.getswitchinterval()
+        go = threading.Lock()
+        has_run = []
+        thread = threading.Thread(target=lambda: (go.acquire(), has_run.append(True)))
+        go.acquire()
+        sys.setswitchinterval(1000)
+        try:
+            thread.start()
+            go.release()
+            # Now the thread waits for the interpreter's lock.
+            for _ in range(20_000):
+                gzlzss.decompressobj().decompress(small)
+            self.assertEqual(has_run, [])
+        finally:
+            sys.setswitchinterval(interval)
+            thread.join()
 
     def test_fork(self):
         packed = pack(text(100_000), 31)
