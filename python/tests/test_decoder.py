@@ -1,4 +1,8 @@
-"""decompressobj: everything that a program can see is as in zlib."""
+"""decompressobj: what a program can see is as in zlib.
+
+The exceptions are the messages about damaged data, how many bytes are in unconsumed_tail once
+max_length is reached, and matches beyond the window (test_far_matches).
+"""
 import copy
 import mmap
 import os
@@ -179,6 +183,20 @@ class Decoder(unittest.TestCase):
             packed = pack(text(5000), wbits)
             self.assertEqual(gzlzss.zlib.decompress(packed + b"more", wbits), text(5000))
             self.assertRaises(zlib.error, gzlzss.zlib.decompress, packed[:-5], wbits)
+
+    def test_sizes_of_the_buffer(self):
+        for wbits in WBITS:
+            packed = pack(b"data", wbits)
+            for size in 0, 1, True, sys.maxsize:
+                self.assertEqual(gzlzss.zlib.decompress(packed, wbits, size), b"data")
+            for size in -1, -2**70, 2**70, sys.maxsize + 1, "1", 1.0, None:
+                errors = []
+                for module in gzlzss.zlib, zlib:
+                    with self.assertRaises((ValueError, TypeError, OverflowError)) as e:
+                        module.decompress(packed, wbits, bufsize=size)
+                    errors.append((type(e.exception), str(e.exception)))
+                with self.subTest(wbits=wbits, size=size):
+                    self.assertEqual(*errors)
 
     def test_threads(self):
         """Calls from several threads take turns."""
