@@ -33,7 +33,9 @@ void huff_write_stored(struct bitwriter *w, const uint8_t *in, size_t n, bool fi
     } while (n > 0);
 }
 
-/* Makes the codes of all lengths that a symbol stands for; the symbol's code has code_bits bits. */
+/* Makes the codes of all lengths that a symbol stands for; the symbol's code has code_bits bits.
+ * Entries of lengths whose symbol has no code are left over from earlier blocks; the block has no
+ * such lengths. */
 static void make_length_codes(uint32_t *codes, unsigned symbol, unsigned code, unsigned code_bits)
 {
     const unsigned extra_bits = deflate_length_extra_bits(symbol);

@@ -62,8 +62,8 @@ extern "C" {
 /* --- Status --------------------------------------------------------------------------------- */
 
 typedef enum gzlzss_status {
-    /* The call did what it was asked to do.  From gzlzss_stream_run: the stream has not ended; go
-     * on. */
+    /* The call did what it was asked to do.  From gzlzss_stream_run and gzlzss_decoder_run: the
+     * stream has not ended; go on. */
     GZLZSS_OK = 0,
     /* gzlzss_stream_run and gzlzss_decoder_run only: the stream has ended, and the caller has all
      * of its output. */
@@ -82,7 +82,7 @@ typedef enum gzlzss_status {
     GZLZSS_ERROR_WRITE = -4,
     /* The output buffer is too small. */
     GZLZSS_ERROR_ROOM = -5,
-    /* The input is in no format that the object reads (enum gzlzss_format). */
+    /* The input is in no format that the object (enum gzlzss_format) or the decoder reads. */
     GZLZSS_ERROR_FORMAT = -6,
     /* The input is damaged: invalid compressed data, or a wrong CRC or length. */
     GZLZSS_ERROR_DATA = -7,
@@ -475,15 +475,18 @@ gzlzss_status gzlzss_decoder_copy(gzlzss_decoder **copy, const gzlzss_decoder *d
 
 /*
  * Decodes from *in to *out, and raises `used` of both.  Afterwards, the buffers are the caller's
- * again.  in == NULL means no input; out->bytes may be NULL if out->size is 0.  Returns
+ * again.  All bytes of *out after `used` may be overwritten.  in == NULL means no input; out->bytes
+ * may be NULL if out->size is 0.  Returns
  *
  * - GZLZSS_OK: all input is taken, or out is full.  If out is not full, there is no more output
  *   without more input.  If the input ends here, the data is truncated;
- * - GZLZSS_STREAM_END: the stream has ended, just before in->used.  Its check value and its length
- *   are right;
+ * - GZLZSS_STREAM_END: the stream has ended, just before in->used.  Its check value (gzip, zlib)
+ *   and its length (gzip) are right;
  * - GZLZSS_NEEDS_DICTIONARY: call gzlzss_decoder_dictionary, and then run the decoder again;
- * - GZLZSS_ERROR_FORMAT: the header is wrong;
- * - GZLZSS_ERROR_DATA: the data is damaged.  All bytes before the error are in the output;
+ * - GZLZSS_ERROR_FORMAT: the header is in no format that the decoder reads;
+ * - GZLZSS_ERROR_DATA: the data is damaged, or does not match its trailer; or gzip's header does
+ *   not match its CRC.  All bytes before the error are in the output.  A code that means nothing is
+ *   reported once 15 bits of input from its start on are there, even if it is shorter;
  * - GZLZSS_ERROR_MEMORY.
  *
  * After GZLZSS_STREAM_END and after an error other than GZLZSS_ERROR_ARGUMENT, every further call

@@ -82,7 +82,8 @@ struct inf_codes {
 
 /* Begins the block whose header starts at bit `place` of in[0..len): reads the header and, unless
  * the block is stored, makes its tables.  Fills in *block and returns INF_MORE if the header is
- * good; otherwise returns INF_CUT or INF_BAD.  `c` must be zeroed before its first use. */
+ * good; otherwise returns INF_CUT or INF_BAD.  c->is_fixed must be false before the first
+ * use. */
 enum inf_result inf_begin_block(struct inf_codes *c, const uint8_t *in, size_t len, uint64_t place,
                                 struct inf_block *block);
 

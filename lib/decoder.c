@@ -28,7 +28,8 @@ enum phase {
     DICTIONARY_ID, /* zlib: the dictionary's Adler-32 */
     DICTIONARY,    /* nothing: it waits for the dictionary */
     BODY,          /* DEFLATE */
-    TRAILER,       /* the check value and, in gzip's format, the length */
+    CHECK_VALUE,   /* the trailer's check value */
+    LENGTH,        /* gzip: the trailer's length */
     DONE,
 };
 
@@ -43,7 +44,7 @@ struct gzlzss_decoder {
     uint32_t value;           /* the check value of the output so far */
     uint64_t in_len, out_len; /* bytes of input and output so far */
     struct gz_header header;  /* GZIP_HEADER */
-    uint8_t bytes[8];         /* bytes[0..have) are those of a fixed field so far */
+    uint8_t bytes[4];         /* bytes[0..have) are those of a fixed field so far */
     unsigned have;
     uint32_t dictionary_id;
     struct inf_push *push; /* NULL after the end */
@@ -54,9 +55,13 @@ struct gzlzss_decoder {
 /* Reads zlib's number for format and window.  Returns false if it is none. */
 static bool set_format(struct gzlzss_decoder *d, int window_bits)
 {
-    const int formats = window_bits / 16, bits = window_bits < 0 ? -window_bits : window_bits % 16;
+    int formats, bits;
 
-    if (window_bits < -15 || formats > 2 || (bits < 8 && (bits != 0 || window_bits < 0)))
+    if (window_bits < -15 || window_bits > 47)
+        return false;
+    formats = window_bits / 16;
+    bits = window_bits < 0 ? -window_bits : window_bits % 16;
+    if (bits < 8 && (bits != 0 || window_bits < 0))
         return false;
     d->window_bits = (unsigned)bits;
     d->reads_zlib = window_bits >= 0 && formats != 1;
@@ -213,16 +218,29 @@ static gzlzss_status parse_gzip_header(struct gzlzss_decoder *d, gzlzss_in *in)
     }
 }
 
-static gzlzss_status judge_trailer(struct gzlzss_decoder *d)
+static gzlzss_status end_stream(struct gzlzss_decoder *d)
+{
+    d->phase = DONE;
+    return end(d, GZLZSS_STREAM_END, NULL);
+}
+
+static gzlzss_status judge_check_value(struct gzlzss_decoder *d)
 {
     const bool is_gzip = d->check == GZ_CHECK_CRC32;
 
     if (d->value != (is_gzip ? lowest_first(d->bytes) : highest_first(d->bytes)))
         return end(d, GZLZSS_ERROR_DATA, "incorrect data check");
-    if (is_gzip && lowest_first(d->bytes + 4) != (uint32_t)d->out_len)
+    if (!is_gzip)
+        return end_stream(d);
+    d->phase = LENGTH;
+    return GZLZSS_OK;
+}
+
+static gzlzss_status judge_length(struct gzlzss_decoder *d)
+{
+    if (lowest_first(d->bytes) != (uint32_t)d->out_len)
         return end(d, GZLZSS_ERROR_DATA, "incorrect length check");
-    d->phase = DONE;
-    return end(d, GZLZSS_STREAM_END, NULL);
+    return end_stream(d);
 }
 
 gzlzss_status gzlzss_decoder_dictionary(gzlzss_decoder *d, const void *dictionary, size_t len)
@@ -279,11 +297,10 @@ static gzlzss_status decode_body(struct gzlzss_decoder *d, gzlzss_out *out, gzlz
         return GZLZSS_OK;
     case INF_END:
         if (d->check != GZ_CHECK_NONE) {
-            d->phase = TRAILER;
+            d->phase = CHECK_VALUE;
             return GZLZSS_OK;
         }
-        d->phase = DONE;
-        return end(d, GZLZSS_STREAM_END, NULL);
+        return end_stream(d);
     case INF_NO_MEMORY:
         return end(d, GZLZSS_ERROR_MEMORY, NULL);
     default:
@@ -309,10 +326,10 @@ static gzlzss_status do_phase(struct gzlzss_decoder *d, gzlzss_out *out, gzlzss_
         return GZLZSS_NEEDS_DICTIONARY;
     case BODY:
         return decode_body(d, out, in);
-    case TRAILER:
-        return take_field(d, in, d->check == GZ_CHECK_CRC32 ? GZ_TRAILER_SIZE : ZLIB_TRAILER_SIZE)
-                   ? judge_trailer(d)
-                   : GZLZSS_OK;
+    case CHECK_VALUE:
+        return take_field(d, in, 4) ? judge_check_value(d) : GZLZSS_OK;
+    case LENGTH:
+        return take_field(d, in, 4) ? judge_length(d) : GZLZSS_OK;
     case DONE:
         break;
     }

@@ -17,7 +17,8 @@ struct decoder {
     PyObject *dictionary; /* bytes, or NULL */
     PyObject *unused_data, *unconsumed_tail;
     bool eof;
-    /* flush() was called after the end; then zlib's object cannot be copied. */
+    /* flush() has reached the end, or was called after it.  Then zlib's object has no stream any
+     * more: it cannot be copied, decompress() fails, and flush() does nothing. */
     bool is_flushed;
     /* All input and output so far, by which the size of the next output is guessed. */
     size_t in_len, out_len;
@@ -123,6 +124,10 @@ static void leave(struct decoder *self)
 #define FIRST_RATIO 4
 #define LEAST_ROOM ((size_t)512)
 
+/* More than this is guessed only for input of which it is less than FIRST_RATIO times.  Input that
+ * does not compress may follow input that did. */
+#define GUESS_MAX ((size_t)16 << 20)
+
 /* Output of less than this keeps the interpreter's lock: letting it go takes as long. */
 #define UNLOCK_MIN ((size_t)2048)
 
@@ -148,13 +153,17 @@ static size_t guess(const struct decoder *self, size_t len)
 {
     const double ratio =
         self->in_len > 0 ? (double)self->out_len / (double)self->in_len : (double)FIRST_RATIO;
-    const double room = (double)len * ratio * 1.125;
+    const double first = (double)len * FIRST_RATIO;
+    const double most = first > (double)GUESS_MAX ? first : (double)GUESS_MAX;
+    double room = (double)len * ratio * 1.125;
 
+    if (room > most)
+        room = most;
     return LEAST_ROOM + (room < (double)(PY_SSIZE_T_MAX / 4) ? (size_t)room : 0);
 }
 
-/* Gives the output this much room in all or more, at most o->most.  Returns false with an
- * exception. */
+/* Gives the output this much room in all, at most o->most; or more if the memory has more, unless
+ * so little is wanted that run() keeps the interpreter's lock.  Returns false with an exception. */
 static bool set_room(struct output *o, size_t room)
 {
     struct memory *m = o->memory != NULL ? o->memory : atomic_exchange(&spare, NULL);
@@ -173,7 +182,9 @@ static bool set_room(struct output *o, size_t room)
     }
     o->memory = m;
     o->out.bytes = m->bytes;
-    o->out.size = m->size < o->most ? m->size : o->most;
+    if (room >= UNLOCK_MIN)
+        room = m->size;
+    o->out.size = room < o->most ? room : o->most;
     return true;
 }
 
@@ -260,6 +271,14 @@ static bool keep_rest(struct decoder *self, const gzlzss_in *in)
     return true;
 }
 
+/* Does what zlib's object does after flush() at the end: it keeps the data as unconsumed_tail, and
+ * raises an error. */
+static void refuse(struct decoder *self, const gzlzss_in *in)
+{
+    if (replace(&self->unconsumed_tail, NULL, in))
+        PyErr_SetString(zlib_error, "Error -2 while decompressing data: inconsistent stream state");
+}
+
 /* Sets the exception for a status.  The numbers are zlib's. */
 static void raise_error(const struct decoder *self, gzlzss_status status)
 {
@@ -305,10 +324,9 @@ static PyObject *decoder_decompress(PyObject *object, PyObject *args, PyObject *
     static char *names[] = {"", "max_length", NULL};
     struct decoder *self = (struct decoder *)object;
     Py_ssize_t most = 0;
-    PyObject *result;
+    PyObject *result = NULL;
     gzlzss_in in;
     Py_buffer data;
-    size_t room;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y*|n:decompress", names, &data, &most))
         return NULL;
@@ -319,8 +337,11 @@ static PyObject *decoder_decompress(PyObject *object, PyObject *args, PyObject *
     }
     take(self);
     in = (gzlzss_in){data.buf, (size_t)data.len, 0};
-    room = guess(self, in.size);
-    result = decode_to_bytes(self, &in, room, most > 0 ? (size_t)most : PY_SSIZE_T_MAX, true);
+    if (self->is_flushed)
+        refuse(self, &in);
+    else
+        result = decode_to_bytes(self, &in, guess(self, in.size),
+                                 most > 0 ? (size_t)most : PY_SSIZE_T_MAX, true);
     leave(self);
     PyBuffer_Release(&data);
     return result;
@@ -340,12 +361,16 @@ static PyObject *decoder_flush(PyObject *object, PyObject *args)
         return NULL;
     }
     take(self);
-    tail = Py_NewRef(self->unconsumed_tail);
-    in = (gzlzss_in){PyBytes_AsString(tail), (size_t)PyBytes_Size(tail), 0};
-    result = decode_to_bytes(self, &in, (size_t)length, PY_SSIZE_T_MAX, false);
-    self->is_flushed |= self->eof;
+    if (self->is_flushed) {
+        result = PyBytes_FromStringAndSize(NULL, 0);
+    } else {
+        tail = Py_NewRef(self->unconsumed_tail);
+        in = (gzlzss_in){PyBytes_AsString(tail), (size_t)PyBytes_Size(tail), 0};
+        result = decode_to_bytes(self, &in, (size_t)length, PY_SSIZE_T_MAX, false);
+        self->is_flushed = self->eof;
+        Py_DECREF(tail);
+    }
     leave(self);
-    Py_DECREF(tail);
     return result;
 }
 

@@ -1,7 +1,15 @@
-"""decompressobj: everything that a program can see is as in zlib."""
+"""decompressobj: what a program can see is as in zlib.
+
+The exceptions are the messages about damaged data, how many bytes are in unconsumed_tail once
+max_length is reached, and matches beyond the window (test_far_matches).
+"""
 import copy
+import mmap
 import os
+import pathlib
 import random
+import resource
+import sys
 import threading
 import unittest
 import zlib
@@ -122,6 +130,27 @@ class Decoder(unittest.TestCase):
             with self.assertRaises(AttributeError):
                 d.eof = True
 
+    def test_after_the_end(self):
+        packed = pack(b"data" * 100, 15) + b"trail"
+        for most, calls in ((10, "ffdfef"), (10, "tffd"), (0, "dfefdc"), (0, "fdcd"),
+                            (400, "ddffef")):
+            seen = []
+            for module in gzlzss.zlib, zlib:
+                d = module.decompressobj()
+                states = [d.decompress(packed, most)]
+                for call in calls:
+                    try:
+                        states.append({"d": lambda: d.decompress(b"more"),
+                                       "e": lambda: d.decompress(b""), "f": d.flush,
+                                       "t": lambda: d.decompress(d.unconsumed_tail),
+                                       "c": lambda: d.copy().eof}[call]())
+                    except (zlib.error, ValueError) as e:
+                        states.append((type(e), str(e)))
+                    states.append((d.eof, d.unused_data, d.unconsumed_tail))
+                seen.append(states)
+            with self.subTest(most=most, calls=calls):
+                self.assertEqual(*seen)
+
     def test_own_default_is_gzip(self):
         self.assertEqual(gzlzss.decompressobj().decompress(pack(b"data", 31)), b"data")
         packed = pack(b"data", -15, DICTIONARY)
@@ -133,11 +162,41 @@ class Decoder(unittest.TestCase):
         for seed in range(8):
             self.assertEqual(drive(gzlzss.zlib, packed, -9, seed)[0], noise(20_000) * 2)
 
+    def test_noise_after_zeros(self):
+        """The room for output is not guessed by the ratio so far alone."""
+        obj = zlib.compressobj()
+        zeros = obj.compress(bytes(8_000_000)) + obj.flush(zlib.Z_SYNC_FLUSH)
+        rest = obj.compress(noise(4_000_000)) + obj.flush()
+        d = gzlzss.zlib.decompressobj()
+        self.assertEqual(d.decompress(zeros), bytes(8_000_000))
+        pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+        limits = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (pages * mmap.PAGESIZE + (256 << 20), limits[1]))
+        try:
+            out = d.decompress(rest)
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, limits)
+        self.assertEqual(out, noise(4_000_000))
+
     def test_functions_with_other_windows(self):
         for wbits in WBITS:
             packed = pack(text(5000), wbits)
             self.assertEqual(gzlzss.zlib.decompress(packed + b"more", wbits), text(5000))
             self.assertRaises(zlib.error, gzlzss.zlib.decompress, packed[:-5], wbits)
+
+    def test_sizes_of_the_buffer(self):
+        for wbits in WBITS:
+            packed = pack(b"data", wbits)
+            for size in 0, 1, True, sys.maxsize:
+                self.assertEqual(gzlzss.zlib.decompress(packed, wbits, size), b"data")
+            for size in -1, -2**70, 2**70, sys.maxsize + 1, "1", 1.0, None:
+                errors = []
+                for module in gzlzss.zlib, zlib:
+                    with self.assertRaises((ValueError, TypeError, OverflowError)) as e:
+                        module.decompress(packed, wbits, bufsize=size)
+                    errors.append((type(e.exception), str(e.exception)))
+                with self.subTest(wbits=wbits, size=size):
+                    self.assertEqual(*errors)
 
     def test_threads(self):
         """Calls from several threads take turns."""
@@ -153,6 +212,29 @@ class Decoder(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(len(sizes), 8)
+
+    @unittest.skipUnless(getattr(sys, "_is_gil_enabled", lambda: True)(), "there is no lock")
+    def test_small_output_keeps_the_lock(self):
+        """It does so after a call that left much memory for output, too."""
+        packed = pack(text(1_000_000), 31)
+        small = pack(b"x", 31)
+        gzlzss.decompressobj().decompress(packed)
+        interval = sys.getswitchinterval()
+        go = threading.Lock()
+        has_run = []
+        thread = threading.Thread(target=lambda: (go.acquire(), has_run.append(True)))
+        go.acquire()
+        sys.setswitchinterval(1000)
+        try:
+            thread.start()
+            go.release()
+            # Now the thread waits for the interpreter's lock.
+            for _ in range(20_000):
+                gzlzss.decompressobj().decompress(small)
+            self.assertEqual(has_run, [])
+        finally:
+            sys.setswitchinterval(interval)
+            thread.join()
 
     def test_fork(self):
         packed = pack(text(100_000), 31)

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -245,6 +246,20 @@ static void errors(void)
     }
 }
 
+/* A wrong CRC-32 is an error before the length comes. */
+static void crc_before_length(void)
+{
+    const size_t len = pack(1000, 31, 6, 0);
+    gzlzss_decoder *d = open_decoder(31);
+    struct result r;
+
+    packed[len - 8] ^= 1;
+    r = decode(d, len - 4, 100, ROOM);
+    CHECK(r.status == GZLZSS_ERROR_DATA && r.used == len - 4);
+    CHECK(by_zlib(len - 4, 31).status == GZLZSS_ERROR_DATA);
+    gzlzss_decoder_free(d);
+}
+
 /* A header with a window that is larger than the decoder allows. */
 static void windows(void)
 {
@@ -264,6 +279,9 @@ static void windows(void)
         if (is)
             inflateEnd(&z);
     }
+    /* UBSan notices if the range is tested too late. */
+    CHECK(gzlzss_decoder_new(&d, INT_MIN) == GZLZSS_ERROR_ARGUMENT);
+    CHECK(gzlzss_decoder_new(&d, INT_MAX) == GZLZSS_ERROR_ARGUMENT);
 }
 
 static void dictionaries(void)
@@ -405,6 +423,7 @@ int main(void)
     RUN(splits);
     RUN(damage);
     RUN(errors);
+    RUN(crc_before_length);
     RUN(windows);
     RUN(dictionaries);
     RUN(copies);

@@ -9,6 +9,7 @@ than 32 KiB, and strategies other than the default. Levels go up to 12.
 from __future__ import annotations
 
 import operator
+import sys
 import zlib as _zlib
 from typing import Any
 from zlib import *  # noqa: F401,F403
@@ -36,9 +37,18 @@ def compress(data: Any, /, level: int = -1, wbits: int = MAX_WBITS) -> bytes:
     return default.crew(_FORMATS[wbits], DEFAULT_LEVEL if level < 0 else level).compress(data)
 
 
+def _is_size(bufsize: Any) -> bool:
+    try:
+        return 0 <= operator.index(bufsize) <= sys.maxsize
+    except TypeError:
+        return False
+
+
 def decompress(data: Any, /, wbits: int = MAX_WBITS, bufsize: int = DEF_BUF_SIZE) -> bytes:
     """Returns data decompressed; with wbits 31, all members of it."""
-    if wbits in _FORMATS and operator.index(bufsize) > 0:
+    if not _is_size(bufsize):
+        return _zlib.decompress(data, wbits, bufsize)  # it raises the error
+    if wbits in _FORMATS:
         try:
             if wbits != 31 or bytes(memoryview(data).cast("B")[:2]) == b"\x1f\x8b":
                 return default.crew(_FORMATS[wbits]).decompress(data)
