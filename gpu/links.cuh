@@ -103,7 +103,7 @@ static __device__ __forceinline__ uint32_t moved_pair(uint32_t pair)
 
 /* Turns the table of a full chunk into that of the chunk after it: removes all positions that the
  * next chunk's links cannot reach. */
-static __device__ void move_table(uint16_t *table)
+static __device__ inline void move_table(uint16_t *table)
 {
     for (uint32_t i = threadIdx.x; i < LINKS_SHARED / sizeof(uint4); i += TABLE_THREADS) {
         uint4 words = ((uint4 *)table)[i];
