@@ -565,6 +565,23 @@ static __device__ void choose_sample(const gpu_view &v, uint32_t first, uint32_t
         scratch[i].in_sample = has_sample && lz_in_sample(i);
 }
 
+/* Adds a match to the part, and the literals before it. from: the group's positions that are left;
+ * start: the match's bit of `from`, or 0: all positions that are left are literals. length: the
+ * length of the match at this lane. Returns the number in the group of the position after them. */
+static __device__ __forceinline__ uint32_t add_to_part(path_part *part, uint32_t from,
+                                                       uint32_t start, uint32_t length)
+{
+    uint32_t at = WARP;
+
+    part->literals |= (start - 1) & from;
+    part->starts |= start;
+    if (start != 0) {
+        at = (uint32_t)__ffs((int)start) - 1;
+        at += __shfl_sync(ALL_LANES, length, (int)at);
+    }
+    return at;
+}
+
 /* Follows the first parse from *pos on through the 32 positions from `group` on. starts: a bit for
  * each match that the parse does not pass over; replaced: a bit for each match that the next
  * position's match replaces. *in_hand: the match at *pos has replaced the one before it. length:
@@ -583,14 +600,8 @@ static __device__ __forceinline__ path_part follow_first(uint32_t *pos, bool *in
         const uint32_t first = *in_hand ? 1u << at : starts & from & -(starts & from);
         const uint32_t kept = first == 0 ? 0 : ~replaced & -first, start = kept & -kept;
 
-        part.literals |= (start - 1) & from;
-        part.starts |= start;
         *in_hand = first != 0 && start == 0;
-        at = WARP;
-        if (start != 0) {
-            at = (uint32_t)__ffs((int)start) - 1;
-            at += __shfl_sync(ALL_LANES, length, (int)at);
-        }
+        at = add_to_part(&part, from, start, length);
     }
     *pos = group + at;
     return part;
@@ -1101,13 +1112,7 @@ static __device__ __forceinline__ path_part follow_path(uint32_t *pos, uint32_t 
     while (at < WARP) {
         const uint32_t from = ALL_LANES << at, ahead = matches & from, start = ahead & -ahead;
 
-        part.literals |= (start - 1) & from;
-        part.starts |= start;
-        at = WARP;
-        if (start != 0) {
-            at = (uint32_t)__ffs((int)start) - 1;
-            at += __shfl_sync(ALL_LANES, length, (int)at);
-        }
+        at = add_to_part(&part, from, start, length);
     }
     *pos = group + at;
     return part;
