@@ -40,8 +40,8 @@ alone=(kernels gpu_inflate gpu_many phases caller chains optimal tags matcher st
 # Those of code with several versions.
 versions=(chains optimal tags matcher strategies encoder lanes whole symbols)
 # Bats files that say nothing about the code: they test scripts, documents and packages, or need
-# what this build leaves out.  The last ones end programs by signals and limits; if that happens while
-# gcov writes its counts, they are lost for all programs.
+# what this build leaves out.  The last ones end programs by signals and limits.  If that happens
+# while gcov writes its counts, they are lost for all programs.
 without=(quickstart docs completions layers bench install mpi valgrind matcher library release
     signals limits system faults bombs)
 
