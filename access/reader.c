@@ -226,38 +226,20 @@ static void prove(struct reading *g)
     pthread_mutex_unlock(&g->r->lock);
 }
 
-/* Leaves a point where the cursor is, for later reads, if the last point is far enough away. */
+/* Leaves a point where the cursor is, for later reads. */
 static void leave_point(struct reading *g)
 {
-    struct access_reader *r = g->r;
     const struct access_cursor *c = g->c;
-    struct access_point p = {.bit = c->bit,
-                             .out = c->out,
-                             .line = ACCESS_NO_LINE,
-                             .has_crc = c->knows_member,
-                             .crc = c->crc,
-                             .len = c->len};
-    const uint8_t *window;
-    uint64_t last, apart;
+    const struct access_point p = {.bit = c->bit,
+                                   .out = c->out,
+                                   .line = ACCESS_NO_LINE,
+                                   .has_crc = c->knows_member,
+                                   .crc = c->crc,
+                                   .len = c->len};
     size_t len;
+    const uint8_t *window = access_cursor_window(c, &len);
 
-    window = access_cursor_window(c, &len);
-    pthread_mutex_lock(&r->lock);
-    last = r->points.list[access_points_until(&r->points, c->out) - 1].out;
-    apart = ACCESS_APART << (r->points.halvings < 32 ? r->points.halvings : 32);
-    g->leave_at = last + apart;
-    if (c->out >= g->leave_at) {
-        g->leave_at = c->out + apart;
-        p.bytes = len > 0 ? malloc(len) : NULL;
-        if (p.bytes != NULL || len == 0) {
-            p.form = len > 0 ? ACCESS_RAW : ACCESS_NO_WINDOW;
-            p.stored = (uint32_t)len;
-            if (len > 0)
-                memcpy(p.bytes, window, len);
-            access_points_add(&r->points, &p); /* if this fails, later reads take longer */
-        }
-    }
-    pthread_mutex_unlock(&r->lock);
+    g->leave_at = access_leave_point(g->r, &p, window, len);
 }
 
 /* Compares the place where the cursor is with the hints.  Returns false if the hints are wrong. */
@@ -392,25 +374,23 @@ static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t le
     return status;
 }
 
-/* A read looks for hints first if its offset is more than ACCESS_FAR bytes of output after the last
- * point, because decoding so many bytes takes longer than looking for hints. */
-#ifndef ACCESS_FAR /* tests choose other sizes */
-#define ACCESS_FAR ((uint64_t)4 << 20)
-#endif
-
-/* Whether to look for hints before a read. */
-static bool should_look(struct access_reader *r, uint64_t offset)
+bool access_is_far(struct access_reader *r, uint64_t offset, uint64_t len)
 {
     const struct access_point *p;
     bool is_far;
 
     pthread_mutex_lock(&r->lock);
     p = &r->points.list[access_points_until(&r->points, offset) - 1];
-    is_far = offset - p->out > ACCESS_FAR &&
-             !access_cursors_have(&r->cursors, offset, offset - ACCESS_FAR);
+    is_far = offset - p->out > len && !access_cursors_have(&r->cursors, offset, offset - len);
     pthread_mutex_unlock(&r->lock);
     return is_far;
 }
+
+/* A read looks for hints first if its offset is more than ACCESS_FAR bytes of output after the last
+ * point, because decoding so many bytes takes longer than looking for hints. */
+#ifndef ACCESS_FAR /* tests choose other sizes */
+#define ACCESS_FAR ((uint64_t)4 << 20)
+#endif
 
 static enum gz_status read_at(struct access_reader *r, uint8_t *buf, size_t len, uint64_t offset,
                               size_t *done, const struct access_watch *watch)
@@ -418,7 +398,7 @@ static enum gz_status read_at(struct access_reader *r, uint8_t *buf, size_t len,
     enum gz_status status;
     bool wrong;
 
-    if (should_look(r, offset))
+    if (access_is_far(r, offset, ACCESS_FAR))
         access_look(r);
     do
         status = read_once(r, buf, len, offset, done, &wrong, watch);
@@ -431,6 +411,32 @@ enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint6
 {
     *done = 0;
     return len > 0 ? read_at(r, buf, len, offset, done, watch) : GZ_OK;
+}
+
+uint64_t access_leave_point(struct access_reader *r, const struct access_point *p,
+                            const uint8_t *window, size_t len)
+{
+    struct access_point copy = *p;
+    uint64_t apart, leave_at;
+
+    copy.is_hint = false;
+    copy.form = len > 0 ? ACCESS_RAW : ACCESS_NO_WINDOW;
+    copy.stored = (uint32_t)len;
+    copy.bytes = NULL;
+    pthread_mutex_lock(&r->lock);
+    apart = ACCESS_APART << (r->points.halvings < 32 ? r->points.halvings : 32);
+    leave_at = r->points.list[access_points_until(&r->points, p->out) - 1].out + apart;
+    if (p->out >= leave_at) {
+        leave_at = p->out + apart;
+        copy.bytes = len > 0 ? malloc(len) : NULL;
+        if (copy.bytes != NULL || len == 0) {
+            if (len > 0)
+                memcpy(copy.bytes, window, len);
+            access_points_add(&r->points, &copy); /* if this fails, later reads take longer */
+        }
+    }
+    pthread_mutex_unlock(&r->lock);
+    return leave_at;
 }
 
 struct access_point access_proven_point(struct access_reader *r, uint64_t offset, uint8_t *window)

@@ -604,8 +604,10 @@ gzlzss_status gzlzss_file_close(gzlzss_file *f);
  * last place before `offset` that the reader knows.  It knows places from an index
  * (gzlzss_reader_index), from BGZF's headers, from the marks of gzlzss and `pigz -i`, and from
  * earlier reads: it remembers one place for each MiB that was decoded.  So without an index and
- * marks, the first read far into the data decodes all data before `offset`.  A read takes place in
- * the calling thread.
+ * marks, the first read far into the data decodes all data before `offset`.
+ *
+ * If a read has to decode more than 8 MiB, all threads of the object decode.  Otherwise, only the
+ * calling thread does.  So to read much, read tens of MiB in a call.
  *
  * A reader takes up to 32 MiB of memory for places, and 0.7 MiB for each of the last four reads and
  * for each read under way.  If 32 MiB are not enough, it forgets every second place.

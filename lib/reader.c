@@ -12,11 +12,13 @@
 #include <sys/stat.h>
 
 #include "access/reader.h"
+#include "access/trail.h"
 #include "lib/decompress.h"
 #include "lib/object.h"
 
 struct gzlzss_reader {
     gzlzss *z;
+    struct access_source source;
     struct access_reader *access;
 };
 
@@ -33,6 +35,7 @@ static gzlzss_status open_reader(gzlzss_reader **r, gzlzss *z, const struct acce
     *r = calloc(1, sizeof(**r));
     if (*r != NULL) {
         (*r)->z = z;
+        (*r)->source = *source;
         (*r)->access = access_open(source);
     }
     if (*r == NULL || (*r)->access == NULL) {
@@ -143,11 +146,146 @@ gzlzss_status gzlzss_reader_index(gzlzss_reader *r, const void *index, size_t in
     return index != NULL || index_len == 0 ? use_index(r, &source, call) : GZLZSS_ERROR_ARGUMENT;
 }
 
+/* --- Reading -------------------------------------------------------------------------------- */
+
+/* If a read must decode more bytes than this, all threads of the object take part.  One thread
+ * decodes as many in 25 ms, and then has the data in its caches. */
+#ifndef READER_LONG /* tests choose other sizes */
+#define READER_LONG ((uint64_t)8 << 20)
+#endif
+
+/* A part of the data that all threads decode. */
+struct stretch {
+    struct operation *o;
+    struct expansion *e;
+    struct access_trail *trail;
+    uint64_t at; /* the byte of the data that comes next */
+    /* The bytes from `offset` on are copied to buf[0..len), and `done` of them have come. */
+    uint8_t *buf;
+    size_t len, done;
+    uint64_t offset;
+    bool is_over; /* all of them have come */
+};
+
+static ssize_t read_stretch(void *ctx, void *buf, size_t len)
+{
+    struct stretch *s = ctx;
+
+    return operation_goes_on(s->o) ? expansion_read(s->e, buf, len) : -1;
+}
+
+static int write_stretch(void *ctx, const void *buf, size_t len)
+{
+    struct stretch *s = ctx;
+    const uint64_t before = s->offset > s->at ? s->offset - s->at : 0;
+    const size_t skip = before < len ? (size_t)before : len;
+    const size_t left = s->len - s->done, n = left < len - skip ? left : len - skip;
+
+    if (n > 0)
+        memcpy(s->buf + s->done, (const uint8_t *)buf + skip, n);
+    s->done += n;
+    s->at += len;
+    if (s->done == s->len) {
+        s->is_over = true;
+        errno = ECANCELED;
+        return -1;
+    }
+    return operation_goes_on(s->o) ? 0 : -1;
+}
+
+static void note_run(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end, size_t len)
+{
+    const struct stretch *s = ctx;
+
+    access_trail_note(s->trail, bit, out, end, len);
+}
+
+static void leave_point(void *ctx, uint64_t out, uint32_t check)
+{
+    const struct stretch *s = ctx;
+
+    access_trail_leave(s->trail, out, check);
+}
+
+/* Opens the expansion of the reader's input from byte `from` on.  NULL: one thread has to read. */
+static struct expansion *expand_from(const gzlzss_reader *r, uint64_t from, struct stretch *s)
+{
+    const struct access_source *in = &r->source;
+
+    if (in->fd >= 0)
+        return pipeline_expand_at(r->z->pipeline, in->fd, from, write_stretch, s);
+    if (in->size - from < PIPELINE_EXPAND_MIN)
+        return NULL;
+    return pipeline_expand_memory(r->z->pipeline, in->memory + from, (size_t)(in->size - from),
+                                  write_stretch, s);
+}
+
+/*
+ * Decodes with all threads from the last proven point before `offset` up to offset + len or the
+ * data's end, and leaves points.  If buf is not NULL, copies the data from `offset` on there; if it
+ * is NULL, `len` is 1.  Returns how many bytes it has copied.
+ *
+ * If an error ends this, reading in order comes to the same error, and reports it.
+ */
+static size_t read_by_threads(gzlzss_reader *r, struct operation *o, uint8_t *buf, size_t len,
+                              uint64_t offset)
+{
+    uint8_t byte = 0;
+    struct stretch s = {.o = o, .buf = buf != NULL ? buf : &byte, .len = len, .offset = offset};
+    const struct expansion_watch watch = {note_run, leave_point, &s};
+    struct gz_io io = {.read = read_stretch, .write = write_stretch, .ctx = &s};
+    struct pipeline_expansion_stats stats;
+    struct gz_ahead ahead;
+    uint64_t used;
+    int error;
+
+    s.trail = access_trail_new(r->access, offset);
+    if (s.trail == NULL)
+        return 0;
+    s.at = access_trail_out(s.trail);
+    s.e = expand_from(r, access_trail_in(s.trail), &s);
+    if (s.e != NULL) {
+        expansion_watch(s.e, &watch);
+        ahead = access_trail_ahead(s.trail, expansion_ahead(s.e), NULL, NULL);
+        io.ahead = &ahead;
+        decompress_all(r->z, &io, s.e, &used, &error);
+        expansion_close(s.e, &stats);
+    }
+    access_trail_free(s.trail);
+    return s.done;
+}
+
+/* Reads, by all threads if there is much to decode. */
+static enum gz_status read_at(gzlzss_reader *r, struct operation *o, uint8_t *buf, size_t len,
+                              uint64_t offset, size_t *done)
+{
+    const struct access_watch watch = {goes_on, o};
+    enum gz_status status;
+    size_t before = 0;
+
+    *done = 0;
+    if (len > UINT64_MAX - offset)
+        len = (size_t)(UINT64_MAX - offset);
+    if (access_is_far(r->access, offset, READER_LONG))
+        access_look(r->access);
+    if (access_is_far(r->access, offset, READER_LONG)) {
+        before = read_by_threads(r, o, buf, len, offset);
+    } else if (len > READER_LONG) {
+        /* Reading one byte makes the reader check the point before it. */
+        status = access_read(r->access, buf, 1, offset, done, &watch);
+        if (status != GZ_OK || *done == 0)
+            return status;
+        before = read_by_threads(r, o, buf, len, offset);
+    }
+    status = access_read(r->access, buf + before, len - before, offset + before, done, &watch);
+    *done += before;
+    return status;
+}
+
 gzlzss_status gzlzss_reader_read(gzlzss_reader *r, void *buf, size_t *len, uint64_t offset,
                                  gzlzss_call *call)
 {
     struct operation o = {0};
-    const struct access_watch watch = {goes_on, &o};
     enum gz_status result;
     gzlzss_status status;
     size_t wanted, done;
@@ -161,7 +299,7 @@ gzlzss_status gzlzss_reader_read(gzlzss_reader *r, void *buf, size_t *len, uint6
     status = begin(&o, r, call);
     if (status != GZLZSS_OK)
         return status;
-    result = access_read(r->access, buf, wanted, offset, &done, &watch);
+    result = read_at(r, &o, buf, wanted, offset, &done);
     status = decompress_judge(&o, result, errno);
     if (status == GZLZSS_OK)
         *len = done;
@@ -171,17 +309,25 @@ gzlzss_status gzlzss_reader_read(gzlzss_reader *r, void *buf, size_t *len, uint6
     return status;
 }
 
+/* Finds the length of the data, by all threads if nothing tells where its end is. */
+static enum gz_status find_size(gzlzss_reader *r, struct operation *o, uint64_t *size)
+{
+    const struct access_watch watch = {goes_on, o};
+
+    if (access_size_hint(r->access) == UINT64_MAX)
+        read_by_threads(r, o, NULL, 1, UINT64_MAX - 1);
+    return access_size(r->access, size, &watch);
+}
+
 gzlzss_status gzlzss_reader_size(gzlzss_reader *r, uint64_t *size, gzlzss_call *call)
 {
     struct operation o = {0};
-    const struct access_watch watch = {goes_on, &o};
     gzlzss_status status = size != NULL ? begin(&o, r, call) : GZLZSS_ERROR_ARGUMENT;
-
     enum gz_status result;
 
     if (status != GZLZSS_OK)
         return status;
-    result = access_size(r->access, size, &watch);
+    result = find_size(r, &o, size);
     status = decompress_judge(&o, result, errno);
     operation_end(&o);
     return status;
@@ -212,7 +358,6 @@ gzlzss_status gzlzss_reader_export(gzlzss_reader *r, gzlzss_index_format format,
                                    size_t *out_len, gzlzss_call *call)
 {
     struct operation o = {0};
-    const struct access_watch watch = {goes_on, &o};
     struct memory m = {.bytes = out};
     enum gz_status result;
     gzlzss_status status;
@@ -228,7 +373,7 @@ gzlzss_status gzlzss_reader_export(gzlzss_reader *r, gzlzss_index_format format,
     status = begin(&o, r, call);
     if (status != GZLZSS_OK)
         return status;
-    result = access_size(r->access, &size, &watch);
+    result = find_size(r, &o, &size);
     status = decompress_judge(&o, result, errno);
     if (status == GZLZSS_OK &&
         !access_export(r->access,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "access/trail.h"
 #include "base/bgzf.h"
 #include "base/io.h"
 #include "base/isal.h"
@@ -27,11 +28,8 @@
 struct file_reader {
     struct file *f;
     struct access_builder *builder; /* NULL if no index is made */
-    /* Where decompression goes on after the header; NULL: leave nothing out. */
-    const struct decompress_jump *jump;
-    bool has_jumped;
-    struct gz_ahead ahead;        /* the functions of the index's builder, or of the jump */
-    const struct gz_ahead *inner; /* the expansion's functions, or NULL */
+    struct access_trail *trail;     /* NULL: decompression begins at the start */
+    struct gz_ahead ahead;          /* the functions of the builder, or of the trail */
     /* If not NULL, this callback gets the output, and the output file gets nothing. */
     int (*take)(void *ctx, const void *buf, size_t len);
     void *take_ctx;
@@ -285,60 +283,29 @@ static void note_place(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end
     access_builder_note(ctx, bit, out, end, len);
 }
 
-/* The next three functions are those of a struct gz_ahead.  They make the jump first.  After the
- * jump, they do what the expansion's functions do. */
-static bool jump_has(void *ctx, uint64_t bit, uint64_t *from)
+static void seek_input(void *ctx, uint64_t byte)
 {
-    struct file_reader *r = ctx;
+    const struct file_reader *r = ctx;
 
-    *from = UINT64_MAX;
-    return !r->has_jumped || (r->inner != NULL && r->inner->has(r->inner->ctx, bit, from));
+    /* The input is a regular file, so lseek cannot fail. */
+    lseek(r->f->in_fd, (off_t)byte, SEEK_SET);
 }
 
-static bool jump_run(void *ctx, struct gz_place *place)
-{
-    struct file_reader *r = ctx;
-
-    if (r->has_jumped)
-        return r->inner == NULL || r->inner->run(r->inner->ctx, place);
-    r->has_jumped = true;
-    place->bit = r->jump->bit;
-    place->len = r->jump->out;
-    place->is_jump = true;
-    memcpy(place->end - INF_WINDOW, r->jump->window, INF_WINDOW);
-    return true;
-}
-
-static void jump_seek(void *ctx, uint64_t byte)
-{
-    struct file_reader *r = ctx;
-
-    if (r->inner != NULL)
-        r->inner->seek(r->inner->ctx, byte);
-    else
-        /* The input is a regular file, so lseek cannot fail. */
-        lseek(r->f->in_fd, (off_t)byte, SEEK_SET);
-}
-
-/* Returns the functions for gz_io.ahead.  If there is a jump, these functions make it, and then
- * call the expansion's functions.  If an index is made, the functions also tell its builder each
- * place that they reach.  Without jump and index, they are the expansion's functions, or NULL if e
+/* Returns the functions for gz_io.ahead.  If there is a trail, or an index is made, these functions
+ * tell it the places that they reach.  Otherwise they are the expansion's functions, or NULL if e
  * is NULL. */
 static const struct gz_ahead *watch(struct file_reader *r, struct expansion *e)
 {
     const struct gz_ahead *ahead = e != NULL ? expansion_ahead(e) : NULL;
 
-    r->inner = ahead;
-    if (r->jump != NULL) {
-        r->ahead = (struct gz_ahead){jump_has, jump_run, jump_seek, r};
+    if (r->trail != NULL) {
+        r->ahead = access_trail_ahead(r->trail, ahead, seek_input, r);
         return &r->ahead;
     }
     if (r->builder == NULL)
         return ahead;
-    if (e != NULL) {
-        expansion_avoid_gpu(e);
-        expansion_watch(e, note_place, r->builder);
-    }
+    if (e != NULL)
+        expansion_watch(e, &(struct expansion_watch){.at = note_place, .ctx = r->builder});
     r->ahead = access_builder_ahead(r->builder, ahead);
     return &r->ahead;
 }
@@ -623,12 +590,12 @@ static bool decompress(struct file *f, struct pipeline *p)
     return ok;
 }
 
-enum gz_status decompress_through(struct file *f, struct pipeline *p,
-                                  const struct decompress_jump *jump,
+enum gz_status decompress_through(struct file *f, struct pipeline *p, struct access_trail *trail,
                                   int (*take)(void *ctx, const void *buf, size_t len), void *ctx,
                                   struct gz_info *info)
 {
-    struct file_reader reader = {.f = f, .jump = jump, .take = take, .take_ctx = ctx, .start = -1};
+    struct file_reader reader = {
+        .f = f, .trail = trail, .take = take, .take_ctx = ctx, .start = -1};
     struct gz_io io = {.read = read_input,
                        .write = write_output,
                        .ctx = &reader,

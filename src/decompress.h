@@ -5,27 +5,20 @@
 #define GZLZSS_SRC_DECOMPRESS_H
 
 #include "compat/status.h"
-#include "inflate/raw.h"
 #include "src/files.h"
+
+struct access_trail;
 
 /* Decompresses, tests or lists a file, as f->o->action says (files.h).  The threads of pipeline p
  * help; if p is NULL, the calling thread works alone. */
 void decompress_file(struct file *f, struct pipeline *p);
 
-/* The place where decompression goes on after the first member's header.  At bit `bit` of the
- * input, a block starts.  Its output starts at byte `out` of the whole output.  `window` contains
- * the INF_WINDOW bytes of output before that byte. */
-struct decompress_jump {
-    uint64_t bit, out;
-    uint8_t window[INF_WINDOW];
-};
-
 /* Decompresses the input from its current position on, and gives the output to `take`.  Any thread
  * may call `take`, but only one thread at a time.  `take` returns 0, or -1 to end the decompression
- * with the status GZ_WRITE_ERROR.  After the header, decompression goes on at *jump, or at the
- * first block if jump is NULL.  Prints nothing.  Sets *info. */
-enum gz_status decompress_through(struct file *f, struct pipeline *p,
-                                  const struct decompress_jump *jump,
+ * with the status GZ_WRITE_ERROR.  If `trail` is not NULL, the input's position must be
+ * access_trail_in(trail), and the output is that from access_trail_out(trail) on.  Prints nothing.
+ * Sets *info. */
+enum gz_status decompress_through(struct file *f, struct pipeline *p, struct access_trail *trail,
                                   int (*take)(void *ctx, const void *buf, size_t len), void *ctx,
                                   struct gz_info *info);
 

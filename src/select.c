@@ -17,6 +17,7 @@
 #include "access/cursor.h"
 #include "access/layout.h"
 #include "access/reader.h"
+#include "access/trail.h"
 #include "base/io.h"
 #include "src/cleanup.h"
 #include "src/decompress.h"
@@ -126,19 +127,16 @@ static bool go_to(struct ranges *w, off_t at)
     return false;
 }
 
-/* Decompresses with all threads, up to the end of the selection.  If `p` is NULL, begins at the
- * start of the input, otherwise at the point *p with its window. */
-static bool select_by_threads(struct ranges *w, struct selection *s, const struct access_point *p,
-                              struct decompress_jump *jump)
+/* Decompresses with all threads up to the end of the selection: along the trail, or from the start
+ * of the input if `trail` is NULL. */
+static bool select_by_threads(struct ranges *w, struct selection *s, struct access_trail *trail)
 {
-    const bool jumps = p != NULL && !p->is_header;
-    const off_t start = p != NULL && p->is_header ? (off_t)(p->bit / 8) : 0;
     struct gz_info info;
     enum gz_status status;
 
-    if (!go_to(w, start))
+    if (!go_to(w, trail != NULL ? (off_t)access_trail_in(trail) : 0))
         return false;
-    status = decompress_through(w->f, w->p, jumps ? jump : NULL, take_for_stream, s, &info);
+    status = decompress_through(w->f, w->p, trail, take_for_stream, s, &info);
     if (status == GZ_WRITE_ERROR && is_done(s) && !s->has_failed)
         return true;
     if (status == GZ_WRITE_ERROR && !w->f->m.collect)
@@ -151,7 +149,7 @@ static bool select_all(struct ranges *w, struct selection *s)
 {
     if (w->hints == ACCESS_NOTHING || w->reader == NULL)
         tell(w, "no index and no marks: decompressed from the start");
-    return select_by_threads(w, s, NULL, NULL);
+    return select_by_threads(w, s, NULL);
 }
 
 static int discard(void *ctx, const void *buf, size_t len)
@@ -346,9 +344,8 @@ static enum outcome select_tail(struct ranges *w, const struct range *r)
  * decompress, beginning at a point before that byte. */
 static enum outcome select_from_point(struct ranges *w, struct selection *s, uint64_t from)
 {
-    struct decompress_jump *jump;
+    struct access_trail *trail;
     struct selection nothing = {.f = w->f};
-    struct access_point p;
     enum outcome outcome;
     size_t done;
 
@@ -356,17 +353,14 @@ static enum outcome select_from_point(struct ranges *w, struct selection *s, uin
     outcome = read_some(w, &nothing, from, 1, &done);
     if (outcome != DONE)
         return outcome;
-    jump = malloc(sizeof(*jump));
-    if (jump == NULL) {
+    trail = access_trail_new(w->reader, from);
+    if (trail == NULL) {
         file_out_of_memory(w->f);
         return FAILED;
     }
-    p = access_proven_point(w->reader, from, jump->window);
-    jump->bit = p.bit;
-    jump->out = p.out;
-    s->skip = from - p.out;
-    outcome = select_by_threads(w, s, &p, jump) ? DONE : FAILED;
-    free(jump);
+    s->skip = from - access_trail_out(trail);
+    outcome = select_by_threads(w, s, trail) ? DONE : FAILED;
+    access_trail_free(trail);
     return outcome;
 }
 

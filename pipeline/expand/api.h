@@ -86,6 +86,12 @@ struct pipeline_expansion_stats {
 struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t region,
                                   int (*write)(void *ctx, const void *buf, size_t len), void *ctx);
 
+/* The same for the regular file fd, from its byte `from` on, if other threads can help.  The file's
+ * position has no effect, and stays as it is. */
+struct expansion *pipeline_expand_at(struct pipeline *p, int fd, uint64_t from,
+                                     int (*write)(void *ctx, const void *buf, size_t len),
+                                     void *ctx);
+
 /* Makes a decompression of the input in[0..len), which must not change until expansion_close.
  * `write` and `ctx` are as for pipeline_expand.  Returns NULL if memory is short. */
 struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, size_t len,
@@ -146,15 +152,21 @@ void expansion_avoid_gpu(struct expansion *e);
  * the default.  Call this before expansion_begin. */
 void expansion_set_container(struct expansion *e, enum container container);
 
-/* Makes the decompression call `at` for each accepted run.  The run starts at bit `bit` of the
- * input and at byte `out` of the output.  The last `len` bytes of output before the run, INF_WINDOW
- * at most, end at the address `end`.  The calls come in order, each before its run is written.
- * They come from any thread, but only from one at a time.  Call expansion_watch before
- * expansion_begin, and also call expansion_avoid_gpu. */
-void expansion_watch(struct expansion *e,
-                     void (*at)(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end,
-                                size_t len),
-                     void *ctx);
+/* What a caller wants to know of each accepted run.  All calls come in order.  They come from any
+ * thread, but each function is called by one thread at a time. */
+struct expansion_watch {
+    /* The run starts at bit `bit` of the input and at byte `out` of the output.  The last `len`
+     * bytes of output before the run, INF_WINDOW at most, end at the address `end`. */
+    void (*at)(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end, size_t len);
+    /* The run at byte `out` of the output will be written now.  `check` is the check value of the
+     * member's data before it.  May be NULL. */
+    void (*before_write)(void *ctx, uint64_t out, uint32_t check);
+    void *ctx;
+};
+
+/* Makes the decompression call the functions of *watch, which is copied.  No GPU then decodes this
+ * input.  Call this before expansion_begin. */
+void expansion_watch(struct expansion *e, const struct expansion_watch *watch);
 
 /* Tells the decompression that the input is in the format that was set.  From now on, workers and a
  * GPU may take part. */

@@ -115,6 +115,13 @@ struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t region,
     return expand(p, in, region, write, ctx);
 }
 
+struct expansion *pipeline_expand_at(struct pipeline *p, int fd, uint64_t from,
+                                     int (*write)(void *ctx, const void *buf, size_t len),
+                                     void *ctx)
+{
+    return has_others(p) ? expand(p, input_open_at(fd, from), 0, write, ctx) : NULL;
+}
+
 struct expansion *pipeline_expand_memory(struct pipeline *p, const uint8_t *in, size_t len,
                                          int (*write)(void *ctx, const void *buf, size_t len),
                                          void *ctx)
@@ -151,13 +158,10 @@ void expansion_set_container(struct expansion *e, enum container container)
         expansion_avoid_gpu(e);
 }
 
-void expansion_watch(struct expansion *e,
-                     void (*at)(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end,
-                                size_t len),
-                     void *ctx)
+void expansion_watch(struct expansion *e, const struct expansion_watch *watch)
 {
-    e->at = at;
-    e->at_ctx = ctx;
+    e->watch = *watch;
+    expansion_avoid_gpu(e);
 }
 
 void expansion_begin(struct expansion *e)

@@ -100,6 +100,7 @@ struct run_line {
     struct decoded_run *written; /* the run that is being written, which has left the line */
     bool is_accepting;           /* a thread is accepting runs, and owns `window` */
     bool is_writing;             /* a thread is writing, and owns the check value of the place */
+    uint64_t out;                /* where the next run to be written starts in the output */
     bool has_failed;             /* writing has failed */
     int error;                   /* the errno of that failure */
     uint8_t window[INF_WINDOW];  /* the last INF_WINDOW bytes of output before the place */
@@ -157,9 +158,7 @@ struct expansion {
     enum gz_check check; /* the kind of check value that the input's format has */
     bool discards;       /* `write` ignores the bytes; a GPU's output is not copied to the host */
 
-    /* Called for each accepted run (expansion_watch); may be NULL. */
-    void (*at)(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end, size_t len);
-    void *at_ctx;
+    struct expansion_watch watch; /* watch.at is NULL if nobody watches */
 
     struct region_list regions; /* regions.c */
     struct run_line in_order;   /* in_order.c */

@@ -17,6 +17,7 @@ void in_order_begin(struct expansion *e, struct gz_place *place)
     const size_t known = place->len < INF_WINDOW ? (size_t)place->len : INF_WINDOW;
 
     memcpy(e->in_order.window + INF_WINDOW - known, place->end - known, known);
+    e->in_order.out = place->before + place->len;
     e->place = place;
     e->read_to = e->cursor;
 }
@@ -93,9 +94,9 @@ static void accept(struct expansion *e, struct expand_tools *t, struct decoded_r
     struct region *r = run->region;
 
     unlock(e->p);
-    if (e->at != NULL)
-        e->at(e->at_ctx, place->bit, place->before + place->len, l->window + INF_WINDOW,
-              place->len < INF_WINDOW ? (size_t)place->len : INF_WINDOW);
+    if (e->watch.at != NULL)
+        e->watch.at(e->watch.ctx, place->bit, place->before + place->len, l->window + INF_WINDOW,
+                    place->len < INF_WINDOW ? (size_t)place->len : INF_WINDOW);
     /* Nothing needs a window after the end of a member. */
     if (!run->ends_stream)
         e->engine->next_window(t, &r->task, run, l->window, l->next_window);
@@ -206,6 +207,9 @@ static void write_first(struct expansion *e)
     l->written = run;
     l->first = run->next_out;
     unlock(e->p);
+    if (e->watch.before_write != NULL)
+        e->watch.before_write(e->watch.ctx, l->out, e->place->check);
+    l->out += run->symbols + run->len;
     ok = write_bytes(e, run->region->task.buffer + BUFFER_BEFORE, run->symbols,
                      run->symbols_check) &&
          write_bytes(e, run->bytes, run->len, run->check);

@@ -39,6 +39,7 @@ struct input {
     int fd;
     const uint8_t *memory; /* the input's bytes; NULL: the input is fd, or pushed */
     bool is_file;          /* the input is a regular file or memory */
+    bool keeps_position;   /* input_close leaves the position of fd as it is */
     /* Position of a regular file when it was opened, and bytes of input from there on. */
     uint64_t base, size;
 
@@ -101,6 +102,23 @@ struct input *input_open(int fd)
         return NULL;
     }
     init_waiting(in);
+    return in;
+}
+
+struct input *input_open_at(int fd, uint64_t from)
+{
+    struct input *in;
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return NULL;
+    in = calloc(1, sizeof(*in));
+    if (in == NULL)
+        return NULL;
+    in->fd = fd;
+    in->is_file = in->keeps_position = true;
+    in->base = from;
+    in->size = (uint64_t)st.st_size > from ? (uint64_t)st.st_size - from : 0;
     return in;
 }
 
@@ -457,7 +475,7 @@ void input_cancel(struct input *in)
 void input_close(struct input *in, uint64_t offset)
 {
     if (in->is_file) {
-        if (in->memory == NULL)
+        if (in->memory == NULL && !in->keeps_position)
             (void)lseek(in->fd, (off_t)(in->base + offset), SEEK_SET);
         free(in);
         return;

@@ -16,6 +16,10 @@ struct input;
  * descriptors are short. */
 struct input *input_open(int fd);
 
+/* Opens the regular file fd, from its byte `from` on.  input_close leaves fd's position as it is.
+ * Returns NULL if fd is no regular file, or if memory is short. */
+struct input *input_open_at(int fd, uint64_t from);
+
 /* Opens bytes[0..len), which must not change until input_close.  Returns NULL if memory is
  * short. */
 struct input *input_open_memory(const uint8_t *bytes, size_t len);
@@ -62,7 +66,7 @@ void input_forget(struct input *in, uint64_t offset);
 /* Ends all waits for a pipe or for pushed bytes, and lets no thread wait for them later. */
 void input_cancel(struct input *in);
 
-/* Closes the input.  The position of a file becomes byte `offset`. */
+/* Closes the input.  The position of a file that input_open has opened becomes byte `offset`. */
 void input_close(struct input *in, uint64_t offset);
 
 #endif

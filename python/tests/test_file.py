@@ -1,5 +1,6 @@
 """open and GzipFile."""
 import array
+import contextlib
 import gzip
 import io
 import os
@@ -10,11 +11,19 @@ import tarfile
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 import gzlzss
 from data import gzipped, noise, text
 
 BIG = 6_000_000
+
+
+@contextlib.contextmanager
+def small_blocks():
+    """Lets a source that reads on after a seek begin soon to read ahead."""
+    with unittest.mock.patch.multiple("gzlzss._source", AHEAD_AFTER=10_000, AHEAD=100_000):
+        yield
 
 
 class Folder(unittest.TestCase):
@@ -299,6 +308,33 @@ class Places(Folder):
                             self.assertEqual(f.read(n), data[place:place + n])
                             self.assertEqual(f.tell(), min(max(place, min(place, size)) + n, size)
                                              if place <= size else size)
+
+    def test_reading_on_after_a_seek(self):
+        for place in 10, BIG // 2, BIG - 100_000:
+            for packed in gzipped(BIG), bgzf(text(BIG)):
+                for f in self.files(packed):
+                    with f, small_blocks():
+                        f.seek(place)
+                        parts = []
+                        while part := f.read(7777):
+                            parts.append(part)
+                        self.assertTrue(b"".join(parts) == text(BIG)[place:])
+                        f.seek(-50, io.SEEK_CUR)
+                        self.assertEqual(f.read(), text(BIG)[-50:])
+                        f.seek(place + 1_000_000)
+                        self.assertEqual(f.read(9), text(BIG)[place + 1_000_000:][:9])
+
+    def test_data_before_an_error_after_a_seek(self):
+        self.path.write_bytes(gzipped(BIG)[:-1000])
+        with gzlzss.open(self.path) as f, small_blocks():
+            f.seek(BIG // 3)
+            parts = []
+            with self.assertRaises(EOFError):
+                while part := f.read(1000):
+                    parts.append(part)
+        data = b"".join(parts)
+        self.assertGreater(len(data), BIG // 2)
+        self.assertTrue(data == text(BIG)[BIG // 3:][:len(data)])
 
     def test_whence(self):
         self.path.write_bytes(gzipped(BIG))

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "include/gzlzss.h"
 #include "tests/unit/inputs.h"
@@ -287,9 +288,248 @@ static void test_fork(void)
     gzlzss_reader_free(r);
 }
 
+/* --- Reads for which all threads decode ----------------------------------------------------- */
+
+/* One thread reads up to 8 MiB (lib/reader.c).  The data of these tests is several times as long,
+ * and zlib has no marks. */
+#define LONG ((size_t)9 << 20)
+#define LONG_SIZE (3 * LONG + 12345)
+
+static uint8_t *long_data;
+
+/* A .gz of long_data[0..LONG_SIZE), with `members` members. */
+struct long_file {
+    uint8_t *bytes;
+    size_t len;
+    size_t ends[8]; /* where each member ends */
+};
+
+static struct long_file make_long(int members)
+{
+    struct long_file f = {.bytes = unit_need(malloc(LONG_SIZE))};
+
+    for (int i = 0; i < members; i++) {
+        const size_t from = LONG_SIZE / members * i;
+        const size_t to = i + 1 < members ? LONG_SIZE / members * (i + 1) : LONG_SIZE;
+        z_stream s = {.next_in = long_data + from,
+                      .avail_in = (uInt)(to - from),
+                      .next_out = f.bytes + f.len,
+                      .avail_out = (uInt)(LONG_SIZE - f.len)};
+
+        CHECK_EQ(deflateInit2(&s, 1, Z_DEFLATED, 31, 9, Z_DEFAULT_STRATEGY), Z_OK);
+        CHECK_EQ(deflate(&s, Z_FINISH), Z_STREAM_END);
+        f.len = f.ends[i] = LONG_SIZE - s.avail_out;
+        deflateEnd(&s);
+    }
+    return f;
+}
+
+static gzlzss *object_with(int threads)
+{
+    gzlzss_options o = GZLZSS_OPTIONS_INIT;
+    gzlzss *object = NULL;
+
+    o.threads = threads;
+    o.backend = GZLZSS_CPU;
+    CHECK_EQ(gzlzss_new(&object, &o), GZLZSS_OK);
+    return unit_need(object);
+}
+
+static bool reads_long(gzlzss_reader *r, uint64_t offset, size_t len)
+{
+    const size_t behind = offset < LONG_SIZE ? LONG_SIZE - (size_t)offset : 0;
+    const size_t expected = len < behind ? len : behind;
+    uint8_t *buf = unit_need(malloc(len + 1));
+    const bool is = gzlzss_reader_read(r, buf, &len, offset, NULL) == GZLZSS_OK &&
+                    len == expected && (len == 0 || memcmp(buf, long_data + offset, len) == 0);
+
+    free(buf);
+    return is;
+}
+
+static gzlzss_status read_status(gzlzss_reader *r, uint64_t offset, size_t len)
+{
+    uint8_t *buf = unit_need(malloc(len));
+    const gzlzss_status status = gzlzss_reader_read(r, buf, &len, offset, NULL);
+
+    free(buf);
+    return status;
+}
+
+/* Reads that are far from all before, long, near, and at the end. */
+static void read_long(gzlzss_reader *r, uint64_t *state)
+{
+    uint64_t size;
+
+    CHECK(reads_long(r, 2 * LONG, 1000));
+    CHECK(reads_long(r, 2 * LONG - 500, 1000));
+    CHECK(reads_long(r, LONG / 2, LONG + 5));
+    CHECK(reads_long(r, 2 * LONG, LONG_SIZE));
+    CHECK(reads_long(r, 0, LONG_SIZE + 1));
+    CHECK(reads_long(r, LONG_SIZE, 1));
+    for (int i = 0; i < 10; i++)
+        CHECK(reads_long(r, unit_below(state, LONG_SIZE + 10),
+                         unit_below(state, i % 5 == 0 ? 2 * LONG : 100 * 1000)));
+    CHECK_EQ(gzlzss_reader_size(r, &size, NULL), GZLZSS_OK);
+    CHECK_EQ(size, LONG_SIZE);
+}
+
+static void test_long(void)
+{
+    for (int threads = 1; threads <= 8; threads += 7) {
+        gzlzss *object = object_with(threads);
+
+        for (int members = 1; members <= 8; members += 7) {
+            struct long_file f = make_long(members);
+            FILE *file = unit_need(tmpfile());
+            uint64_t state = 11, size;
+            gzlzss_reader *r;
+
+            CHECK(fwrite(f.bytes, 1, f.len, file) == f.len && fflush(file) == 0);
+            CHECK_EQ(lseek(fileno(file), 5, SEEK_SET), 5);
+            CHECK_EQ(gzlzss_reader_fd(&r, object, fileno(file), NULL), GZLZSS_OK);
+            read_long(r, &state);
+            CHECK_EQ(lseek(fileno(file), 0, SEEK_CUR), 5);
+            gzlzss_reader_free(r);
+            fclose(file);
+            CHECK_EQ(gzlzss_reader_memory(&r, object, f.bytes, f.len, NULL), GZLZSS_OK);
+            CHECK_EQ(gzlzss_reader_size(r, &size, NULL), GZLZSS_OK);
+            CHECK_EQ(size, LONG_SIZE);
+            read_long(r, &state);
+            gzlzss_reader_free(r);
+            free(f.bytes);
+        }
+        gzlzss_free(object);
+    }
+}
+
+/* Files with marks, and BGZF: the reader knows places before it has decoded anything. */
+static void test_long_with_hints(void)
+{
+    for (int is_bgzf = 0; is_bgzf < 2; is_bgzf++) {
+        gzlzss_options o = GZLZSS_OPTIONS_INIT;
+        uint64_t state = 13;
+        gzlzss_reader *r;
+        uint8_t *bytes;
+        gzlzss *object;
+        size_t len;
+
+        o.level = 1;
+        o.threads = 4;
+        o.backend = GZLZSS_CPU;
+        o.format = is_bgzf ? GZLZSS_BGZF : GZLZSS_GZIP;
+        CHECK_EQ(gzlzss_new(&object, &o), GZLZSS_OK);
+        len = gzlzss_bound(object, LONG_SIZE);
+        bytes = unit_need(malloc(len));
+        CHECK_EQ(gzlzss_compress(object, bytes, &len, long_data, LONG_SIZE, NULL), GZLZSS_OK);
+        CHECK_EQ(gzlzss_reader_memory(&r, object, bytes, len, NULL), GZLZSS_OK);
+        CHECK(reads_long(r, LONG, LONG + 1));
+        read_long(r, &state);
+        gzlzss_reader_free(r);
+        free(bytes);
+        gzlzss_free(object);
+    }
+}
+
+/* An index tells no CRCs, so the points that threads leave after one of its points have none. */
+static void test_long_with_index(void)
+{
+    gzlzss *object = object_with(4);
+    struct long_file f = make_long(1);
+    size_t len = LONG_SIZE;
+    uint8_t *index = unit_need(malloc(len));
+    uint64_t state = 19;
+    gzlzss_reader *r;
+
+    CHECK_EQ(gzlzss_reader_memory(&r, object, f.bytes, f.len, NULL), GZLZSS_OK);
+    CHECK_EQ(gzlzss_reader_export(r, GZLZSS_INDEX_GZTOOL, index, &len, NULL), GZLZSS_OK);
+    gzlzss_reader_free(r);
+    CHECK_EQ(gzlzss_reader_memory(&r, object, f.bytes, f.len, NULL), GZLZSS_OK);
+    CHECK_EQ(gzlzss_reader_index(r, index, len, NULL), GZLZSS_OK);
+    CHECK(reads_long(r, LONG, LONG + 1));
+    CHECK(reads_long(r, 2 * LONG, LONG_SIZE));
+    read_long(r, &state);
+    gzlzss_reader_free(r);
+    free(index);
+    free(f.bytes);
+    gzlzss_free(object);
+}
+
+/* A point that threads have left has the CRC before it, so a wrong trailer is found from there. */
+static void test_long_errors(void)
+{
+    gzlzss *object = object_with(4);
+    struct long_file f = make_long(2);
+    const size_t first = LONG_SIZE / 2;
+    gzlzss_reader *r;
+    uint64_t size;
+
+    f.bytes[f.ends[1] - 6] ^= 1;
+    CHECK_EQ(gzlzss_reader_memory(&r, object, f.bytes, f.len, NULL), GZLZSS_OK);
+    CHECK(reads_long(r, LONG_SIZE - 200000, 1000));
+    CHECK(reads_long(r, 1000, 1000));
+    CHECK_EQ(read_status(r, LONG_SIZE - 1000, 1001), GZLZSS_ERROR_DATA);
+    CHECK(reads_long(r, LONG_SIZE - LONG, 1000));
+    CHECK_EQ(read_status(r, LONG_SIZE - 1000, 1001), GZLZSS_ERROR_DATA);
+    CHECK_EQ(read_status(r, first, LONG_SIZE), GZLZSS_ERROR_DATA);
+    gzlzss_reader_free(r);
+
+    f.bytes[f.ends[0] - 6] ^= 1;
+    CHECK_EQ(gzlzss_reader_memory(&r, object, f.bytes, f.len, NULL), GZLZSS_OK);
+    CHECK_EQ(read_status(r, first + LONG, 1000), GZLZSS_ERROR_DATA);
+    CHECK(reads_long(r, first - LONG, LONG));
+    CHECK_EQ(read_status(r, first - LONG, LONG + 1), GZLZSS_ERROR_DATA);
+    gzlzss_reader_free(r);
+    free(f.bytes);
+
+    f = make_long(1);
+    CHECK_EQ(gzlzss_reader_memory(&r, object, f.bytes, f.len - 100000, NULL), GZLZSS_OK);
+    CHECK_EQ(read_status(r, LONG_SIZE - 1, 1), GZLZSS_ERROR_TRUNCATED);
+    CHECK(reads_long(r, 2 * LONG, 1000));
+    gzlzss_reader_free(r);
+    memset(f.bytes + f.len / 2, 0xff, 1000);
+    CHECK_EQ(gzlzss_reader_memory(&r, object, f.bytes, f.len, NULL), GZLZSS_OK);
+    CHECK_EQ(gzlzss_reader_size(r, &size, NULL), GZLZSS_ERROR_DATA);
+    CHECK(reads_long(r, LONG, 1000));
+    CHECK_EQ(read_status(r, 0, 2 * LONG_SIZE), GZLZSS_ERROR_DATA);
+    gzlzss_reader_free(r);
+    free(f.bytes);
+    gzlzss_free(object);
+}
+
+static void *read_long_in_thread(void *r)
+{
+    uint64_t state = (uintptr_t)pthread_self();
+
+    read_long(r, &state);
+    return NULL;
+}
+
+static void test_long_threads(void)
+{
+    gzlzss *object = object_with(4);
+    struct long_file f = make_long(3);
+    gzlzss_reader *r;
+    pthread_t threads[3];
+
+    CHECK_EQ(gzlzss_reader_memory(&r, object, f.bytes, f.len, NULL), GZLZSS_OK);
+    for (int i = 0; i < 3; i++)
+        if (pthread_create(&threads[i], NULL, read_long_in_thread, r) != 0)
+            abort();
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    gzlzss_reader_free(r);
+    free(f.bytes);
+    gzlzss_free(object);
+}
+
 int main(void)
 {
+    uint64_t state = 17;
+
     make();
+    long_data = unit_need(malloc(LONG_SIZE));
+    fill_words(long_data, LONG_SIZE, &state);
     RUN(test_memory);
     RUN(test_descriptor);
     RUN(test_threads);
@@ -298,6 +538,12 @@ int main(void)
     RUN(test_errors);
     RUN(test_cancel);
     RUN(test_fork);
+    RUN(test_long);
+    RUN(test_long_with_hints);
+    RUN(test_long_with_index);
+    RUN(test_long_errors);
+    RUN(test_long_threads);
+    free(long_data);
     gzlzss_free(z);
     free(packed);
     free(data);

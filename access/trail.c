@@ -1,0 +1,227 @@
+/*
+ * trail.c - lets many threads decode for a reader, and leaves points on their way (trail.h)
+ *
+ * When a run is accepted, its window is known; when it is written, so is the CRC before it.
+ * Meanwhile, its point waits.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "access/trail.h"
+#include "inflate/raw.h"
+
+/* After a place where the calling thread has left a point, `has` asks for no other place in the
+ * next ASK_APART bits of input, because compat/ writes all output before it calls `run`. */
+#define ASK_APART ((uint64_t)8 * (64 << 10))
+
+/* A point without its CRC. */
+struct waiting {
+    struct waiting *next;
+    struct access_point point;
+    uint8_t window[INF_WINDOW];
+};
+
+struct access_trail {
+    struct access_reader *r;
+    struct access_point from;
+    uint8_t window[INF_WINDOW];   /* the window of `from` */
+    uint64_t in;                  /* access_trail_in */
+    const struct gz_ahead *inner; /* or NULL */
+    void (*seek)(void *ctx, uint64_t byte);
+    void *ctx;
+    bool has_jumped; /* decoding is at `from` or after it */
+    bool inner_has;  /* the last result of inner->has */
+    uint64_t ask_from;
+    /* The byte of the reader's output at which the member that is decoded starts.  If the member of
+     * `from` began at an unknown place, the value is wrong until the next member, and knows_member
+     * is false. */
+    uint64_t member;
+    bool knows_member;
+    uint64_t leave_at; /* the next point is noted at this byte of the reader's output or later */
+    /* Protects the members below. */
+    pthread_mutex_t lock;
+    uint64_t apart; /* the distance of points */
+    struct waiting *first, **last;
+};
+
+struct access_trail *access_trail_new(struct access_reader *r, uint64_t offset)
+{
+    struct access_trail *t = calloc(1, sizeof(*t));
+
+    if (t == NULL)
+        return NULL;
+    t->r = r;
+    t->from = access_proven_point(r, offset, t->window);
+    t->apart = ACCESS_APART;
+    t->last = &t->first;
+    t->has_jumped = t->knows_member = t->from.is_header;
+    t->member = t->from.out;
+    t->in = t->from.is_header ? t->from.bit / 8 : 0;
+    pthread_mutex_init(&t->lock, NULL);
+    return t;
+}
+
+void access_trail_free(struct access_trail *t)
+{
+    if (t == NULL)
+        return;
+    for (struct waiting *next, *w = t->first; w != NULL; w = next) {
+        next = w->next;
+        free(w);
+    }
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+uint64_t access_trail_in(const struct access_trail *t)
+{
+    return t->in;
+}
+
+uint64_t access_trail_out(const struct access_trail *t)
+{
+    return t->from.out;
+}
+
+/* --- Points --------------------------------------------------------------------------------- */
+
+/* Returns the point at a place of the decompression. */
+static struct access_point point_at(const struct access_trail *t, uint64_t bit, uint64_t out)
+{
+    const uint64_t at = t->from.out + out;
+
+    return (struct access_point){.bit = 8 * t->in + bit,
+                                 .out = at,
+                                 .line = ACCESS_NO_LINE,
+                                 .has_crc = t->knows_member,
+                                 .len = t->knows_member ? at - t->member : 0};
+}
+
+void access_trail_note(struct access_trail *t, uint64_t bit, uint64_t out, const uint8_t *end,
+                       size_t len)
+{
+    const struct access_point p = point_at(t, bit, out);
+    struct waiting *w;
+
+    if (p.out < t->leave_at)
+        return;
+    w = malloc(sizeof(*w));
+    if (w == NULL)
+        return; /* later reads take longer */
+    w->next = NULL;
+    w->point = p;
+    w->point.stored = (uint32_t)len;
+    if (len > 0)
+        memcpy(w->window, end - len, len);
+    pthread_mutex_lock(&t->lock);
+    t->leave_at = p.out + t->apart;
+    *t->last = w;
+    t->last = &w->next;
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* Takes the first waiting point out of the list if it is at byte `out` of the reader's output or
+ * before it.  Returns NULL if there is none. */
+static struct waiting *take_first(struct access_trail *t, uint64_t out)
+{
+    struct waiting *w;
+
+    pthread_mutex_lock(&t->lock);
+    w = t->first;
+    if (w != NULL && w->point.out > out)
+        w = NULL;
+    if (w != NULL)
+        t->first = w->next;
+    if (t->first == NULL)
+        t->last = &t->first;
+    pthread_mutex_unlock(&t->lock);
+    return w;
+}
+
+void access_trail_leave(struct access_trail *t, uint64_t out, uint32_t check)
+{
+    struct waiting *w = take_first(t, t->from.out + out);
+    uint64_t apart;
+
+    if (w == NULL)
+        return;
+    w->point.crc = check;
+    apart = access_leave_point(t->r, &w->point, w->window, w->point.stored) - w->point.out;
+    pthread_mutex_lock(&t->lock);
+    if (apart > t->apart)
+        t->apart = apart;
+    pthread_mutex_unlock(&t->lock);
+    free(w);
+}
+
+/* --- Decoding by compat/ -------------------------------------------------------------------- */
+
+static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
+{
+    struct access_trail *t = ctx;
+
+    *from = UINT64_MAX;
+    if (!t->has_jumped)
+        return true;
+    t->inner_has = t->inner != NULL && t->inner->has(t->inner->ctx, bit, from);
+    if (t->inner_has || bit >= t->ask_from)
+        return true;
+    if (t->ask_from < *from)
+        *from = t->ask_from;
+    return false;
+}
+
+/* Moves the place to the first point. */
+static void jump(struct access_trail *t, struct gz_place *place)
+{
+    t->has_jumped = true;
+    place->bit = t->from.bit;
+    place->is_jump = !t->from.has_crc;
+    place->check = t->from.crc;
+    place->len = t->from.has_crc ? t->from.len : t->from.out;
+    memcpy(place->end - INF_WINDOW, t->window, INF_WINDOW);
+    t->member = t->from.out - place->len;
+    t->knows_member = t->from.has_crc;
+}
+
+static bool run_ahead(void *ctx, struct gz_place *place)
+{
+    struct access_trail *t = ctx;
+    const size_t len = place->len < INF_WINDOW ? (size_t)place->len : INF_WINDOW;
+    const uint64_t member = t->from.out + place->before;
+
+    if (!t->has_jumped) {
+        jump(t, place);
+        return true;
+    }
+    if (member != t->member) {
+        t->member = member;
+        t->knows_member = true;
+    }
+    access_trail_note(t, place->bit, place->before + place->len, place->end, len);
+    access_trail_leave(t, place->before + place->len, place->check);
+    t->ask_from = place->bit + ASK_APART;
+    return !t->inner_has || t->inner->run(t->inner->ctx, place);
+}
+
+static void seek_ahead(void *ctx, uint64_t byte)
+{
+    struct access_trail *t = ctx;
+
+    if (t->inner != NULL)
+        t->inner->seek(t->inner->ctx, byte);
+    else
+        t->seek(t->ctx, byte);
+}
+
+struct gz_ahead access_trail_ahead(struct access_trail *t, const struct gz_ahead *inner,
+                                   void (*seek)(void *ctx, uint64_t byte), void *ctx)
+{
+    t->inner = inner;
+    t->seek = seek;
+    t->ctx = ctx;
+    return (struct gz_ahead){has_ahead, run_ahead, seek_ahead, t};
+}
