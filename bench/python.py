@@ -209,6 +209,14 @@ def seek(open_file, path, size):
             f.read(1000)
 
 
+def read_on(open_file, path, size):
+    """Reads the second half, after a seek to its start."""
+    with open_file(path) as f:
+        f.seek(size // 2)
+        while f.read(1 << 20):
+            pass
+
+
 def deflate(data, is_last):
     """A part of a member, by zlib's level 6."""
     deflater = zlib.compressobj(6, zlib.DEFLATED, -15)
@@ -276,8 +284,11 @@ def read_files(data, part, ways, repeat, folder):
             ("read lines", f"lines, {few / 1e6:.0f} MB", few, lambda w, s: read_lines(w, paths[s])),
             ("read text", f"lines of text, {few / 1e6:.0f} MB", few,
              lambda w, s: read_text(w, paths[s])),
-            ("seek", f"{SEEKS} seeks", len(data), lambda w, s: seek(w, paths[s], len(whole[s])))):
-        chosen = {n: w for n, w in ways.readers().items() if work != "seek" or n in SEEKERS}
+            ("seek", f"{SEEKS} seeks", len(data), lambda w, s: seek(w, paths[s], len(whole[s]))),
+            ("read on", "the second half", len(data),
+             lambda w, s: read_on(w, paths[s], len(whole[s])))):
+        chosen = {n: w for n, w in ways.readers().items()
+                  if work not in ("seek", "read on") or n in SEEKERS}
         times = measure_files(lambda s, way=way, chosen=chosen: {
             n: lambda w=w: way(w, s) for n, w in chosen.items()},
             slow if size == len(data) else slow_lines(data, part), 1 if work == "seek" else repeat)
