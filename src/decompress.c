@@ -601,9 +601,11 @@ enum gz_status decompress_through(struct file *f, struct pipeline *p, struct acc
                        .ctx = &reader,
                        .container = decompress_container(f)};
     struct pipeline_expansion_stats stats;
-    struct gz_stream *s = open_stream(&reader, &io, info, p);
+    struct gz_stream *s;
     enum gz_status status = GZ_NO_MEMORY;
 
+    *info = (struct gz_info){0}; /* without memory, nobody else sets it */
+    s = open_stream(&reader, &io, info, p);
     if (s != NULL)
         status = gz_read_header(s);
     if (status == GZ_OK && reader.expansion != NULL && gz_is_deflate(info->format)) {
