@@ -155,8 +155,8 @@ gzlzss_status gzlzss_reader_index(gzlzss_reader *r, const void *index, size_t in
  * other calls of the object.  With a larger number, the first reads in a file take longer. */
 #define READER_LONG ((uint64_t)8 << 20)
 
-/* A part of the data that all threads decode. */
-struct stretch {
+/* A read for which all threads decode. */
+struct long_read {
     struct operation *o;
     struct expansion *e;
     struct access_trail *trail;
@@ -167,16 +167,16 @@ struct stretch {
     uint64_t offset;
 };
 
-static ssize_t read_stretch(void *ctx, void *buf, size_t len)
+static ssize_t read_input(void *ctx, void *buf, size_t len)
 {
-    struct stretch *s = ctx;
+    struct long_read *s = ctx;
 
     return operation_goes_on(s->o) ? expansion_read(s->e, buf, len) : -1;
 }
 
-static int write_stretch(void *ctx, const void *buf, size_t len)
+static int take_output(void *ctx, const void *buf, size_t len)
 {
-    struct stretch *s = ctx;
+    struct long_read *s = ctx;
     const uint64_t before = s->offset > s->at ? s->offset - s->at : 0;
     const size_t skip = before < len ? (size_t)before : len;
     const size_t left = s->len - s->done, n = left < len - skip ? left : len - skip;
@@ -194,30 +194,30 @@ static int write_stretch(void *ctx, const void *buf, size_t len)
 
 static void note_run(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end, size_t len)
 {
-    const struct stretch *s = ctx;
+    const struct long_read *s = ctx;
 
     access_trail_note(s->trail, bit, out, end, len);
 }
 
 static void leave_point(void *ctx, uint64_t out, uint32_t check)
 {
-    const struct stretch *s = ctx;
+    const struct long_read *s = ctx;
 
     access_trail_leave(s->trail, out, check);
 }
 
 /* Opens the expansion of the reader's input from byte `from` on.  Returns NULL if little input is
  * left there, no other thread can help, or memory is short. */
-static struct expansion *expand_from(const gzlzss_reader *r, uint64_t from, struct stretch *s)
+static struct expansion *expand_from(const gzlzss_reader *r, uint64_t from, struct long_read *s)
 {
     const struct access_source *in = &r->source;
 
     if (in->fd >= 0)
-        return pipeline_expand_at(r->z->pipeline, in->fd, from, write_stretch, s);
+        return pipeline_expand_at(r->z->pipeline, in->fd, from, take_output, s);
     if (in->size - from < PIPELINE_EXPAND_MIN)
         return NULL;
     return pipeline_expand_memory(r->z->pipeline, in->memory + from, (size_t)(in->size - from),
-                                  write_stretch, s);
+                                  take_output, s);
 }
 
 /*
@@ -232,9 +232,9 @@ static size_t read_by_threads(gzlzss_reader *r, struct operation *o, uint8_t *bu
                               uint64_t offset)
 {
     uint8_t byte = 0;
-    struct stretch s = {.o = o, .buf = buf != NULL ? buf : &byte, .len = len, .offset = offset};
+    struct long_read s = {.o = o, .buf = buf != NULL ? buf : &byte, .len = len, .offset = offset};
     const struct expansion_watch watch = {note_run, leave_point, &s};
-    struct gz_io io = {.read = read_stretch, .write = write_stretch, .ctx = &s};
+    struct gz_io io = {.read = read_input, .write = take_output, .ctx = &s};
     struct pipeline_expansion_stats stats;
     struct gz_ahead ahead;
     uint64_t used;
