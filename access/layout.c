@@ -100,9 +100,10 @@ enum access_layout access_bgzf_list(const struct access_source *file, uint64_t a
 /* The most bytes at the end of the file in which access_marks_tail looks for marks. */
 #define TAIL_MAX ((uint64_t)64 << 20)
 
-/* access_marks_tail takes a file to have no marks if there are more than this in what it looks at,
- * or if a segment between two of them has fewer bytes than this.  Decoding a segment takes 5 us
- * even if it is empty, so a file that is full of marks would take a minute. */
+/* access_marks_tail takes a file to have no marks in two cases: it finds more than TAIL_MARKS_MAX
+ * marks, or a segment between two marks has fewer than TAIL_SEGMENT_MIN bytes of output.
+ * Decoding a segment takes 5 us even if it is empty, so a file that is full of marks would take a
+ * minute. */
 #define TAIL_MARKS_MAX ((uint64_t)1 << 20)
 #define TAIL_SEGMENT_MIN 1024
 

@@ -83,13 +83,13 @@ enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint6
  * INF_WINDOW bytes of `window`, after zeros if it is shorter. */
 struct access_point access_proven_point(struct access_reader *r, uint64_t offset, uint8_t *window);
 
-/* Whether no point and no cursor is in the `len` bytes of output before byte `offset`, or at
- * `offset`, so that a read from there on must first decode more than `len` bytes. */
+/* Whether a read from byte `offset` of the output on must first decode more than `len` bytes.  It
+ * must if no point and no cursor is at `offset` or in the `len` bytes before it. */
 bool access_is_far(struct access_reader *r, uint64_t offset, uint64_t len);
 
-/* Adds *p, a proven point where a block starts, if the last point before it is far enough away.
- * Copies window[0..len); the members of *p about the window, and is_hint, have no effect.  Returns
- * the byte of output from which on the next point would be added. */
+/* Adds *p, a proven point where a block starts, with the window window[0..len), which is copied.
+ * Does nothing if the last point before *p is too near.  Ignores the members is_hint, form, stored
+ * and bytes of *p.  Returns the first byte of output at which the next point would be added. */
 uint64_t access_leave_point(struct access_reader *r, const struct access_point *p,
                             const uint8_t *window, size_t len);
 

@@ -1,8 +1,8 @@
 /*
- * trail.c - lets many threads decode for a reader, and leaves points on their way (trail.h)
+ * trail.c - points that a reader gets while compat/ decodes its input (trail.h)
  *
- * When a run is accepted, its window is known; when it is written, so is the CRC before it.
- * Meanwhile, its point waits.
+ * The window before a run is known when the run is accepted.  The CRC of the data before it is
+ * known only when the run is written.  In between, the run's point waits in a list.
  */
 #include "config.h"
 
@@ -13,11 +13,12 @@
 #include "access/trail.h"
 #include "inflate/raw.h"
 
-/* After a place where the calling thread has left a point, `has` asks for no other place in the
- * next ASK_APART bits of input, because compat/ writes all output before it calls `run`. */
-#define ASK_APART ((uint64_t)8 * (64 << 10))
+/* After run_ahead has got a place, has_ahead asks for no place in the next ASK_APART bytes of
+ * input.  The reason is that compat/ writes all output before it calls run_ahead, which takes
+ * time. */
+#define ASK_APART ((uint64_t)64 << 10)
 
-/* A point without its CRC. */
+/* A point whose CRC is not known yet. */
 struct waiting {
     struct waiting *next;
     struct access_point point;
@@ -32,19 +33,18 @@ struct access_trail {
     const struct gz_ahead *inner; /* or NULL */
     void (*seek)(void *ctx, uint64_t byte);
     void *ctx;
-    bool has_jumped; /* decoding is at `from` or after it */
-    bool inner_has;  /* the last result of inner->has */
-    uint64_t ask_from;
-    /* The byte of the reader's output at which the member that is decoded starts.  If the member of
-     * `from` began at an unknown place, the value is wrong until the next member, and knows_member
-     * is false. */
+    bool has_jumped;   /* decoding has come to `from` */
+    bool inner_has;    /* the last result of inner->has */
+    uint64_t ask_from; /* the bit of input from which on has_ahead asks for a place again */
+    /* The byte of the reader's output at which the current member's data starts.  In the member of
+     * `from`, that may be unknown.  knows_member is then false, and the value has no meaning. */
     uint64_t member;
     bool knows_member;
     uint64_t leave_at; /* the next point is noted at this byte of the reader's output or later */
     /* Protects the members below. */
     pthread_mutex_t lock;
-    uint64_t apart; /* the distance of points */
-    struct waiting *first, **last;
+    uint64_t apart;                /* the distance of points, in bytes of output */
+    struct waiting *first, **last; /* the list of waiting points, and the link at its end */
 };
 
 struct access_trail *access_trail_new(struct access_reader *r, uint64_t offset)
@@ -88,7 +88,7 @@ uint64_t access_trail_out(const struct access_trail *t)
 
 /* --- Points --------------------------------------------------------------------------------- */
 
-/* Returns the point at a place of the decompression. */
+/* Returns the point at bit `bit` of the decompression's input and byte `out` of its output. */
 static struct access_point point_at(const struct access_trail *t, uint64_t bit, uint64_t out)
 {
     const uint64_t at = t->from.out + out;
@@ -174,7 +174,7 @@ static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
     return false;
 }
 
-/* Moves the place to the first point. */
+/* Moves the place to the first point.  Without that point's CRC, the member is not checked. */
 static void jump(struct access_trail *t, struct gz_place *place)
 {
     t->has_jumped = true;
@@ -203,7 +203,7 @@ static bool run_ahead(void *ctx, struct gz_place *place)
     }
     access_trail_note(t, place->bit, place->before + place->len, place->end, len);
     access_trail_leave(t, place->before + place->len, place->check);
-    t->ask_from = place->bit + ASK_APART;
+    t->ask_from = place->bit + 8 * ASK_APART;
     return !t->inner_has || t->inner->run(t->inner->ctx, place);
 }
 

@@ -39,9 +39,9 @@ alone=(kernels gpu_inflate gpu_many phases caller chains optimal tags matcher st
     blockheader unlzh unlzw unpack zip gunzip status)
 # Those of code with several versions.
 versions=(chains optimal tags matcher strategies encoder lanes whole symbols)
-# Bats files that say nothing about the code: they test scripts, documents and packages, or need
-# what this build leaves out.  The last ones end programs by signals and limits.  If that happens
-# while gcov writes its counts, they are lost for all programs.
+# Bats files that are left out.  Most test scripts, documents and packages, or need parts that this
+# build leaves out.  The last five end programs by signals and limits.  If a program ends while it
+# writes its counts, the counts of all programs are lost.
 without=(quickstart docs completions layers bench install mpi valgrind matcher library release
     signals limits system faults bombs)
 
@@ -65,7 +65,7 @@ checked() {
     # Not in one call: `all` is made by a make of its own, and two would make the same files.
     make -j"$cores" all && make -j"$cores" "${programs[@]}" || return
     find . -name '*.gcda' -delete
-    # Programs that have dropped root's rights write their counts, too.
+    # Programs that have dropped root's rights must be able to write their counts, too.
     find . -name '*.gcno' | while read -r file; do
         : >"${file%.gcno}.gcda"
     done

@@ -606,8 +606,9 @@ gzlzss_status gzlzss_file_close(gzlzss_file *f);
  * earlier reads: it remembers one place for each MiB that was decoded.  So without an index and
  * marks, the first read far into the data decodes all data before `offset`.
  *
- * If a read has to decode more than 8 MiB, all threads of the object decode.  Otherwise, only the
- * calling thread does.  So to read much, read tens of MiB in a call.
+ * All threads of the object decode if more than 8 MiB of data come between that place and `offset`,
+ * or if *len is more than 8 MiB.  Otherwise, only the calling thread does.  So to read much, read
+ * tens of MiB in a call.
  *
  * A reader takes up to 32 MiB of memory for places, and 0.7 MiB for each of the last four reads and
  * for each read under way.  If 32 MiB are not enough, it forgets every second place.

@@ -39,8 +39,7 @@ struct batch {
 /* The size of a page of memory in bytes.  Larger pages have a multiple of this size. */
 #define PAGE ((uintptr_t)4096)
 
-/* Says where the memory is that was located last.  This holds for all addresses from `start` up to
- * `end`. */
+/* Where the memory from address `start` up to `end` is, which was located last. */
 struct located {
     bool is_on_gpu;
     int device;

@@ -35,11 +35,11 @@ enum phase {
 
 struct gzlzss_decoder {
     enum phase phase;
-    /* The formats that it reads; neither: raw DEFLATE. */
+    /* The formats that the decoder accepts.  If both are false, it reads raw DEFLATE. */
     bool reads_gzip, reads_zlib;
     unsigned window_bits; /* zlib: the largest window allowed, or 0: any */
     gzlzss_status end;    /* the error that ended it; else GZLZSS_OK */
-    const char *error;    /* what the error is */
+    const char *error;    /* a text about that error */
     enum gz_check check;
     uint32_t value;           /* the check value of the output so far */
     uint64_t in_len, out_len; /* bytes of input and output so far */
@@ -52,7 +52,8 @@ struct gzlzss_decoder {
 
 /* --- Making and freeing --------------------------------------------------------------------- */
 
-/* Reads zlib's number for format and window.  Returns false if it is none. */
+/* Sets the format and the window from zlib's number for both.  Returns false if the number is not
+ * valid. */
 static bool set_format(struct gzlzss_decoder *d, int window_bits)
 {
     int formats, bits;

@@ -8,10 +8,9 @@
 #include "compat/status.h"
 #include "lib/object.h"
 
-/* Decompresses the whole input, with the help of the object's threads if e is not NULL.  If
- * io->ahead is NULL, it becomes that of e.  Sets *used
- * to the number of bytes of input up to the end of the last member, or up to the place of an error.
- * Sets *error to errno. */
+/* Decompresses the whole input, with the help of the object's threads if e is not NULL.  Then, if
+ * io->ahead is NULL, sets it to expansion_ahead(e).  Sets *used to the number of bytes of input up
+ * to the end of the last member, or up to the place of an error.  Sets *error to errno. */
 enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, uint64_t *used,
                               int *error);
 

@@ -1,8 +1,10 @@
 /*
  * reader.c - readers: the decompressed data at any place (include/gzlzss.h)
  *
- * access/reader.h does the work.  This file turns its results into the library's statuses, lets
- * calls be cancelled, and refuses objects of another process.
+ * access/reader.h does the work in the calling thread.  If a call must decode much, this file first
+ * lets all threads of the object decode (pipeline/expand/api.h, access/trail.h).  It also turns
+ * results into the library's statuses, lets calls be cancelled, and refuses objects of another
+ * process.
  */
 #include "config.h"
 
@@ -148,35 +150,33 @@ gzlzss_status gzlzss_reader_index(gzlzss_reader *r, const void *index, size_t in
 
 /* --- Reading -------------------------------------------------------------------------------- */
 
-/* If a read must decode more bytes than this, all threads of the object take part.  One thread
- * decodes as many in 25 ms, and then has the data in its caches. */
-#ifndef READER_LONG /* tests choose other sizes */
+/* All threads of the object decode if more than this many bytes come between the last known place
+ * and a read's offset, or if the read itself is longer.  With a smaller number, short reads disturb
+ * other calls of the object.  With a larger number, the first reads in a file take longer. */
 #define READER_LONG ((uint64_t)8 << 20)
-#endif
 
-/* A part of the data that all threads decode. */
-struct stretch {
+/* A read for which all threads decode. */
+struct long_read {
     struct operation *o;
     struct expansion *e;
     struct access_trail *trail;
     uint64_t at; /* the byte of the data that comes next */
-    /* The bytes from `offset` on are copied to buf[0..len), and `done` of them have come. */
+    /* The bytes from `offset` on go to buf[0..len), and buf[0..done) has them already. */
     uint8_t *buf;
     size_t len, done;
     uint64_t offset;
-    bool is_over; /* all of them have come */
 };
 
-static ssize_t read_stretch(void *ctx, void *buf, size_t len)
+static ssize_t read_input(void *ctx, void *buf, size_t len)
 {
-    struct stretch *s = ctx;
+    struct long_read *s = ctx;
 
     return operation_goes_on(s->o) ? expansion_read(s->e, buf, len) : -1;
 }
 
-static int write_stretch(void *ctx, const void *buf, size_t len)
+static int take_output(void *ctx, const void *buf, size_t len)
 {
-    struct stretch *s = ctx;
+    struct long_read *s = ctx;
     const uint64_t before = s->offset > s->at ? s->offset - s->at : 0;
     const size_t skip = before < len ? (size_t)before : len;
     const size_t left = s->len - s->done, n = left < len - skip ? left : len - skip;
@@ -186,8 +186,7 @@ static int write_stretch(void *ctx, const void *buf, size_t len)
     s->done += n;
     s->at += len;
     if (s->done == s->len) {
-        s->is_over = true;
-        errno = ECANCELED;
+        errno = ECANCELED; /* ends the decompression */
         return -1;
     }
     return operation_goes_on(s->o) ? 0 : -1;
@@ -195,45 +194,47 @@ static int write_stretch(void *ctx, const void *buf, size_t len)
 
 static void note_run(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end, size_t len)
 {
-    const struct stretch *s = ctx;
+    const struct long_read *s = ctx;
 
     access_trail_note(s->trail, bit, out, end, len);
 }
 
 static void leave_point(void *ctx, uint64_t out, uint32_t check)
 {
-    const struct stretch *s = ctx;
+    const struct long_read *s = ctx;
 
     access_trail_leave(s->trail, out, check);
 }
 
-/* Opens the expansion of the reader's input from byte `from` on.  NULL: one thread has to read. */
-static struct expansion *expand_from(const gzlzss_reader *r, uint64_t from, struct stretch *s)
+/* Opens the expansion of the reader's input from byte `from` on.  Returns NULL if little input is
+ * left there, no other thread can help, or memory is short. */
+static struct expansion *expand_from(const gzlzss_reader *r, uint64_t from, struct long_read *s)
 {
     const struct access_source *in = &r->source;
 
     if (in->fd >= 0)
-        return pipeline_expand_at(r->z->pipeline, in->fd, from, write_stretch, s);
+        return pipeline_expand_at(r->z->pipeline, in->fd, from, take_output, s);
     if (in->size - from < PIPELINE_EXPAND_MIN)
         return NULL;
     return pipeline_expand_memory(r->z->pipeline, in->memory + from, (size_t)(in->size - from),
-                                  write_stretch, s);
+                                  take_output, s);
 }
 
 /*
- * Decodes with all threads from the last proven point before `offset` up to offset + len or the
- * data's end, and leaves points.  If buf is not NULL, copies the data from `offset` on there; if it
- * is NULL, `len` is 1.  Returns how many bytes it has copied.
+ * Decodes with all threads, from the last proven point at `offset` or before it to the data's end,
+ * but at most to offset + len.  Leaves points for later reads.  Copies the bytes from `offset` on
+ * to buf[0..len), and returns how many it has copied.  If buf is NULL, drops them; `len` is then 1.
  *
- * If an error ends this, reading in order comes to the same error, and reports it.
+ * Reports no error.  If one has ended the decoding, fewer than `len` bytes were copied, and
+ * access_read comes to the same error.
  */
 static size_t read_by_threads(gzlzss_reader *r, struct operation *o, uint8_t *buf, size_t len,
                               uint64_t offset)
 {
     uint8_t byte = 0;
-    struct stretch s = {.o = o, .buf = buf != NULL ? buf : &byte, .len = len, .offset = offset};
+    struct long_read s = {.o = o, .buf = buf != NULL ? buf : &byte, .len = len, .offset = offset};
     const struct expansion_watch watch = {note_run, leave_point, &s};
-    struct gz_io io = {.read = read_stretch, .write = write_stretch, .ctx = &s};
+    struct gz_io io = {.read = read_input, .write = take_output, .ctx = &s};
     struct pipeline_expansion_stats stats;
     struct gz_ahead ahead;
     uint64_t used;
@@ -255,7 +256,7 @@ static size_t read_by_threads(gzlzss_reader *r, struct operation *o, uint8_t *bu
     return s.done;
 }
 
-/* Reads, by all threads if there is much to decode. */
+/* Reads as access_read does, but first lets all threads decode if there is much to decode. */
 static enum gz_status read_at(gzlzss_reader *r, struct operation *o, uint8_t *buf, size_t len,
                               uint64_t offset, size_t *done)
 {
@@ -309,7 +310,7 @@ gzlzss_status gzlzss_reader_read(gzlzss_reader *r, void *buf, size_t *len, uint6
     return status;
 }
 
-/* Finds the length of the data, by all threads if nothing tells where its end is. */
+/* Does as access_size, but first lets all threads decode if nothing tells the data's length. */
 static enum gz_status find_size(gzlzss_reader *r, struct operation *o, uint64_t *size)
 {
     const struct access_watch watch = {goes_on, o};

@@ -124,8 +124,8 @@ bool pipeline_compress_here(struct pipeline *p, struct pipeline_job *job);
  * gpu_restore_thread.  Returns false, with errno set, if it could not copy the bytes. */
 bool pipeline_copy(struct pipeline *p, int device, void *to, const void *from, size_t len);
 
-/* Copies the `count` parts, which are in host memory, one after another to memory of CUDA device
- * `device`.  `count` is 1 or more.  Like pipeline_copy otherwise. */
+/* Copies `count` parts, 1 or more, from host memory to memory of CUDA device `device`, one after
+ * another.  Otherwise as pipeline_copy. */
 bool pipeline_put(struct pipeline *p, int device, void *to, const struct iovec *parts, int count);
 
 /* If no GPU was used for a job with these stats, and no GPU failed, gives the reason why none was

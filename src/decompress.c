@@ -291,9 +291,9 @@ static void seek_input(void *ctx, uint64_t byte)
     lseek(r->f->in_fd, (off_t)byte, SEEK_SET);
 }
 
-/* Returns the functions for gz_io.ahead.  If there is a trail, or an index is made, these functions
- * tell it the places that they reach.  Otherwise they are the expansion's functions, or NULL if e
- * is NULL. */
+/* Returns the functions for gz_io.ahead.  If there is a trail, these are the trail's functions.  If
+ * an index is made, they are those of the index's builder.  Otherwise they are the expansion's
+ * functions, or NULL if e is NULL. */
 static const struct gz_ahead *watch(struct file_reader *r, struct expansion *e)
 {
     const struct gz_ahead *ahead = e != NULL ? expansion_ahead(e) : NULL;

@@ -16,8 +16,8 @@ void decompress_file(struct file *f, struct pipeline *p);
 /* Decompresses the input from its current position on, and gives the output to `take`.  Any thread
  * may call `take`, but only one thread at a time.  `take` returns 0, or -1 to end the decompression
  * with the status GZ_WRITE_ERROR.  If `trail` is not NULL, the input's position must be
- * access_trail_in(trail), and the output is that from access_trail_out(trail) on.  Prints nothing.
- * Sets *info. */
+ * access_trail_in(trail), and the output begins with byte access_trail_out(trail) of the file's
+ * data.  Prints nothing.  Sets *info. */
 enum gz_status decompress_through(struct file *f, struct pipeline *p, struct access_trail *trail,
                                   int (*take)(void *ctx, const void *buf, size_t len), void *ctx,
                                   struct gz_info *info);

@@ -177,7 +177,7 @@ static bool measure_all(struct ranges *w, uint64_t *size)
     return decompress_judge_status(w->f, status, &info);
 }
 
-/* The last bytes of the output: bytes[0..len), of which the oldest is bytes[at]. */
+/* The last bytes of the output: bytes[0..len).  Once len is `size`, the oldest is bytes[at]. */
 struct tail {
     uint8_t *bytes;
     size_t size; /* bytes to keep */

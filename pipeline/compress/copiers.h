@@ -29,8 +29,8 @@ void copiers_free(struct copiers *c);
  * copier could be made. */
 bool copiers_copy(struct copiers *c, int device, void *to, const void *from, size_t len);
 
-/* Copies the `count` parts, which are in host memory, one after another to memory of CUDA device
- * `device`.  `count` is 1 or more.  Like copiers_copy otherwise. */
+/* Copies `count` parts, 1 or more, from host memory to memory of CUDA device `device`, one after
+ * another.  Otherwise as copiers_copy. */
 bool copiers_put(struct copiers *c, int device, void *to, const struct iovec *parts, int count);
 
 #endif

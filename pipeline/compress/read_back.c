@@ -162,11 +162,14 @@ static bool verify_written(const struct worker_tools *t, const struct slot *s)
 /* --- The check value of the whole ----------------------------------------------------------- */
 
 /*
+ * Returns a segment's share of the CRC-32 of the whole.
+ *
  * The CRC-32 of the whole is the sum (exclusive or) of the segments' CRCs, each multiplied by
- * x^(8 n), where n is the number of bytes after the segment (crc.c).  Segments are verified in any
- * order, and n is not known before the last is written.  So each CRC is first divided by x^(8 m),
- * where m is the number of bytes up to the segment's end, and the sum is multiplied by x^(8 len) at
- * the end.  As x^(2^32-1) = 1, dividing by x^(8 m) is multiplying by x^(8 (2^32-1 - m)).
+ * x^(8 n), where n is the number of bytes after the segment (crc.c).  But segments are verified in
+ * any order, and n is not known before the last segment is written.  So this function divides each
+ * CRC by x^(8 m), where m is the number of bytes up to the segment's end.  The length of the whole
+ * is m + n bytes for every segment.  So verify_around multiplies the sum by x^(8 (m + n)).  As
+ * x^(2^32-1) = 1, dividing by x^(8 m) is the same as multiplying by x^(8 (2^32-1 - m)).
  *
  * The writer joins the CRCs in another way.  So a mistake in either shows.
  */

@@ -29,8 +29,8 @@ struct result {
     /* PIPELINE_OK, PIPELINE_WRONG or PIPELINE_NOT_VERIFIED.  If matches of the CPU do not pass the
      * encoder's check (PIPELINE_WRONG), that is a bug. */
     enum pipeline_status status;
-    bool is_redone;                 /* the GPU's matches did not pass the encoder's check */
-    bool is_wrong;                  /* so it was, and not for lack of room on the GPU */
+    bool is_redone; /* the GPU's matches failed the encoder's check, so the CPU matched again */
+    bool is_wrong;  /* the same, although the GPU had room for all sequences */
     double match, encode, verify;   /* seconds, summed over all threads */
     uint64_t counters[LZ_COUNTERS]; /* counts of the CPU's match finder */
 };

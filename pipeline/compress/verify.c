@@ -65,7 +65,7 @@ static bool is_member(const struct slot *s)
     uint8_t around[BGZF_AROUND];
     const uint8_t *const size = s->out + BGZF_START;
 
-    /* Of a member without packed data, all bytes but the size are those of this member. */
+    /* Except for the size, a member without packed data has the same header and trailer. */
     gz_write_member(around, 0, s->sum, s->len);
     return s->out_len > BGZF_AROUND && memcmp(s->out, around, BGZF_START) == 0 &&
            (size_t)(size[0] | size[1] << 8) + 1 == s->out_len &&

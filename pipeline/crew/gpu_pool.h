@@ -92,7 +92,8 @@ void gpus_fail(struct gpu_pool *g, int i, const char *why);
  * is not worth its time, and is marked as failed.  Returns whether this call has marked it. */
 bool gpus_wrong(struct gpu_pool *g, int i);
 
-/* With less, a GPU could be given up for one fault of a memory cell; with more, more segments are
+/* The number of wrong segments after which a GPU is marked as failed.  With a lower number, one
+ * fault of a memory cell could end the use of a GPU.  With a higher number, more segments are
  * matched twice. */
 #define GPUS_WRONG_MAX 4
 

@@ -36,10 +36,10 @@
 /* Bytes a second that a core copies from GPU memory. */
 #define FETCH_RATE 8e9
 
-/* A GPU that is up returns a batch that is not full after about LATENCY seconds, at the slow levels
- * after SLOW_LATENCY.  If the input or the output is in GPU memory, inputs that the cores match in
- * less time are left to the cores, but no input of MANY bytes or more: the cores need as much time
- * to share such an input. */
+/* A GPU that is up returns a small batch after about LATENCY seconds, or after SLOW_LATENCY at the
+ * slow levels.  If the input or the output is in GPU memory, the cores get the inputs that they
+ * match in less time.  But inputs of MANY bytes or more go to the GPU, because the cores take about
+ * as long to share such an input. */
 #define LATENCY 0.002
 #define SLOW_LATENCY 0.1
 #define MANY 1000000

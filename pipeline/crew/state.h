@@ -52,9 +52,9 @@
  *                            -> queue `ready` -> a worker that encodes it -> the writer
  *
  * A feeder itself reads input that can only be read in order; such a slot skips `unread`.  The
- * writer owns every slot that is `done`, and frees it, or hands it to read_back.c, whose worker
- * frees it.  No job can starve others of slots, because
- * some thread always works on the first claimed segment of every job.
+ * writer owns every slot that is `done`.  It frees the slot, or hands it to read_back.c, where a
+ * worker frees it.  No job can starve others of slots, because some thread always works on the
+ * first claimed segment of every job.
  *
  * Who owns a buffer
  *

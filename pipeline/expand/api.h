@@ -86,8 +86,8 @@ struct pipeline_expansion_stats {
 struct expansion *pipeline_expand(struct pipeline *p, int fd, size_t region,
                                   int (*write)(void *ctx, const void *buf, size_t len), void *ctx);
 
-/* The same for the regular file fd, from its byte `from` on, if other threads can help.  The file's
- * position has no effect, and stays as it is. */
+/* Like pipeline_expand, for the regular file fd, from its byte `from` on.  The file's position has
+ * no effect, and stays as it is.  Also returns NULL if only a GPU could help. */
 struct expansion *pipeline_expand_at(struct pipeline *p, int fd, uint64_t from,
                                      int (*write)(void *ctx, const void *buf, size_t len),
                                      void *ctx);
@@ -152,14 +152,15 @@ void expansion_avoid_gpu(struct expansion *e);
  * the default.  Call this before expansion_begin. */
 void expansion_set_container(struct expansion *e, enum container container);
 
-/* What a caller wants to know of each accepted run.  All calls come in order.  They come from any
- * thread, but each function is called by one thread at a time. */
+/* The caller's functions that are called for each accepted run, in order.  Any thread may call
+ * them, but only one thread at a time is in each. */
 struct expansion_watch {
-    /* The run starts at bit `bit` of the input and at byte `out` of the output.  The last `len`
-     * bytes of output before the run, INF_WINDOW at most, end at the address `end`. */
+    /* Called when the run is accepted.  The run starts at bit `bit` of the input and at byte `out`
+     * of the output.  The last `len` bytes of output before the run, INF_WINDOW at most, end at the
+     * address `end`. */
     void (*at)(void *ctx, uint64_t bit, uint64_t out, const uint8_t *end, size_t len);
-    /* The run at byte `out` of the output will be written now.  `check` is the check value of the
-     * member's data before it.  May be NULL. */
+    /* Called before the run, which starts at byte `out` of the output, is written.  `check` is the
+     * check value of the member's data before the run.  May be NULL. */
     void (*before_write)(void *ctx, uint64_t out, uint32_t check);
     void *ctx;
 };
@@ -181,8 +182,8 @@ ssize_t expansion_read(struct expansion *e, void *buf, size_t len);
  * runs.  Any thread may call this. */
 uint64_t expansion_position(struct expansion *e);
 
-/* Ends the decompression and frees *e.  Sets the file's position to where reading the file in order
- * would have left it. */
+/* Ends the decompression and frees *e.  If pipeline_expand has made it, sets the file's position to
+ * where reading the file in order would have left it. */
 void expansion_close(struct expansion *e, struct pipeline_expansion_stats *stats);
 
 #endif

@@ -491,8 +491,8 @@ static bool are_right(const struct check *c, size_t from, size_t to)
     return ok;
 }
 
-/* Computes the CRCs of some parts.  Gives up the lock meanwhile.  Returns false if all parts have
- * their thread. */
+/* Computes the CRCs of some parts.  Gives up the lock meanwhile.  Returns false if a thread has
+ * taken each part already. */
 static bool check_some(struct pipeline *p, struct check *c)
 {
     const size_t from = c->next;
@@ -522,8 +522,8 @@ bool decoder_check_some(struct pipeline *p)
 }
 
 /* Whether the copy of parts [first, end) of an output buffer has the GPU's CRCs.  The consumer will
- * compare these CRCs with the trailers: so bytes that were copied wrongly are never written.
- * Called without the lock. */
+ * compare these CRCs with the trailers.  So no byte is written that was copied wrongly.  Called
+ * without the lock. */
 static bool is_right(struct gpu_decoder *d, const struct gpu_inflate_part *parts, size_t first,
                      size_t end)
 {

@@ -56,9 +56,9 @@ void regions_uncount_run(struct expansion *e, const struct decoded_run *run);
 /* Returns the first region of the list, or NULL. */
 struct region *regions_first(const struct expansion *e);
 
-/* Discards the output of each decoded region of which no decoded run waits for the consumer.  These
- * regions can be decoded again.  The other decoded regions keep their buffers, but these no longer
- * count towards the limit on buffers (buffers_disown). */
+/* Discards the output of each decoded region that has no run in the line; the region can be decoded
+ * again.  All other decoded regions keep their buffers, which no longer count towards the limit on
+ * buffers (buffers_disown). */
 void regions_give_up(struct expansion *e);
 
 /* Makes the workers that decode regions stop soon.  No region will be used any more. */

@@ -21,7 +21,7 @@ BIG = 6_000_000
 
 @contextlib.contextmanager
 def small_blocks():
-    """Lets a source that reads on after a seek begin soon to read ahead."""
+    """Makes a source read small blocks ahead, soon after a seek."""
     with unittest.mock.patch.multiple("gzlzss._source", AHEAD_AFTER=10_000, AHEAD=100_000):
         yield
 

@@ -290,8 +290,8 @@ static void test_fork(void)
 
 /* --- Reads for which all threads decode ----------------------------------------------------- */
 
-/* One thread reads up to 8 MiB (lib/reader.c).  The data of these tests is several times as long,
- * and zlib has no marks. */
+/* One thread decodes up to 8 MiB (READER_LONG in lib/reader.c).  The data of these tests is several
+ * times as long, and zlib writes no marks. */
 #define LONG ((size_t)9 << 20)
 #define LONG_SIZE (3 * LONG + 12345)
 
@@ -356,7 +356,7 @@ static gzlzss_status read_status(gzlzss_reader *r, uint64_t offset, size_t len)
     return status;
 }
 
-/* Reads that are far from all before, long, near, and at the end. */
+/* Reads far from earlier reads and near them, many bytes and few, and at the end. */
 static void read_long(gzlzss_reader *r, uint64_t *state)
 {
     uint64_t size;
@@ -431,7 +431,7 @@ static void test_long_with_hints(void)
     }
 }
 
-/* An index tells no CRCs, so the points that threads leave after one of its points have none. */
+/* An index has no CRCs.  So the points that threads leave after one of its points have none. */
 static void test_long_with_index(void)
 {
     gzlzss *object = object_with(4);
@@ -455,7 +455,8 @@ static void test_long_with_index(void)
     gzlzss_free(object);
 }
 
-/* A point that threads have left has the CRC before it, so a wrong trailer is found from there. */
+/* A point that threads have left has the CRC of the data before it.  So a read from there finds a
+ * wrong trailer. */
 static void test_long_errors(void)
 {
     gzlzss *object = object_with(4);

@@ -2,8 +2,8 @@
 
 A source reads in one of three ways. It decompresses a small file in one call. Otherwise it reads
 from the start by a stream, which decodes ahead with all cores. After a seek that goes far, it reads
-by a Reader, which decodes from the nearest place that it knows. If many reads follow one another
-there, the source reads a large block at a time, because then all cores decode.
+by a Reader, which decodes from the nearest place that it knows. Once these reads have continued one
+another for a while, the source reads a large block at a time, because then all cores decode.
 """
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ PIPE_CHUNK = 1 << 18
 SMALL = 256 << 10  # a file of fewer bytes is decompressed in one call
 SMALL_OUT = 16 << 20  # unless that gives more than this
 NEAR = 1 << 20  # a seek this far forward decodes the bytes between
-AHEAD_AFTER = 2 << 20  # after so many bytes of reads by a Reader that follow one another, ...
-AHEAD = 32 << 20  # ... so many bytes are read at a time
+AHEAD_AFTER = 2 << 20  # bytes of sequential reads by a Reader before it reads blocks
+AHEAD = 32 << 20  # bytes of a block
 WHOLE_MAX = 1 << 30  # a compressed file of at most this many bytes is read() in one call
 
 # What a stream is told with its input: take it, this is the end, give all output now.
@@ -78,10 +78,10 @@ class Source(io.RawIOBase):
         self._ends = False  # whether the stream has all input
         self._directive = CONTINUE
         self._by_reader = False
-        self._row = 0  # where the first of the reads by a Reader that follow one another began
-        self._next = -1  # where another one would begin
+        self._sequence_start = 0  # where the latest sequential reads by a Reader began
+        self._sequence_end = -1  # where they have ended; the next one begins there
         self._block: Optional[memoryview] = None  # data that was read ahead
-        self._block_at = 0
+        self._block_at = 0  # the place of the block's first byte
 
     def readable(self) -> bool:
         return True
@@ -192,16 +192,17 @@ class Source(io.RawIOBase):
 
     def _read_some(self, out: memoryview) -> int:
         if self._by_reader:
-            return self._read_there(out)
+            return self._read_by_reader(out)
         if not self._is_begun:
             self._begin_input()
         return self._read_whole(out) if self._whole is not None else self._read_stream(out)
 
-    def _read_there(self, out: memoryview) -> int:
+    def _read_by_reader(self, out: memoryview) -> int:
         reader = self._get_reader()
-        if self._pos != self._next:
-            self._row = self._pos
-        if not self._has_block() and len(out) < AHEAD and self._pos - self._row >= AHEAD_AFTER:
+        if self._pos != self._sequence_end:
+            self._sequence_start = self._pos
+        if (not self._has_block() and len(out) < AHEAD and
+                self._pos - self._sequence_start >= AHEAD_AFTER):
             self._read_ahead(reader)
         if self._has_block():
             assert self._block is not None
@@ -211,21 +212,23 @@ class Source(io.RawIOBase):
         else:
             self._block = None
             n = reader.readinto(out, self._pos)
-        self._next = self._pos + n
+        self._sequence_end = self._pos + n
         return n
 
     def _has_block(self) -> bool:
+        """Whether the block has the byte that is read next."""
         return (self._block is not None and
                 0 <= self._pos - self._block_at < len(self._block))
 
     def _read_ahead(self, reader: _core.Reader) -> None:
+        """Reads a block, which stays None after an error."""
         self._block = None
         block = bytearray(AHEAD)
         try:
             n = reader.readinto(block, self._pos)
         except Exception:
-            # The read of what is wanted now tells whether the error is there, or only further on.
-            self._row = self._pos
+            # The error may come after the bytes that are wanted now. Reading only these will tell.
+            self._sequence_start = self._pos
             return
         self._block = memoryview(block)[:n]
         self._block_at = self._pos
