@@ -394,7 +394,15 @@ class Source(io.RawIOBase):
         if self._is_begun or self._reader is not None:
             raise ValueError("an index must come before the first read")
         self._index = index
-        self._get_reader()
+        try:
+            self._get_reader()
+        except BaseException as e:
+            self._index = None
+            if isinstance(e, _core.DataError):
+                raise _core.DataError("the index is damaged, or another file's") from None
+            if isinstance(e, BadGzipFile):
+                raise BadGzipFile("Not an index of gztool, indexed_gzip or bgzip") from None
+            raise
         self._by_reader = True
 
     def export_index(self, format: str) -> bytes:
