@@ -417,6 +417,18 @@ class Places(Folder):
                 with gzlzss.open(self.path) as f, self.assertRaises(ValueError):
                     f.export_index(index, "none")
 
+    def test_reading_all_with_an_index_checks_the_crc(self):
+        for packed in gzipped(BIG), gzlzss.compress(text(BIG)), gzipped(1000):
+            index = io.BytesIO()
+            gzlzss.open(io.BytesIO(packed)).export_index(index)
+            self.path.write_bytes(packed[:-8] + bytes(4) + packed[-4:])
+            for n in -1, 10_000:
+                with gzlzss.open(self.path) as f:
+                    f.import_index(io.BytesIO(index.getvalue()))
+                    with self.assertRaises(gzlzss.DataError):
+                        while f.read(n):
+                            pass
+
     def test_block_offsets_are_places_of_blocks(self):
         data = text(BIG) * 4
         packed = gzip.compress(data, 1)

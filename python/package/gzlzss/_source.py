@@ -1,9 +1,10 @@
 """The decompressed data of a file, as a raw file of Python's io module.
 
 A source reads in one of three ways. It decompresses a small file in one call. Otherwise it reads
-from the start by a stream, which decodes ahead with all cores. After a seek that goes far, it reads
-by a Reader, which decodes from the nearest place that it knows. If many reads follow one another
-there, the source reads a large block at a time, because then all cores decode.
+from the start by a stream, which decodes ahead with all cores and checks CRCs, even if there is an
+index. After a seek that goes far, it reads by a Reader, which decodes from the nearest place that
+it knows. If many reads follow one another there, the source reads a large block at a time, because
+then all cores decode.
 """
 from __future__ import annotations
 
@@ -355,7 +356,7 @@ class Source(io.RawIOBase):
             raise ValueError(f"Invalid value for whence: {whence}")
         offset = max(offset, 0)
         self._check_process()
-        if not self._is_begun and offset > 0 and not self._by_reader:
+        if not (self._is_begun or self._by_reader or offset == 0 or self._index is not None):
             self._begin_input()
         if self._whole is not None and not self._by_reader and self._is_begun:
             if self._whole_status == 0 or offset <= len(self._whole):
@@ -403,7 +404,6 @@ class Source(io.RawIOBase):
             if isinstance(e, BadGzipFile):
                 raise BadGzipFile("Not an index of gztool, indexed_gzip or bgzip") from None
             raise
-        self._by_reader = True
 
     def export_index(self, format: str) -> bytes:
         if format not in INDEX_FORMATS:
