@@ -72,10 +72,17 @@ class Builder(build_ext):
     """Compiles side by side, and builds the command beside the extension module."""
 
     def run(self):
+        # build/ may be of an earlier call with other sources of the library, or another
+        # GZLZSS_SYSTEM. build_ext would keep its module, since it looks at the times of src/ only.
+        self.force = True
+        self.command_file().unlink(missing_ok=True)
         # An editable install has the module and the command in the source tree.
         super().run()
         if not IS_SYSTEM:
             self.build_command()
+
+    def command_file(self):
+        return pathlib.Path(self.get_ext_fullpath("gzlzss._core")).parent / "gzlzss-command"
 
     def build_extension(self, ext):
         if IS_SYSTEM:
@@ -147,9 +154,8 @@ class Builder(build_ext):
         return shlex.split(os.environ.get("CC", "") or sysconfig.get_config_var("CC"))
 
     def build_command(self):
-        module = pathlib.Path(self.get_ext_fullpath("gzlzss._core"))
         # In `python -m build` and pip, the target folder is not there yet if nothing is compiled.
-        target = module.parent / "gzlzss-command"
+        target = self.command_file()
         target.parent.mkdir(parents=True, exist_ok=True)
         objects = self.compile(command_files(), str(TOP))
         command = self.cc() + LDFLAGS + shlex.split(os.environ.get("LDFLAGS", "")) + \
@@ -157,8 +163,7 @@ class Builder(build_ext):
         subprocess.run(command, check=True)
 
     def get_outputs(self):
-        command = pathlib.Path(self.get_ext_fullpath("gzlzss._core")).parent / "gzlzss-command"
-        return super().get_outputs() + ([] if IS_SYSTEM else [str(command)])
+        return super().get_outputs() + ([] if IS_SYSTEM else [str(self.command_file())])
 
 
 class WithLibrary(sdist):

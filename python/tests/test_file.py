@@ -417,6 +417,18 @@ class Places(Folder):
                 with gzlzss.open(self.path) as f, self.assertRaises(ValueError):
                     f.export_index(index, "none")
 
+    def test_reading_all_with_an_index_checks_the_crc(self):
+        for packed in gzipped(BIG), gzlzss.compress(text(BIG)), gzipped(1000):
+            index = io.BytesIO()
+            gzlzss.open(io.BytesIO(packed)).export_index(index)
+            self.path.write_bytes(packed[:-8] + bytes(4) + packed[-4:])
+            for n in -1, 10_000:
+                with gzlzss.open(self.path) as f:
+                    f.import_index(io.BytesIO(index.getvalue()))
+                    with self.assertRaises(gzlzss.DataError):
+                        while f.read(n):
+                            pass
+
     def test_block_offsets_are_places_of_blocks(self):
         data = text(BIG) * 4
         packed = gzip.compress(data, 1)
@@ -449,9 +461,17 @@ class Places(Folder):
 
     def test_wrong_index(self):
         self.path.write_bytes(gzipped(BIG))
-        (self.folder / "index").write_bytes(b"nonsense" * 100)
-        with gzlzss.open(self.path) as f, self.assertRaises(OSError):
-            f.import_index(self.folder / "index")
+        other = io.BytesIO()
+        gzlzss.open(io.BytesIO(gzipped(BIG, 2))).export_index(other, "indexed_gzip")
+        for index, error, words in ((b"nonsense" * 100, gzip.BadGzipFile, "Not an index"),
+                                    (other.getvalue(), gzlzss.DataError, "another file's"),
+                                    (other.getvalue()[:-7], gzlzss.DataError, "damaged")):
+            with gzlzss.open(self.path) as f:
+                with self.assertRaisesRegex(error, words):
+                    f.import_index(io.BytesIO(index))
+                # The file can be read without it.
+                f.seek(BIG - 10)
+                self.assertEqual(f.read(), text(BIG)[-10:])
         # A number would be a descriptor, and would be closed.
         with gzlzss.open(self.path) as f:
             for call in f.import_index, f.export_index:

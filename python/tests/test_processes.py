@@ -1,4 +1,5 @@
 """Threads, processes and signals."""
+import errno
 import gzip
 import io
 import multiprocessing
@@ -348,6 +349,46 @@ print("ok")
 """
 
 
+class Interrupted:
+    """A stream in which a signal handler raises an exception."""
+    needs_input = False
+
+    def __init__(self, error):
+        self.error = error
+
+    def readinto(self, out, directive):
+        raise self.error
+
+
+class Pipe:
+    """Gives its data once. Its next read raises `error`, if that is set."""
+    error = None
+
+    def __init__(self, data):
+        self.data = io.BytesIO(data)
+
+    def read(self, n):
+        error, self.error = self.error, None
+        if error is not None:
+            raise error
+        return self.data.read(n)
+
+
+class FailsOnce:
+    """A pool and its crew, whose first call fails."""
+    def __init__(self, pool):
+        self.pool, self.has_failed = pool, False
+
+    def crew(self):
+        return self if not self.has_failed else self.pool.crew()
+
+    def fail(self, *_):
+        self.has_failed = True
+        raise ZeroDivisionError
+
+    decompress = decompress_some = fail
+
+
 class Interrupt(unittest.TestCase):
     def interrupt(self, name):
         script = INTERRUPTED.format(tests=str(pathlib.Path(__file__).parent), name=name)
@@ -418,21 +459,97 @@ class Interrupt(unittest.TestCase):
                 f.seek(len(got))
                 self.assertEqual(got + f.read(), text(BIG))
 
-
     def test_interrupted_stream_is_not_needed_again(self):
-        class Interrupted:
-            needs_input = False
+        for error in KeyboardInterrupt, TimeoutError, ZeroDivisionError:
+            with self.subTest(error=error), gzlzss.open(io.BytesIO(gzipped(BIG))) as f:
+                f.read(500_000)
+                f._raw._stream = Interrupted(error)
+                with self.assertRaises(error):
+                    f.read()
+                place = f.tell()
+                self.assertEqual(f.read(1000), text(BIG)[place:place + 1000])
 
-            def readinto(self, out, directive):
-                raise KeyboardInterrupt
+    def test_interrupted_pipe_fails_from_then_on(self):
+        """Input may be lost, so that what follows would be wrong data."""
+        for error in KeyboardInterrupt, TimeoutError, ZeroDivisionError:
+            with self.subTest(error=error), gzlzss.open(Pipe(gzipped(BIG))) as f:
+                f.read(500_000)
+                f._raw._stream = Interrupted(error)
+                for expected in error, gzlzss.CancelledError, gzlzss.CancelledError:
+                    with self.assertRaises(expected):
+                        f.read()
 
-        with gzlzss.open(io.BytesIO(gzipped(BIG))) as f:
-            first = f.read(500_000)
-            f._raw._stream = Interrupted()
-            with self.assertRaises(KeyboardInterrupt):
-                f.read()
-            place = f.tell()
-            self.assertEqual(f.read(1000), text(BIG)[place:place + 1000])
+    def test_pipe_without_data_goes_on(self):
+        pipe = Pipe(gzipped(BIG))
+        with gzlzss.open(pipe) as f:
+            got = f._raw.read(10)
+            pipe.error = BlockingIOError
+            with self.assertRaises(BlockingIOError):
+                while True:
+                    got += f._raw.read(100_000)
+            while part := f._raw.read(100_000):
+                got += part
+            self.assertTrue(got == text(BIG))
+
+    def test_read_that_failed_begins_again(self):
+        for size, n in (1000, -1), (1000, 100), (BIG, -1):
+            with self.subTest(size=size, n=n), tempfile.NamedTemporaryFile() as file:
+                file.write(gzipped(size))
+                file.flush()
+                with gzlzss.open(file.name) as f:
+                    f._raw._pool = FailsOnce(f._raw._pool)
+                    with self.assertRaises(ZeroDivisionError):
+                        f.read(n)
+                    self.assertEqual(f.tell(), 0)
+                    self.assertTrue(f.read(n) == text(size)[:n if n > 0 else size])
+
+    def test_start_that_was_read_is_read_again(self):
+        class Seekable(io.BytesIO):
+            """Its first read fails, but has moved the place in the file."""
+            reads = 0
+
+            def read(self, n=-1):
+                data = super().read(n)
+                self.reads += 1
+                if self.reads == 1:
+                    raise KeyboardInterrupt
+                return data
+
+        for size in 1000, BIG:
+            with gzlzss.open(Seekable(gzipped(size))) as f:
+                with self.assertRaises(KeyboardInterrupt):
+                    f.read()
+                self.assertTrue(f.read() == text(size))
+
+    def test_error_while_reading_ahead(self):
+        """What reading less may avoid is tried so; a handler's exceptions go to the caller."""
+        class Reader:
+            def __init__(self, real, error):
+                self.real, self.error = real, error
+
+            def readinto(self, out, offset):
+                if len(out) > 1_000_000:
+                    raise self.error
+                return self.real.readinto(out, offset)
+
+        for error, is_tried in ((gzlzss.DataError(), True), (EOFError(), True),
+                                (MemoryError(), True), (OSError(errno.EIO, ""), True),
+                                (TimeoutError(), False), (ZeroDivisionError(), False),
+                                (gzlzss.CancelledError(), False), (KeyboardInterrupt(), False)):
+            with self.subTest(error=error), gzlzss.open(io.BytesIO(gzipped(BIG))) as f:
+                f.seek(1_500_000)
+                place = f.tell()
+                f._raw._reader = Reader(f._raw._reader, error)
+                got = bytearray()
+                try:
+                    while part := f.read(50_000):
+                        got += part
+                except BaseException as e:
+                    self.assertFalse(is_tried)
+                    self.assertIs(e, error)
+                else:
+                    self.assertTrue(is_tried)
+                    self.assertTrue(got == text(BIG)[place:])
 
 
 class Command(unittest.TestCase):
@@ -448,6 +565,13 @@ class Command(unittest.TestCase):
             failed = subprocess.run(run + ["-d", str(path)], capture_output=True, text=True)
             self.assertEqual(failed.returncode, 2)
             self.assertTrue(failed.stderr.startswith("gzlzss:"), failed.stderr)
+
+    def test_signals_end_it_quietly(self):
+        with subprocess.Popen([sys.executable, "-m", "gzlzss", "-0", "-c", "/dev/zero"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as command:
+            command.stdout.close()
+            self.assertEqual(command.stderr.read(), b"")
+        self.assertEqual(command.returncode, -signal.SIGPIPE)
 
 
 if __name__ == "__main__":

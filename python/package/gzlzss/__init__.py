@@ -90,7 +90,7 @@ def compressobj(level: int = -1, method: int = DEFLATED, wbits: int = 31, memLev
 
 def decompressobj(wbits: int = 31, zdict: Any = b"") -> _core.Decoder:
     """As zlib.decompressobj, but of gzip's format unless wbits is 15 (zlib's) or -15 (raw)."""
-    return zlib.decompressobj(wbits, zdict)
+    return _core.Decoder(wbits, zdict)
 
 
 def no_gpu() -> str:

@@ -5,6 +5,7 @@ one runs.
 """
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -14,6 +15,9 @@ def main() -> None:
     command = str(own) if own.exists() else shutil.which("gzlzss")
     if command is None:
         sys.exit("python -m gzlzss: there is no command gzlzss")
+    # Python ignores these signals; the command would fail in place of ending by them.
+    for number in signal.SIGPIPE, signal.SIGXFSZ:
+        signal.signal(number, signal.SIG_DFL)
     # The first argument is the name in messages.
     os.execv(command, ["gzlzss"] + sys.argv[1:])
 

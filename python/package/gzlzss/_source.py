@@ -1,9 +1,10 @@
 """The decompressed data of a file, as a raw file of Python's io module.
 
 A source reads in one of three ways. It decompresses a small file in one call. Otherwise it reads
-from the start by a stream, which decodes ahead with all cores. After a seek that goes far, it reads
-by a Reader, which decodes from the nearest place that it knows. Once these reads have continued one
-another for a while, the source reads a large block at a time, because then all cores decode.
+from the start by a stream, which decodes ahead with all cores and checks CRCs, even if there is an
+index. After a seek that goes far, it reads by a Reader, which decodes from the nearest place that
+it knows. Once these reads have continued one another for a while, the source reads a large block at
+a time, because then all cores decode.
 """
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ WHOLE_MAX = 1 << 30  # a compressed file of at most this many bytes is read() in
 
 # What a stream is told with its input: take it, this is the end, give all output now.
 CONTINUE, END, FLUSH = 0, 1, 2
-ERROR_FORKED = -12
+ERROR_CANCELLED, ERROR_FORKED = -11, -12
 
 INDEX_FORMATS = {"gztool": 0, "indexed_gzip": 1}
 
@@ -50,6 +51,14 @@ def is_seekable(file: Any) -> bool:
 
 def not_gzip(magic: bytes) -> BadGzipFile:
     return BadGzipFile(f"Not a gzipped file ({magic!r})")
+
+
+def is_of_the_read(error: Exception) -> bool:
+    """Whether reading less may avoid an exception. Those of a signal handler, as TimeoutError, and
+    of Pool.cancel() are the caller's."""
+    if isinstance(error, (BadGzipFile, EOFError, MemoryError)):
+        return True
+    return isinstance(error, OSError) and error.errno == errno.EIO
 
 
 class Source(io.RawIOBase):
@@ -116,16 +125,23 @@ class Source(io.RawIOBase):
             return True
 
     def _begin_input(self) -> None:
-        """Reads the file's start, and chooses between one call and a stream."""
+        """Reads the file's start, and chooses between one call and a stream. If that fails, the
+        next read begins again."""
+        try:
+            self._choose_way(self._pool.crew())
+        except BaseException:
+            if self._is_seekable:
+                self._rewind()
+            raise
+        self._is_begun = True
+
+    def _choose_way(self, crew: _core.Crew) -> None:
         first = self._take()
         if first and not first.startswith(b"\x1f\x8b"):
             while len(first) == 1 and (more := self._take()):
                 first += more
             if not first.startswith(b"\x1f\x8b"):
-                if self._is_seekable:
-                    self._file.seek(self._start)
                 raise not_gzip(first[:2])
-        self._is_begun = True
         if not first:
             self._whole = memoryview(b"")
             return
@@ -134,14 +150,14 @@ class Source(io.RawIOBase):
         if self._is_seekable and len(first) < SMALL:
             while len(first) < SMALL and (more := self._take()):
                 first += more
-            if len(first) < SMALL and self._decompress_whole(first):
+            if len(first) < SMALL and self._decompress_whole(crew, first):
                 return
-        self._stream = _core.Decompressor(self._pool.crew())
+        self._stream = _core.Decompressor(crew)
         self._stream.feed(first)
         self._directive = FLUSH if self._would_wait() else CONTINUE
 
-    def _decompress_whole(self, data: bytes) -> bool:
-        found = self._pool.crew().decompress_some(data, SMALL_OUT)
+    def _decompress_whole(self, crew: _core.Crew, data: bytes) -> bool:
+        found = crew.decompress_some(data, SMALL_OUT)
         if found is None:
             return False
         self._whole = memoryview(found[0])
@@ -152,6 +168,8 @@ class Source(io.RawIOBase):
 
     def _read_stream(self, out: Any) -> int:
         stream = self._stream
+        if stream is None:
+            _core.check(ERROR_CANCELLED)
         assert stream is not None
         while True:
             if stream.needs_input and not self._ends:
@@ -180,10 +198,10 @@ class Source(io.RawIOBase):
         self._check_process()
         try:
             n = self._read_some(out)
-        except Exception:
+        except (BadGzipFile, EOFError):
             raise
-        except BaseException:
-            self._interrupted()
+        except BaseException as e:
+            self._interrupted(e)
             raise
         self._pos += n
         if n == 0:
@@ -223,21 +241,29 @@ class Source(io.RawIOBase):
     def _read_ahead(self, reader: _core.Reader) -> None:
         """Reads a block, which stays None after an error."""
         self._block = None
-        block = bytearray(AHEAD)
         try:
+            block = bytearray(AHEAD)
             n = reader.readinto(block, self._pos)
-        except Exception:
+        except Exception as e:
+            if not is_of_the_read(e):
+                raise
             # The error may come after the bytes that are wanted now. Reading only these will tell.
             self._sequence_start = self._pos
             return
         self._block = memoryview(block)[:n]
         self._block_at = self._pos
 
-    def _interrupted(self) -> None:
-        """A signal handler's exception has cancelled the stream; a reader can go on."""
-        if self._stream is not None and self._can_use_reader():
+    def _interrupted(self, error: BaseException) -> None:
+        """Goes on by a reader after an exception, since one of a signal handler cancels the stream,
+        and may lose input or output. Without a reader, later reads fail, too, but a read from the
+        file that has failed can be repeated."""
+        if self._stream is None:
+            return
+        if self._can_use_reader():
             self._stream = None
             self._by_reader = True
+        elif isinstance(error, TimeoutError) or not isinstance(error, (OSError, MemoryError)):
+            self._stream = None
 
     def readall(self) -> bytes:
         self._check_process()
@@ -252,11 +278,15 @@ class Source(io.RawIOBase):
         return b"".join(parts)
 
     def _read_at_once(self) -> bytes:
-        data = self._file.read()
-        self._in += len(data)
-        if not data.startswith(b"\x1f\x8b"):
-            raise not_gzip(data[:2])
-        result = self._pool.crew().decompress(data)
+        try:
+            data = self._file.read()
+            if not data.startswith(b"\x1f\x8b"):
+                raise not_gzip(data[:2])
+            result = self._pool.crew().decompress(data)
+        except BaseException:
+            self._rewind()
+            raise
+        self._in = len(data)
         self.mtime = struct.unpack_from("<I", data, 4)[0]
         self._is_begun = True
         self._pos = self._end = len(result)
@@ -329,7 +359,7 @@ class Source(io.RawIOBase):
             raise ValueError(f"Invalid value for whence: {whence}")
         offset = max(offset, 0)
         self._check_process()
-        if not self._is_begun and offset > 0 and not self._by_reader:
+        if not (self._is_begun or self._by_reader or offset == 0 or self._index is not None):
             self._begin_input()
         if self._whole is not None and not self._by_reader and self._is_begun:
             if self._whole_status == 0 or offset <= len(self._whole):
@@ -368,8 +398,15 @@ class Source(io.RawIOBase):
         if self._is_begun or self._reader is not None:
             raise ValueError("an index must come before the first read")
         self._index = index
-        self._get_reader()
-        self._by_reader = True
+        try:
+            self._get_reader()
+        except BaseException as e:
+            self._index = None
+            if isinstance(e, _core.DataError):
+                raise _core.DataError("the index is damaged, or another file's") from None
+            if isinstance(e, BadGzipFile):
+                raise BadGzipFile("Not an index of gztool, indexed_gzip or bgzip") from None
+            raise
 
     def export_index(self, format: str) -> bytes:
         if format not in INDEX_FORMATS:

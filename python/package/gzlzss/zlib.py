@@ -115,4 +115,4 @@ def compressobj(level: int = -1, method: int = DEFLATED, wbits: int = MAX_WBITS,
 
 
 # It accepts matches that are further away than a window of 1 << wbits bytes.
-decompressobj = _core.Decoder
+decompressobj = _core.Decoder  # type: ignore[assignment]
