@@ -149,9 +149,9 @@ static void drop_hints(struct access_reader *r)
 /* --- Cursors -------------------------------------------------------------------------------- */
 
 /* Sets *from to a point at `offset` or before it, and *cursor to a cursor between that point and
- * `offset`.  The cursor is one that waits there or, if there is none, one that begins at *from.
- * The caller has the lock. */
-static enum gz_status get_cursor(struct access_reader *r, uint64_t offset,
+ * `offset`.  The cursor is one that waits there or, if there is none or `anew` is true, one that
+ * begins at *from.  The caller has the lock. */
+static enum gz_status get_cursor(struct access_reader *r, uint64_t offset, bool anew,
                                  struct access_cursor **cursor, struct access_point *from)
 {
     const size_t i = access_points_until(&r->points, offset) - 1;
@@ -165,7 +165,7 @@ static enum gz_status get_cursor(struct access_reader *r, uint64_t offset,
     if (i > 0 && i + 1 == r->points.count && r->size == UINT64_MAX && p->is_hint && !p->is_checked)
         p--;
     *from = *p;
-    *cursor = access_cursors_take(&r->cursors, offset, p->out);
+    *cursor = anew ? NULL : access_cursors_take(&r->cursors, offset, p->out);
     if (*cursor != NULL)
         return GZ_OK;
     *cursor = access_cursors_make(&r->cursors, &r->source);
@@ -344,7 +344,7 @@ static enum gz_status run(struct reading *g, uint8_t *buf, size_t len, uint64_t 
     return status;
 }
 
-/* Reads from the best point or cursor. */
+/* Reads from the best point or cursor.  If `len` is 0, only checks the best point. */
 static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t len, uint64_t offset,
                                 size_t *done, bool *wrong, const struct access_watch *watch)
 {
@@ -354,7 +354,7 @@ static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t le
 
     *done = 0;
     pthread_mutex_lock(&r->lock);
-    status = get_cursor(r, offset, &g.c, &g.from);
+    status = get_cursor(r, offset, len == 0, &g.c, &g.from);
     *wrong = status == GZ_BAD_DATA;
     if (status == GZ_OK)
         find_next(&g);
@@ -411,6 +411,28 @@ enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint6
 {
     *done = 0;
     return len > 0 ? read_at(r, buf, len, offset, done, watch) : GZ_OK;
+}
+
+/* Whether the last point at `offset` or before it is a hint that no read has checked. */
+static bool is_unchecked(struct access_reader *r, uint64_t offset)
+{
+    const struct access_point *p;
+    bool is;
+
+    pthread_mutex_lock(&r->lock);
+    p = &r->points.list[access_points_until(&r->points, offset) - 1];
+    is = p->is_hint && !p->is_checked;
+    pthread_mutex_unlock(&r->lock);
+    return is;
+}
+
+void access_check(struct access_reader *r, uint64_t offset, const struct access_watch *watch)
+{
+    size_t done;
+    bool wrong;
+
+    if (is_unchecked(r, offset))
+        (void)read_once(r, NULL, 0, offset, &done, &wrong, watch);
 }
 
 uint64_t access_leave_point(struct access_reader *r, const struct access_point *p,
