@@ -220,8 +220,8 @@ class Source(io.RawIOBase):
 
     def _read_ahead(self, reader: _core.Reader) -> None:
         self._block = None
-        block = bytearray(AHEAD)
         try:
+            block = bytearray(AHEAD)
             n = reader.readinto(block, self._pos)
         except Exception:
             # The read of what is wanted now tells whether the error is there, or only further on.
