@@ -464,17 +464,20 @@ uint64_t access_leave_point(struct access_reader *r, const struct access_point *
 struct access_point access_proven_point(struct access_reader *r, uint64_t offset, uint8_t *window)
 {
     struct access_point p;
+    ssize_t len;
     size_t i;
 
     memset(window, 0, INF_WINDOW);
     pthread_mutex_lock(&r->lock);
     i = access_points_until(&r->points, offset);
-    do
+    do {
         p = r->points.list[--i];
-    while (i > 0 && ((p.is_hint && !p.is_checked) ||
-                     access_window_get(&p, &r->index, window + INF_WINDOW) < 0));
+        len =
+            p.is_hint && !p.is_checked ? -1 : access_window_get(&p, &r->index, window + INF_WINDOW);
+    } while (i > 0 && len < 0);
     pthread_mutex_unlock(&r->lock);
     p.bytes = NULL;
+    p.stored = (uint32_t)len; /* the start has no window, so `len` is not below 0 */
     return p;
 }
 

@@ -87,7 +87,8 @@ void access_check(struct access_reader *r, uint64_t offset, const struct access_
 
 /* Returns the last proven point at byte `offset` of the output or before it: the start, a point
  * that a read has left, or a hint that a read has checked.  Copies its window to the end of the
- * INF_WINDOW bytes of `window`, after zeros if it is shorter. */
+ * INF_WINDOW bytes of `window`, after zeros if it is shorter.  The result's `stored` is the length
+ * of that window. */
 struct access_point access_proven_point(struct access_reader *r, uint64_t offset, uint8_t *window);
 
 /* Whether no point and no cursor is in the `len` bytes of output before byte `offset`, or at

@@ -181,7 +181,8 @@ static void jump(struct access_trail *t, struct gz_place *place)
     place->bit = t->from.bit;
     place->is_jump = !t->from.has_crc;
     place->check = t->from.crc;
-    place->len = t->from.has_crc ? t->from.len : t->from.out;
+    /* Without the CRC, only the window counts: data that refers to bytes before it is wrong. */
+    place->len = t->from.has_crc ? t->from.len : t->from.stored;
     memcpy(place->end - INF_WINDOW, t->window, INF_WINDOW);
     t->member = t->from.out - place->len;
     t->knows_member = t->from.has_crc;

@@ -14,6 +14,8 @@
 #include "access/layout.h"
 #include "access/points.h"
 #include "access/reader.h"
+#include "access/trail.h"
+#include "inflate/raw.h"
 #include "tests/unit/inputs.h"
 #include "tests/unit/streams.h"
 
@@ -175,6 +177,33 @@ static void test_kinds(void)
         access_close(r);
         drop(&file);
     }
+}
+
+/* All threads begin at a mark once it is checked.  No data is known before the mark, so data that
+ * refers to bytes there is refused, as by one thread. */
+static void test_trail_from_a_mark(void)
+{
+    const uint64_t offset = SIZE / 2;
+    struct bytes file = make_file(MARKS);
+    const struct access_source source = source_of(&file);
+    struct access_reader *r = unit_need(access_open(&source));
+    uint8_t window[INF_WINDOW];
+    struct gz_place place = {.bit = 8 * sizeof(plain_header), .end = window + INF_WINDOW};
+    struct access_trail *t;
+    struct gz_ahead ahead;
+    uint64_t from;
+
+    CHECK_EQ(access_look(r), ACCESS_MARKS);
+    access_check(r, offset, NULL);
+    t = unit_need(access_trail_new(r, offset));
+    CHECK(access_trail_out(t) <= offset && access_trail_out(t) > offset - 2 * 65536);
+    ahead = access_trail_ahead(t, NULL, NULL, NULL);
+    CHECK(ahead.has(ahead.ctx, place.bit, &from) && ahead.run(ahead.ctx, &place));
+    CHECK(place.is_jump);
+    CHECK_EQ(place.len, 0);
+    access_trail_free(t);
+    access_close(r);
+    drop(&file);
 }
 
 /* Reads in order must not decode the file from its start each time, which would take minutes
@@ -641,6 +670,7 @@ int main(void)
         data[i] = (uint8_t)unit_rand(&state);
     RUN(test_halving);
     RUN(test_kinds);
+    RUN(test_trail_from_a_mark);
     RUN(test_in_order);
     RUN(test_threads);
     RUN(test_damaged);
