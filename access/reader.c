@@ -192,6 +192,7 @@ struct reading {
     struct access_point next; /* with has_next: the nearest point after `from` */
     uint64_t size;            /* the length of the data, as hints tell it, or UINT64_MAX */
     uint64_t leave_at;        /* the next point is left at this byte of output, or later */
+    bool has_failed;          /* the cursor has come to an error, and cannot go on */
 };
 
 /* Sets g->next and g->size, the hints with which compare() checks the cursor.  The caller has the
@@ -335,6 +336,13 @@ static enum gz_status run(struct reading *g, uint8_t *buf, size_t len, uint64_t 
         if (g->c->piece_len == 0)
             status = step(g, wrong);
     }
+    g->has_failed = status != GZ_OK;
+    /* The last step may have decoded bytes before it came to the error. */
+    if (g->has_failed && g->c->is_proven) {
+        *done += take(g->c, buf != NULL ? buf + *done : NULL, len - *done, offset + *done);
+        if (*done == len)
+            status = GZ_OK;
+    }
     /* Decode on until the point from which the cursor began is checked, because the caller must not
      * get any bytes before this check. */
     while (status == GZ_OK && !g->c->is_proven) {
@@ -363,7 +371,7 @@ static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t le
         status = run(&g, buf, len, offset, done, wrong);
     error = errno;
     pthread_mutex_lock(&r->lock);
-    if (status == GZ_OK && g.c->is_proven)
+    if (status == GZ_OK && !g.has_failed && g.c->is_proven)
         access_cursors_put(&r->cursors, g.c);
     else
         access_cursor_free(g.c);

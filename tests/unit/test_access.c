@@ -281,6 +281,47 @@ static void test_damaged(void)
     drop(&file);
 }
 
+/* How many bytes zlib makes of a .gz that is cut off. */
+static size_t inflated_len(const struct bytes *file)
+{
+    uint8_t *out = unit_need(malloc(SIZE));
+    z_stream s = {.next_in = file->data,
+                  .avail_in = (uInt)file->len,
+                  .next_out = out,
+                  .avail_out = (uInt)SIZE};
+    int result = inflateInit2(&s, 31);
+
+    while (result == Z_OK)
+        result = inflate(&s, Z_SYNC_FLUSH);
+    CHECK_EQ(result, Z_BUF_ERROR);
+    inflateEnd(&s);
+    free(out);
+    return (size_t)s.total_out;
+}
+
+/* All bytes before an error can be read, wherever reads begin. */
+static void test_up_to_an_error(void)
+{
+    struct bytes file = make_file(ONE_MEMBER);
+    struct access_source source;
+    struct access_reader *r;
+    uint8_t buf[100];
+    size_t end, done;
+
+    file.len = file.len * 2 / 3;
+    source = source_of(&file);
+    end = inflated_len(&file);
+    r = unit_need(access_open(&source));
+    for (size_t back = 1; back < sizeof(buf); back += 30) {
+        CHECK(reads_right(r, end - back, back));
+        CHECK(reads_right(r, end - 40000, 40000));
+        CHECK_EQ(access_read(r, buf, back + 1, end - back, &done, NULL), GZ_TRUNCATED);
+        CHECK_EQ(access_read(r, buf, 1, end, &done, NULL), GZ_TRUNCATED);
+    }
+    access_close(r);
+    drop(&file);
+}
+
 /* Bytes after the last member are not data. */
 static void test_garbage(void)
 {
@@ -674,6 +715,7 @@ int main(void)
     RUN(test_in_order);
     RUN(test_threads);
     RUN(test_damaged);
+    RUN(test_up_to_an_error);
     RUN(test_garbage);
     RUN(test_odd_marks);
     RUN(test_inner_marks);
