@@ -322,6 +322,33 @@ static void test_up_to_an_error(void)
     drop(&file);
 }
 
+static bool counts_down(void *ctx)
+{
+    int *left = ctx;
+
+    return --*left > 0;
+}
+
+/* A file that has become shorter since it was opened is truncated, and no read waits for more. */
+static void test_shorter(void)
+{
+    struct bytes file = make_file(ONE_MEMBER);
+    FILE *f = unit_need(tmpfile());
+    const struct access_source source = {.fd = fileno(f), .size = file.len};
+    struct access_reader *r = unit_need(access_open(&source));
+    int left = 10000;
+    const struct access_watch watch = {counts_down, &left};
+    uint8_t byte;
+    size_t done;
+
+    CHECK(fwrite(file.data, 1, file.len / 2, f) == file.len / 2 && fflush(f) == 0);
+    CHECK_EQ(access_read(r, &byte, 1, SIZE - 1, &done, &watch), GZ_TRUNCATED);
+    CHECK(reads_right(r, 1000, 1000));
+    access_close(r);
+    fclose(f);
+    drop(&file);
+}
+
 /* Bytes after the last member are not data. */
 static void test_garbage(void)
 {
@@ -716,6 +743,7 @@ int main(void)
     RUN(test_threads);
     RUN(test_damaged);
     RUN(test_up_to_an_error);
+    RUN(test_shorter);
     RUN(test_garbage);
     RUN(test_odd_marks);
     RUN(test_inner_marks);
