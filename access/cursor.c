@@ -81,7 +81,8 @@ static enum gz_status read_around(struct access_cursor *c)
     c->b.in_base = at - BACK; /* may be below 0, modulo 2^64 */
     c->b.at = BACK;
     c->b.in_len = missing + (size_t)n;
-    c->b.in_ends = at - back + (uint64_t)n >= c->source->size;
+    /* If the file has become shorter, it ends before source->size. */
+    c->b.in_ends = (size_t)n < back + IN_SIZE || at - back + (uint64_t)n >= c->source->size;
     return GZ_OK;
 }
 

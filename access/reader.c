@@ -149,9 +149,9 @@ static void drop_hints(struct access_reader *r)
 /* --- Cursors -------------------------------------------------------------------------------- */
 
 /* Sets *from to a point at `offset` or before it, and *cursor to a cursor between that point and
- * `offset`.  The cursor is one that waits there or, if there is none, one that begins at *from.
- * The caller has the lock. */
-static enum gz_status get_cursor(struct access_reader *r, uint64_t offset,
+ * `offset`.  The cursor is one that waits there or, if there is none or `anew` is true, one that
+ * begins at *from.  The caller has the lock. */
+static enum gz_status get_cursor(struct access_reader *r, uint64_t offset, bool anew,
                                  struct access_cursor **cursor, struct access_point *from)
 {
     const size_t i = access_points_until(&r->points, offset) - 1;
@@ -165,7 +165,7 @@ static enum gz_status get_cursor(struct access_reader *r, uint64_t offset,
     if (i > 0 && i + 1 == r->points.count && r->size == UINT64_MAX && p->is_hint && !p->is_checked)
         p--;
     *from = *p;
-    *cursor = access_cursors_take(&r->cursors, offset, p->out);
+    *cursor = anew ? NULL : access_cursors_take(&r->cursors, offset, p->out);
     if (*cursor != NULL)
         return GZ_OK;
     *cursor = access_cursors_make(&r->cursors, &r->source);
@@ -192,6 +192,7 @@ struct reading {
     struct access_point next; /* with has_next: the nearest point after `from` */
     uint64_t size;            /* the length of the data, as hints tell it, or UINT64_MAX */
     uint64_t leave_at;        /* the next point is left at this byte of output, or later */
+    bool has_failed;          /* the cursor has come to an error, and cannot go on */
 };
 
 /* Sets g->next and g->size, the hints with which compare() checks the cursor.  The caller has the
@@ -335,6 +336,13 @@ static enum gz_status run(struct reading *g, uint8_t *buf, size_t len, uint64_t 
         if (g->c->piece_len == 0)
             status = step(g, wrong);
     }
+    g->has_failed = status != GZ_OK;
+    /* The last step may have decoded bytes before it came to the error. */
+    if (g->has_failed && g->c->is_proven) {
+        *done += take(g->c, buf != NULL ? buf + *done : NULL, len - *done, offset + *done);
+        if (*done == len)
+            status = GZ_OK;
+    }
     /* Decode on until the point from which the cursor began is checked, because the caller must not
      * get any bytes before this check. */
     while (status == GZ_OK && !g->c->is_proven) {
@@ -344,7 +352,7 @@ static enum gz_status run(struct reading *g, uint8_t *buf, size_t len, uint64_t 
     return status;
 }
 
-/* Reads from the best point or cursor. */
+/* Reads from the best point or cursor.  If `len` is 0, only checks the best point. */
 static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t len, uint64_t offset,
                                 size_t *done, bool *wrong, const struct access_watch *watch)
 {
@@ -354,7 +362,7 @@ static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t le
 
     *done = 0;
     pthread_mutex_lock(&r->lock);
-    status = get_cursor(r, offset, &g.c, &g.from);
+    status = get_cursor(r, offset, len == 0, &g.c, &g.from);
     *wrong = status == GZ_BAD_DATA;
     if (status == GZ_OK)
         find_next(&g);
@@ -363,7 +371,7 @@ static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t le
         status = run(&g, buf, len, offset, done, wrong);
     error = errno;
     pthread_mutex_lock(&r->lock);
-    if (status == GZ_OK && g.c->is_proven)
+    if (status == GZ_OK && !g.has_failed && g.c->is_proven)
         access_cursors_put(&r->cursors, g.c);
     else
         access_cursor_free(g.c);
@@ -413,6 +421,28 @@ enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint6
     return len > 0 ? read_at(r, buf, len, offset, done, watch) : GZ_OK;
 }
 
+/* Whether the last point at `offset` or before it is a hint that no read has checked. */
+static bool is_unchecked(struct access_reader *r, uint64_t offset)
+{
+    const struct access_point *p;
+    bool is;
+
+    pthread_mutex_lock(&r->lock);
+    p = &r->points.list[access_points_until(&r->points, offset) - 1];
+    is = p->is_hint && !p->is_checked;
+    pthread_mutex_unlock(&r->lock);
+    return is;
+}
+
+void access_check(struct access_reader *r, uint64_t offset, const struct access_watch *watch)
+{
+    size_t done;
+    bool wrong;
+
+    if (is_unchecked(r, offset))
+        (void)read_once(r, NULL, 0, offset, &done, &wrong, watch);
+}
+
 uint64_t access_leave_point(struct access_reader *r, const struct access_point *p,
                             const uint8_t *window, size_t len)
 {
@@ -442,17 +472,20 @@ uint64_t access_leave_point(struct access_reader *r, const struct access_point *
 struct access_point access_proven_point(struct access_reader *r, uint64_t offset, uint8_t *window)
 {
     struct access_point p;
+    ssize_t len;
     size_t i;
 
     memset(window, 0, INF_WINDOW);
     pthread_mutex_lock(&r->lock);
     i = access_points_until(&r->points, offset);
-    do
+    do {
         p = r->points.list[--i];
-    while (i > 0 && ((p.is_hint && !p.is_checked) ||
-                     access_window_get(&p, &r->index, window + INF_WINDOW) < 0));
+        len =
+            p.is_hint && !p.is_checked ? -1 : access_window_get(&p, &r->index, window + INF_WINDOW);
+    } while (i > 0 && len < 0);
     pthread_mutex_unlock(&r->lock);
     p.bytes = NULL;
+    p.stored = (uint32_t)len; /* the start has no window, so `len` is not below 0 */
     return p;
 }
 

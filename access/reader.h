@@ -78,9 +78,17 @@ void access_set_strict(struct access_reader *r, bool is_strict);
 enum gz_status access_read(struct access_reader *r, void *buf, size_t len, uint64_t offset,
                            size_t *done, const struct access_watch *watch);
 
+/* Checks the last point at byte `offset` of the output or before it, by decoding up to the next
+ * point, if the point is a hint and no read has checked it.  access_proven_point then returns that
+ * point.  If it is the last of all points, and the length of the data is not known, checks the
+ * point before it instead.  If a hint is wrong, all are dropped.  After an error, which a read will
+ * find again, nothing is checked. */
+void access_check(struct access_reader *r, uint64_t offset, const struct access_watch *watch);
+
 /* Returns the last proven point at byte `offset` of the output or before it: the start, a point
  * that a read has left, or a hint that a read has checked.  Copies its window to the end of the
- * INF_WINDOW bytes of `window`, after zeros if it is shorter. */
+ * INF_WINDOW bytes of `window`, after zeros if it is shorter.  The result's `stored` is the length
+ * of that window. */
 struct access_point access_proven_point(struct access_reader *r, uint64_t offset, uint8_t *window);
 
 /* Whether a read from byte `offset` of the output on must first decode more than `len` bytes.  It

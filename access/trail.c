@@ -123,14 +123,17 @@ void access_trail_note(struct access_trail *t, uint64_t bit, uint64_t out, const
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Takes the first waiting point out of the list if it is at byte `out` of the reader's output or
- * before it.  Returns NULL if there is none. */
-static struct waiting *take_first(struct access_trail *t, uint64_t out)
+/* Takes the waiting point at byte `out` of the reader's output out of the list.  Drops those before
+ * it, whose runs were never written.  Returns NULL if no point is there. */
+static struct waiting *take_waiting(struct access_trail *t, uint64_t out)
 {
     struct waiting *w;
 
     pthread_mutex_lock(&t->lock);
-    w = t->first;
+    while ((w = t->first) != NULL && w->point.out < out) {
+        t->first = w->next;
+        free(w);
+    }
     if (w != NULL && w->point.out > out)
         w = NULL;
     if (w != NULL)
@@ -143,7 +146,7 @@ static struct waiting *take_first(struct access_trail *t, uint64_t out)
 
 void access_trail_leave(struct access_trail *t, uint64_t out, uint32_t check)
 {
-    struct waiting *w = take_first(t, t->from.out + out);
+    struct waiting *w = take_waiting(t, t->from.out + out);
     uint64_t apart;
 
     if (w == NULL)
@@ -181,7 +184,8 @@ static void jump(struct access_trail *t, struct gz_place *place)
     place->bit = t->from.bit;
     place->is_jump = !t->from.has_crc;
     place->check = t->from.crc;
-    place->len = t->from.has_crc ? t->from.len : t->from.out;
+    /* Without the CRC, only the window counts: data that refers to bytes before it is wrong. */
+    place->len = t->from.has_crc ? t->from.len : t->from.stored;
     memcpy(place->end - INF_WINDOW, t->window, INF_WINDOW);
     t->member = t->from.out - place->len;
     t->knows_member = t->from.has_crc;

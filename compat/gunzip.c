@@ -260,6 +260,12 @@ static bool is_given(const struct gz_stream *s)
     return s->io.container == CONTAINER_ZLIB || s->io.container == CONTAINER_RAW;
 }
 
+/* Whether the magic number that was just parsed is that of an older format or zip's. */
+static bool is_older(const struct gz_stream *s, enum gz_format format)
+{
+    return format != GZ_FORMAT_NONE && format != GZ_FORMAT_UNKNOWN && s->magic[1] != 0x8b;
+}
+
 /* Parses the next magic number and, for gzip and zip, the header. */
 static enum gz_status next_header(struct gz_stream *s)
 {
@@ -271,6 +277,8 @@ static enum gz_status next_header(struct gz_stream *s)
     if (status != GZ_OK)
         return status;
     s->format = format;
+    if (s->io.only_gzip && is_older(s, format))
+        return GZ_NOT_GZIP;
     if (format == GZ_FORMAT_UNKNOWN && !s->io.copy_unknown)
         return first ? GZ_NOT_GZIP : GZ_TRAILING_GARBAGE;
     if (format == GZ_FORMAT_NONE)

@@ -79,6 +79,8 @@ struct gz_io {
     /* Whether to copy data in an unknown format to the output, as zcat -f does.  After a member,
      * all bytes that are no member are copied, also zeros. */
     bool copy_unknown;
+    /* Whether data in an older format or in zip's, which gzip also reads, is GZ_NOT_GZIP. */
+    bool only_gzip;
     /* Called for a gzip header with an extra field, with the field's size in bytes.  The field
      * itself is ignored.  May be NULL. */
     void (*extra)(void *ctx, unsigned bytes);

@@ -153,7 +153,9 @@ gzlzss_status gzlzss_reader_index(gzlzss_reader *r, const void *index, size_t in
 /* All threads of the object decode if more than this many bytes come between the last known place
  * and a read's offset, or if the read itself is longer.  With a smaller number, short reads disturb
  * other calls of the object.  With a larger number, the first reads in a file take longer. */
+#ifndef READER_LONG /* tests choose other sizes */
 #define READER_LONG ((uint64_t)8 << 20)
+#endif
 
 /* A read for which all threads decode. */
 struct long_read {
@@ -234,7 +236,7 @@ static size_t read_by_threads(gzlzss_reader *r, struct operation *o, uint8_t *bu
     uint8_t byte = 0;
     struct long_read s = {.o = o, .buf = buf != NULL ? buf : &byte, .len = len, .offset = offset};
     const struct expansion_watch watch = {note_run, leave_point, &s};
-    struct gz_io io = {.read = read_input, .write = take_output, .ctx = &s};
+    struct gz_io io = {.read = read_input, .write = take_output, .ctx = &s, .only_gzip = true};
     struct pipeline_expansion_stats stats;
     struct gz_ahead ahead;
     uint64_t used;
@@ -256,6 +258,23 @@ static size_t read_by_threads(gzlzss_reader *r, struct operation *o, uint8_t *bu
     return s.done;
 }
 
+static bool is_far(const gzlzss_reader *r, uint64_t offset)
+{
+    return access_is_far(r->access, offset, READER_LONG);
+}
+
+/* Whether a read has much to decode.  If so, the last point before it is proven now, so that all
+ * threads can begin there. */
+static bool is_long(gzlzss_reader *r, const struct access_watch *watch, size_t len, uint64_t offset)
+{
+    if (is_far(r, offset))
+        access_look(r->access);
+    if (len <= READER_LONG && !is_far(r, offset))
+        return false;
+    access_check(r->access, offset, watch);
+    return len > READER_LONG || is_far(r, offset);
+}
+
 /* Reads as access_read does, but first lets all threads decode if there is much to decode. */
 static enum gz_status read_at(gzlzss_reader *r, struct operation *o, uint8_t *buf, size_t len,
                               uint64_t offset, size_t *done)
@@ -267,17 +286,10 @@ static enum gz_status read_at(gzlzss_reader *r, struct operation *o, uint8_t *bu
     *done = 0;
     if (len > UINT64_MAX - offset)
         len = (size_t)(UINT64_MAX - offset);
-    if (access_is_far(r->access, offset, READER_LONG))
-        access_look(r->access);
-    if (access_is_far(r->access, offset, READER_LONG)) {
+    if (len == 0)
+        return GZ_OK;
+    if (is_long(r, &watch, len, offset))
         before = read_by_threads(r, o, buf, len, offset);
-    } else if (len > READER_LONG) {
-        /* Reading one byte makes the reader check the point before it. */
-        status = access_read(r->access, buf, 1, offset, done, &watch);
-        if (status != GZ_OK || *done == 0)
-            return status;
-        before = read_by_threads(r, o, buf, len, offset);
-    }
     status = access_read(r->access, buf + before, len - before, offset + before, done, &watch);
     *done += before;
     return status;

@@ -20,7 +20,7 @@ if [ $# -eq 0 ]; then
         test_library:test_turns test_library:test_streams test_library:test_threads \
         test_gpus:test_several test_gpus:test_many_jobs test_gpus:test_pushed \
         test_flush:test_threads test_flush:test_many_streams test_waits:test_callers_are_away \
-        test_gpu_decoder:test_failures test_cuda:test_threads
+        test_gpu_decoder:test_failures test_cuda:test_threads test_reader:test_long_threads
 fi
 unset GZLZSS GZIP
 export LC_ALL=C TSAN_OPTIONS=halt_on_error=1 GZLZSS_TEST_REGION=65536

@@ -75,7 +75,9 @@ struct pipeline_expansion_stats {
 };
 
 /* One thread decodes an input that has fewer bytes than this. */
+#ifndef PIPELINE_EXPAND_MIN /* tests choose other sizes */
 #define PIPELINE_EXPAND_MIN ((uint64_t)512 << 10)
+#endif
 
 /* Makes a decompression of the file or pipe fd, from fd's position on.  The output goes to
  * `write`.  Any thread may call `write`, but only one at a time, and all signals may be blocked

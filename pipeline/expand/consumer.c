@@ -24,7 +24,9 @@
 
 /* The consumer does not accept a run with fewer bytes of output than this, but decodes its blocks
  * again.  Each run is written by itself, which takes too long for so little output. */
+#ifndef RUN_MIN /* tests choose other sizes */
 #define RUN_MIN ((size_t)16 << 10)
+#endif
 
 /* In tests, the consumer calls help_one at most this many times in each call of has_ahead. */
 #define STEPS_IN_TESTS 4

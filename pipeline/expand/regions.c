@@ -18,9 +18,11 @@
  * known.  In between, a region's size is chosen so that it makes REGION_OUT bytes of output.  With
  * smaller regions, the searches for starts cost more.  With larger regions, fewer threads have
  * something to do at first. */
+#ifndef REGION_MIN /* tests choose other sizes */
 #define REGION_MIN ((uint64_t)32 << 10)
-#define REGION_MAX ((uint64_t)1 << 20)
 #define REGION_FIRST ((uint64_t)256 << 10)
+#endif
+#define REGION_MAX ((uint64_t)1 << 20)
 
 /* With fewer threads than this, workers decode ahead only from marks and members.  Decoding symbols
  * and resolving them is twice the work of decoding bytes. */

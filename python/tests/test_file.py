@@ -20,9 +20,9 @@ BIG = 6_000_000
 
 
 @contextlib.contextmanager
-def small_blocks():
+def small_blocks(ahead=100_000):
     """Makes a source read small blocks ahead, soon after a seek."""
-    with unittest.mock.patch.multiple("gzlzss._source", AHEAD_AFTER=10_000, AHEAD=100_000):
+    with unittest.mock.patch.multiple("gzlzss._source", AHEAD_AFTER=10_000, AHEAD=ahead):
         yield
 
 
@@ -323,6 +323,13 @@ class Places(Folder):
                         self.assertEqual(f.read(), text(BIG)[-50:])
                         f.seek(place + 1_000_000)
                         self.assertEqual(f.read(9), text(BIG)[place + 1_000_000:][:9])
+
+    def test_reading_on_without_memory(self):
+        self.path.write_bytes(gzipped(BIG))
+        with gzlzss.open(self.path) as f, small_blocks(ahead=1 << 62):
+            f.seek(BIG // 2)
+            for place in range(BIG // 2, BIG, 100_000):
+                self.assertTrue(f.read(100_000) == text(BIG)[place:place + 100_000])
 
     def test_data_before_an_error_after_a_seek(self):
         self.path.write_bytes(gzipped(BIG)[:-1000])

@@ -24,7 +24,7 @@
 enum {
     THREADS_MIN = 2,
     THREADS_KINDS = 4,
-    REGION_MIN = 64,
+    REGION_LEAST = 64,
     REGION_KINDS = 8192,
     PIPE_BYTES = 65536
 };
@@ -137,7 +137,7 @@ void fuzz_expand(const uint8_t *data, size_t len)
     struct fuzz_input in = {data, len};
     const enum container container = containers[fuzz_choose(&in, 3)];
     const unsigned threads = fuzz_choose(&in, 2 * THREADS_KINDS);
-    const size_t region = REGION_MIN + fuzz_choose16(&in) % REGION_KINDS;
+    const size_t region = REGION_LEAST + fuzz_choose16(&in) % REGION_KINDS;
     struct run one = {0}, many = {.waits = (unsigned)fuzz_choose16(&in)};
     struct gz_info info[2];
     enum gz_status status[2];

@@ -14,6 +14,8 @@
 #include "access/layout.h"
 #include "access/points.h"
 #include "access/reader.h"
+#include "access/trail.h"
+#include "inflate/raw.h"
 #include "tests/unit/inputs.h"
 #include "tests/unit/streams.h"
 
@@ -177,6 +179,33 @@ static void test_kinds(void)
     }
 }
 
+/* All threads begin at a mark once it is checked.  No data is known before the mark, so data that
+ * refers to bytes there is refused, as by one thread. */
+static void test_trail_from_a_mark(void)
+{
+    const uint64_t offset = SIZE / 2;
+    struct bytes file = make_file(MARKS);
+    const struct access_source source = source_of(&file);
+    struct access_reader *r = unit_need(access_open(&source));
+    uint8_t window[INF_WINDOW];
+    struct gz_place place = {.bit = 8 * sizeof(plain_header), .end = window + INF_WINDOW};
+    struct access_trail *t;
+    struct gz_ahead ahead;
+    uint64_t from;
+
+    CHECK_EQ(access_look(r), ACCESS_MARKS);
+    access_check(r, offset, NULL);
+    t = unit_need(access_trail_new(r, offset));
+    CHECK(access_trail_out(t) <= offset && access_trail_out(t) > offset - 2 * 65536);
+    ahead = access_trail_ahead(t, NULL, NULL, NULL);
+    CHECK(ahead.has(ahead.ctx, place.bit, &from) && ahead.run(ahead.ctx, &place));
+    CHECK(place.is_jump);
+    CHECK_EQ(place.len, 0);
+    access_trail_free(t);
+    access_close(r);
+    drop(&file);
+}
+
 /* Reads in order must not decode the file from its start each time, which would take minutes
  * here. */
 static void test_in_order(void)
@@ -249,6 +278,74 @@ static void test_damaged(void)
     r = unit_need(access_open(&whole));
     CHECK_EQ(access_read(r, buf, sizeof(buf), 0, &done, NULL), GZ_NOT_GZIP);
     access_close(r);
+    drop(&file);
+}
+
+/* How many bytes zlib makes of a .gz that is cut off. */
+static size_t inflated_len(const struct bytes *file)
+{
+    uint8_t *out = unit_need(malloc(SIZE));
+    z_stream s = {.next_in = file->data,
+                  .avail_in = (uInt)file->len,
+                  .next_out = out,
+                  .avail_out = (uInt)SIZE};
+    int result = inflateInit2(&s, 31);
+
+    while (result == Z_OK)
+        result = inflate(&s, Z_SYNC_FLUSH);
+    CHECK_EQ(result, Z_BUF_ERROR);
+    inflateEnd(&s);
+    free(out);
+    return (size_t)s.total_out;
+}
+
+/* All bytes before an error can be read, wherever reads begin. */
+static void test_up_to_an_error(void)
+{
+    struct bytes file = make_file(ONE_MEMBER);
+    struct access_source source;
+    struct access_reader *r;
+    uint8_t buf[100];
+    size_t end, done;
+
+    file.len = file.len * 2 / 3;
+    source = source_of(&file);
+    end = inflated_len(&file);
+    r = unit_need(access_open(&source));
+    for (size_t back = 1; back < sizeof(buf); back += 30) {
+        CHECK(reads_right(r, end - back, back));
+        CHECK(reads_right(r, end - 40000, 40000));
+        CHECK_EQ(access_read(r, buf, back + 1, end - back, &done, NULL), GZ_TRUNCATED);
+        CHECK_EQ(access_read(r, buf, 1, end, &done, NULL), GZ_TRUNCATED);
+    }
+    access_close(r);
+    drop(&file);
+}
+
+static bool counts_down(void *ctx)
+{
+    int *left = ctx;
+
+    return --*left > 0;
+}
+
+/* A file that has become shorter since it was opened is truncated, and no read waits for more. */
+static void test_shorter(void)
+{
+    struct bytes file = make_file(ONE_MEMBER);
+    FILE *f = unit_need(tmpfile());
+    const struct access_source source = {.fd = fileno(f), .size = file.len};
+    struct access_reader *r = unit_need(access_open(&source));
+    int left = 10000;
+    const struct access_watch watch = {counts_down, &left};
+    uint8_t byte;
+    size_t done;
+
+    CHECK(fwrite(file.data, 1, file.len / 2, f) == file.len / 2 && fflush(f) == 0);
+    CHECK_EQ(access_read(r, &byte, 1, SIZE - 1, &done, &watch), GZ_TRUNCATED);
+    CHECK(reads_right(r, 1000, 1000));
+    access_close(r);
+    fclose(f);
     drop(&file);
 }
 
@@ -641,9 +738,12 @@ int main(void)
         data[i] = (uint8_t)unit_rand(&state);
     RUN(test_halving);
     RUN(test_kinds);
+    RUN(test_trail_from_a_mark);
     RUN(test_in_order);
     RUN(test_threads);
     RUN(test_damaged);
+    RUN(test_up_to_an_error);
+    RUN(test_shorter);
     RUN(test_garbage);
     RUN(test_odd_marks);
     RUN(test_inner_marks);

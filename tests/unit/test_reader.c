@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -290,9 +291,9 @@ static void test_fork(void)
 
 /* --- Reads for which all threads decode ----------------------------------------------------- */
 
-/* One thread decodes up to 8 MiB (READER_LONG in lib/reader.c).  The data of these tests is several
+/* One thread decodes up to READER_LONG bytes (Makefile.am).  The data of these tests is several
  * times as long, and zlib writes no marks. */
-#define LONG ((size_t)9 << 20)
+#define LONG ((size_t)(READER_LONG + READER_LONG / 8))
 #define LONG_SIZE (3 * LONG + 12345)
 
 static uint8_t *long_data;
@@ -498,6 +499,136 @@ static void test_long_errors(void)
     gzlzss_free(object);
 }
 
+/* --- Input that nothing may read ------------------------------------------------------------ */
+
+/* A copy of a file, in whole pages. */
+static uint8_t *in_pages(const uint8_t *bytes, size_t len)
+{
+    uint8_t *pages = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (pages == MAP_FAILED)
+        abort();
+    memcpy(pages, bytes, len);
+    return pages;
+}
+
+/* From now on, a read of pages[0..len) kills the program, but for the last part of a page. */
+static void forbid(uint8_t *pages, size_t len)
+{
+    CHECK_EQ(mprotect(pages, len - len % (size_t)sysconf(_SC_PAGESIZE), PROT_NONE), 0);
+}
+
+static void put64(uint8_t *to, uint64_t value)
+{
+    for (int i = 0; i < 8; i++)
+        to[i] = (uint8_t)(value >> 8 * i);
+}
+
+/* The points of an index may be further apart than one thread decodes. */
+static void test_long_from_a_hint(void)
+{
+    gzlzss *object = object_with(4);
+    struct long_file f = make_long(8);
+    uint8_t *pages = in_pages(f.bytes, f.len), index[40];
+    gzlzss_reader *r;
+
+    /* bgzip's: how many members, and where each starts in the file and in the data */
+    put64(index, 2);
+    put64(index + 8, f.ends[0]);
+    put64(index + 16, LONG_SIZE / 8);
+    put64(index + 24, f.ends[3]);
+    put64(index + 32, LONG_SIZE / 8 * 4);
+    forbid(pages, f.ends[0]);
+    CHECK_EQ(gzlzss_reader_memory(&r, object, pages, f.len, NULL), GZLZSS_OK);
+    CHECK_EQ(gzlzss_reader_index(r, index, sizeof(index), NULL), GZLZSS_OK);
+    CHECK(reads_long(r, LONG_SIZE / 8 * 4 - 100, 90));
+    gzlzss_reader_free(r);
+    munmap(pages, f.len);
+    free(f.bytes);
+    gzlzss_free(object);
+}
+
+/* Short reads that follow one another do not check the hints that they pass. */
+static void test_long_after_short(void)
+{
+    gzlzss_options o = GZLZSS_OPTIONS_INIT;
+    gzlzss_reader *r;
+    gzlzss *object;
+    uint8_t *bytes, *pages;
+    uint64_t size;
+    size_t len;
+
+    o.level = 1;
+    o.threads = 4;
+    o.backend = GZLZSS_CPU;
+    o.format = GZLZSS_BGZF;
+    CHECK_EQ(gzlzss_new(&object, &o), GZLZSS_OK);
+    len = gzlzss_bound(object, LONG_SIZE);
+    bytes = unit_need(malloc(len));
+    CHECK_EQ(gzlzss_compress(object, bytes, &len, long_data, LONG_SIZE, NULL), GZLZSS_OK);
+    pages = in_pages(bytes, len);
+    CHECK_EQ(gzlzss_reader_memory(&r, object, pages, len, NULL), GZLZSS_OK);
+    CHECK_EQ(gzlzss_reader_size(r, &size, NULL), GZLZSS_OK); /* looks for hints */
+    for (size_t at = 0; at < 2 * LONG; at += LONG / 4)
+        CHECK(reads_long(r, at, LONG / 4));
+    forbid(pages, len / 2);
+    CHECK(reads_long(r, 2 * LONG, LONG));
+    gzlzss_reader_free(r);
+    munmap(pages, len);
+    free(bytes);
+    gzlzss_free(object);
+}
+
+static void test_no_bytes(void)
+{
+    gzlzss *object = object_with(4);
+    struct long_file f = make_long(1);
+    uint8_t *pages = in_pages(f.bytes, f.len);
+    gzlzss_reader *r;
+    size_t len = 0;
+
+    forbid(pages, f.len);
+    CHECK_EQ(gzlzss_reader_memory(&r, object, pages, f.len, NULL), GZLZSS_OK);
+    CHECK_EQ(gzlzss_reader_read(r, NULL, &len, 2 * LONG, NULL), GZLZSS_OK);
+    CHECK_EQ(len, 0);
+    gzlzss_reader_free(r);
+    munmap(pages, f.len);
+    free(f.bytes);
+    gzlzss_free(object);
+}
+
+/* A zip file whose only entry is stored. */
+static size_t make_zip(uint8_t *to)
+{
+    uint8_t header[30] = {'P', 'K', 3, 4, 10};
+
+    put64(header + 14, crc32_z(0, long_data, LONG_SIZE) | (uint64_t)LONG_SIZE << 32);
+    put64(header + 22, LONG_SIZE);
+    memcpy(to, header, sizeof(header));
+    memcpy(to + sizeof(header), long_data, LONG_SIZE);
+    return sizeof(header) + LONG_SIZE;
+}
+
+/* Readers read only gzip's own format, however much a read has to decode. */
+static void test_long_in_other_formats(void)
+{
+    uint8_t *zip = unit_need(malloc(LONG_SIZE + 100)), *buf = unit_need(malloc(LONG_SIZE));
+    const size_t len = make_zip(zip);
+    gzlzss *object = object_with(4);
+    size_t n = LONG_SIZE;
+    gzlzss_reader *r;
+
+    CHECK_EQ(gzlzss_decompress(object, buf, &n, zip, len, NULL), GZLZSS_OK);
+    CHECK(n == LONG_SIZE && memcmp(buf, long_data, n) == 0);
+    CHECK_EQ(gzlzss_reader_memory(&r, object, zip, len, NULL), GZLZSS_OK);
+    CHECK_EQ(read_status(r, LONG, 1), GZLZSS_ERROR_FORMAT);
+    CHECK_EQ(read_status(r, 0, LONG), GZLZSS_ERROR_FORMAT);
+    gzlzss_reader_free(r);
+    free(buf);
+    free(zip);
+    gzlzss_free(object);
+}
+
 static void *read_long_in_thread(void *r)
 {
     uint64_t state = (uintptr_t)pthread_self();
@@ -543,6 +674,10 @@ int main(void)
     RUN(test_long_with_hints);
     RUN(test_long_with_index);
     RUN(test_long_errors);
+    RUN(test_long_from_a_hint);
+    RUN(test_long_after_short);
+    RUN(test_no_bytes);
+    RUN(test_long_in_other_formats);
     RUN(test_long_threads);
     free(long_data);
     gzlzss_free(z);
