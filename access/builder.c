@@ -10,6 +10,7 @@
 
 #include "access/builder.h"
 #include "access/layout.h"
+#include "access/relay.h"
 #include "access/window.h"
 #include "base/bytes.h"
 #include "inflate/find.h"
@@ -22,13 +23,10 @@
 struct access_builder {
     struct access_source file;
     bool has_file, is_bgzf;
-    int error;        /* the errno if the file could not be read; there will be no index */
-    uint64_t members; /* members with data, if the file is BGZF */
-    bool is_short;    /* memory was short, so points are missing */
-    /* The next three members are for access_builder_ahead. */
-    const struct gz_ahead *inner; /* or NULL */
-    bool inner_has;               /* the last result of inner->has */
-    uint64_t ask_from;            /* no place before this bit is wanted */
+    int error;                 /* the errno if the file could not be read; there will be no index */
+    uint64_t members;          /* members with data, if the file is BGZF */
+    bool is_short;             /* memory was short, so points are missing */
+    struct access_relay relay; /* for access_builder_ahead */
     /* Protects the members below. */
     pthread_mutex_t lock;
     struct access_points points;
@@ -221,22 +219,11 @@ bool access_builder_write(struct access_builder *b, enum access_format format, u
 
 /* --- Decoding by compat/ -------------------------------------------------------------------- */
 
-/* After run_ahead has got a place, has_ahead asks for no place in the next ASK_APART bytes of
- * input.  The reason is that compat/ writes all output before it calls run_ahead, which takes
- * time. */
-#define ASK_APART ((uint64_t)16 << 10)
-
 static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
 {
     struct access_builder *b = ctx;
 
-    *from = UINT64_MAX;
-    b->inner_has = b->inner != NULL && b->inner->has(b->inner->ctx, bit, from);
-    if (b->inner_has || bit >= b->ask_from)
-        return true;
-    if (b->ask_from < *from)
-        *from = b->ask_from;
-    return false;
+    return access_relay_has(&b->relay, bit, from);
 }
 
 static bool run_ahead(void *ctx, struct gz_place *place)
@@ -245,20 +232,19 @@ static bool run_ahead(void *ctx, struct gz_place *place)
     const size_t len = place->len < INF_WINDOW ? (size_t)place->len : INF_WINDOW;
 
     access_builder_note(b, place->bit, place->before + place->len, place->end, len);
-    b->ask_from = place->bit + 8 * ASK_APART;
-    return !b->inner_has || b->inner->run(b->inner->ctx, place);
+    return access_relay_run(&b->relay, place);
 }
 
 static void seek_ahead(void *ctx, uint64_t byte)
 {
     struct access_builder *b = ctx;
 
-    if (b->inner != NULL)
-        b->inner->seek(b->inner->ctx, byte);
+    if (b->relay.inner != NULL)
+        b->relay.inner->seek(b->relay.inner->ctx, byte);
 }
 
 struct gz_ahead access_builder_ahead(struct access_builder *b, const struct gz_ahead *inner)
 {
-    b->inner = inner;
+    b->relay = (struct access_relay){.inner = inner};
     return (struct gz_ahead){has_ahead, run_ahead, seek_ahead, b};
 }

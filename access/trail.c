@@ -10,13 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "access/relay.h"
 #include "access/trail.h"
 #include "inflate/raw.h"
-
-/* After run_ahead has got a place, has_ahead asks for no place in the next ASK_APART bytes of
- * input.  The reason is that compat/ writes all output before it calls run_ahead, which takes
- * time. */
-#define ASK_APART ((uint64_t)64 << 10)
 
 /* A point whose CRC is not known yet. */
 struct waiting {
@@ -28,14 +24,12 @@ struct waiting {
 struct access_trail {
     struct access_reader *r;
     struct access_point from;
-    uint8_t window[INF_WINDOW];   /* the window of `from` */
-    uint64_t in;                  /* access_trail_in */
-    const struct gz_ahead *inner; /* or NULL */
+    uint8_t window[INF_WINDOW]; /* the window of `from` */
+    uint64_t in;                /* access_trail_in */
+    struct access_relay relay;
     void (*seek)(void *ctx, uint64_t byte);
     void *ctx;
-    bool has_jumped;   /* decoding has come to `from` */
-    bool inner_has;    /* the last result of inner->has */
-    uint64_t ask_from; /* the bit of input from which on has_ahead asks for a place again */
+    bool has_jumped; /* decoding has come to `from` */
     /* The byte of the reader's output at which the current member's data starts.  In the member of
      * `from`, that may be unknown.  knows_member is then false, and the value has no meaning. */
     uint64_t member;
@@ -167,14 +161,7 @@ static bool has_ahead(void *ctx, uint64_t bit, uint64_t *from)
     struct access_trail *t = ctx;
 
     *from = UINT64_MAX;
-    if (!t->has_jumped)
-        return true;
-    t->inner_has = t->inner != NULL && t->inner->has(t->inner->ctx, bit, from);
-    if (t->inner_has || bit >= t->ask_from)
-        return true;
-    if (t->ask_from < *from)
-        *from = t->ask_from;
-    return false;
+    return !t->has_jumped || access_relay_has(&t->relay, bit, from);
 }
 
 /* Moves the place to the first point.  Without that point's CRC, the member is not checked. */
@@ -207,16 +194,15 @@ static bool run_ahead(void *ctx, struct gz_place *place)
     }
     access_trail_note(t, place->bit, place->before + place->len, place->end, len);
     access_trail_leave(t, place->before + place->len, place->check);
-    t->ask_from = place->bit + 8 * ASK_APART;
-    return !t->inner_has || t->inner->run(t->inner->ctx, place);
+    return access_relay_run(&t->relay, place);
 }
 
 static void seek_ahead(void *ctx, uint64_t byte)
 {
     struct access_trail *t = ctx;
 
-    if (t->inner != NULL)
-        t->inner->seek(t->inner->ctx, byte);
+    if (t->relay.inner != NULL)
+        t->relay.inner->seek(t->relay.inner->ctx, byte);
     else
         t->seek(t->ctx, byte);
 }
@@ -224,7 +210,7 @@ static void seek_ahead(void *ctx, uint64_t byte)
 struct gz_ahead access_trail_ahead(struct access_trail *t, const struct gz_ahead *inner,
                                    void (*seek)(void *ctx, uint64_t byte), void *ctx)
 {
-    t->inner = inner;
+    t->relay = (struct access_relay){.inner = inner};
     t->seek = seek;
     t->ctx = ctx;
     return (struct gz_ahead){has_ahead, run_ahead, seek_ahead, t};

@@ -657,7 +657,7 @@ gzlzss_status gzlzss_reader_index(gzlzss_reader *r, const void *index, size_t in
  * read.  This is less than before only at the end of the data, and 0 after the end.  Bytes after
  * the last member that are no member are ignored.
  *
- * After an error, *len is 0.  GZLZSS_ERROR_FORMAT: the input is not in gzip's own format.
+ * After an error, *len is 0.  GZLZSS_ERROR_FORMAT: the input is empty, or not in gzip's own format.
  * GZLZSS_ERROR_DATA and GZLZSS_ERROR_TRUNCATED: the input is damaged where it had to be decoded.
  */
 gzlzss_status gzlzss_reader_read(gzlzss_reader *r, void *buf, size_t *len, uint64_t offset,

@@ -178,8 +178,12 @@ class WithLibrary(sdist):
 
 
 def pkg_config(option):
-    words = subprocess.run(["pkg-config", option, "gzlzss"], check=True, capture_output=True,
-                           text=True).stdout
+    try:
+        words = subprocess.run(["pkg-config", option, "gzlzss"], check=True, stdout=subprocess.PIPE,
+                               text=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        raise SystemExit("setup.py: GZLZSS_SYSTEM is set, but pkg-config finds no gzlzss; is it "
+                         "installed, and does PKG_CONFIG_PATH name its folder lib/pkgconfig?")
     return shlex.split(words)
 
 
