@@ -49,18 +49,24 @@ static gzlzss_reader *reader(void)
     return unit_need(r);
 }
 
-static bool reads_right(gzlzss_reader *r, uint64_t offset, size_t len)
+/* Whether a read gives the right bytes of a file with the data expected[0..size). */
+static bool reads_of(gzlzss_reader *r, const uint8_t *expected, size_t size, uint64_t offset,
+                     size_t len)
 {
-    const size_t behind = offset < SIZE ? SIZE - (size_t)offset : 0;
-    const size_t expected = len < behind ? len : behind;
+    const size_t behind = offset < size ? size - (size_t)offset : 0;
+    const size_t wanted = len < behind ? len : behind;
     uint8_t *buf = unit_need(malloc(len + 1));
     gzlzss_call call = GZLZSS_CALL_INIT;
-    const bool is = gzlzss_reader_read(r, buf, &len, offset, &call) == GZLZSS_OK &&
-                    len == expected && call.out_bytes == len &&
-                    (len == 0 || memcmp(buf, data + offset, len) == 0);
+    const bool is = gzlzss_reader_read(r, buf, &len, offset, &call) == GZLZSS_OK && len == wanted &&
+                    call.out_bytes == len && (len == 0 || memcmp(buf, expected + offset, len) == 0);
 
     free(buf);
     return is;
+}
+
+static bool reads_right(gzlzss_reader *r, uint64_t offset, size_t len)
+{
+    return reads_of(r, data, SIZE, offset, len);
 }
 
 static void read_at_random(gzlzss_reader *r, int times)
@@ -325,27 +331,38 @@ static struct long_file make_long(int members)
     return f;
 }
 
-static gzlzss *object_with(int threads)
+static gzlzss *new_object(int threads, gzlzss_format format)
 {
     gzlzss_options o = GZLZSS_OPTIONS_INIT;
     gzlzss *object = NULL;
 
+    o.level = 1;
     o.threads = threads;
     o.backend = GZLZSS_CPU;
+    o.format = format;
     CHECK_EQ(gzlzss_new(&object, &o), GZLZSS_OK);
     return unit_need(object);
 }
 
+static gzlzss *object_with(int threads)
+{
+    return new_object(threads, GZLZSS_GZIP);
+}
+
+/* Compresses long_data[0..LONG_SIZE) to *len bytes. */
+static uint8_t *compress_long(gzlzss *object, size_t *len)
+{
+    uint8_t *bytes;
+
+    *len = gzlzss_bound(object, LONG_SIZE);
+    bytes = unit_need(malloc(*len));
+    CHECK_EQ(gzlzss_compress(object, bytes, len, long_data, LONG_SIZE, NULL), GZLZSS_OK);
+    return bytes;
+}
+
 static bool reads_long(gzlzss_reader *r, uint64_t offset, size_t len)
 {
-    const size_t behind = offset < LONG_SIZE ? LONG_SIZE - (size_t)offset : 0;
-    const size_t expected = len < behind ? len : behind;
-    uint8_t *buf = unit_need(malloc(len + 1));
-    const bool is = gzlzss_reader_read(r, buf, &len, offset, NULL) == GZLZSS_OK &&
-                    len == expected && (len == 0 || memcmp(buf, long_data + offset, len) == 0);
-
-    free(buf);
-    return is;
+    return reads_of(r, long_data, LONG_SIZE, offset, len);
 }
 
 static gzlzss_status read_status(gzlzss_reader *r, uint64_t offset, size_t len)
@@ -408,21 +425,12 @@ static void test_long(void)
 static void test_long_with_hints(void)
 {
     for (int is_bgzf = 0; is_bgzf < 2; is_bgzf++) {
-        gzlzss_options o = GZLZSS_OPTIONS_INIT;
+        gzlzss *object = new_object(4, is_bgzf ? GZLZSS_BGZF : GZLZSS_GZIP);
+        size_t len;
+        uint8_t *bytes = compress_long(object, &len);
         uint64_t state = 13;
         gzlzss_reader *r;
-        uint8_t *bytes;
-        gzlzss *object;
-        size_t len;
 
-        o.level = 1;
-        o.threads = 4;
-        o.backend = GZLZSS_CPU;
-        o.format = is_bgzf ? GZLZSS_BGZF : GZLZSS_GZIP;
-        CHECK_EQ(gzlzss_new(&object, &o), GZLZSS_OK);
-        len = gzlzss_bound(object, LONG_SIZE);
-        bytes = unit_need(malloc(len));
-        CHECK_EQ(gzlzss_compress(object, bytes, &len, long_data, LONG_SIZE, NULL), GZLZSS_OK);
         CHECK_EQ(gzlzss_reader_memory(&r, object, bytes, len, NULL), GZLZSS_OK);
         CHECK(reads_long(r, LONG, LONG + 1));
         read_long(r, &state);
@@ -551,22 +559,12 @@ static void test_long_from_a_hint(void)
 /* Short reads that follow one another do not check the hints that they pass. */
 static void test_long_after_short(void)
 {
-    gzlzss_options o = GZLZSS_OPTIONS_INIT;
-    gzlzss_reader *r;
-    gzlzss *object;
-    uint8_t *bytes, *pages;
-    uint64_t size;
+    gzlzss *object = new_object(4, GZLZSS_BGZF);
     size_t len;
+    uint8_t *bytes = compress_long(object, &len), *pages = in_pages(bytes, len);
+    gzlzss_reader *r;
+    uint64_t size;
 
-    o.level = 1;
-    o.threads = 4;
-    o.backend = GZLZSS_CPU;
-    o.format = GZLZSS_BGZF;
-    CHECK_EQ(gzlzss_new(&object, &o), GZLZSS_OK);
-    len = gzlzss_bound(object, LONG_SIZE);
-    bytes = unit_need(malloc(len));
-    CHECK_EQ(gzlzss_compress(object, bytes, &len, long_data, LONG_SIZE, NULL), GZLZSS_OK);
-    pages = in_pages(bytes, len);
     CHECK_EQ(gzlzss_reader_memory(&r, object, pages, len, NULL), GZLZSS_OK);
     CHECK_EQ(gzlzss_reader_size(r, &size, NULL), GZLZSS_OK); /* looks for hints */
     for (size_t at = 0; at < 2 * LONG; at += LONG / 4)
