@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "pipeline/compress/claim.h"
+#include "pipeline/compress/compression.h"
 #include "pipeline/compress/facts.h"
 #include "pipeline/compress/gpu_feed.h"
 #include "pipeline/compress/parts.h"
@@ -90,6 +91,10 @@ static void claim_and_finish(struct worker *w, struct job *j)
     struct pipeline *p = w->pipeline;
     struct slot *s;
 
+    /* With an input that fills the buffer, huge pages save time: the system provides and translates
+     * small pages one by one.  For a shorter input, they would only take more memory. */
+    if (source_is_long(&j->compression->source) && crew_maps_freely(p))
+        tools_use_huge_pages(w->tools, p->segment_size);
     s = claim_one(j, w->tools->in);
     if (s == NULL)
         return;

@@ -156,6 +156,11 @@ bool source_is_file(const struct source *s)
     return s->is_file;
 }
 
+bool source_is_long(const struct source *s)
+{
+    return s->random_access > 0;
+}
+
 bool source_read_at(struct source *s, uint64_t index, uint8_t *buf)
 {
     ssize_t n = read_full(s, index * s->segment_size, buf, s->segment_size);

@@ -89,6 +89,9 @@ void source_init_pushed(struct source *s, size_t segment_size);
  * unless it is a file that grows. */
 bool source_is_file(const struct source *s);
 
+/* Whether the input is known to be longer than a segment before it is read. */
+bool source_is_long(const struct source *s);
+
 /* Reads the whole segment `index`, which is below random_access, to buf.  Any thread may call
  * this.  Returns false with errno set: PIPELINE_SHORTER if the file has become shorter, EIO if a
  * GPU failed. */

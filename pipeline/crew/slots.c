@@ -11,7 +11,7 @@
 void slots_init(struct pipeline *p, uint64_t held_max, uint64_t held_by_workers)
 {
     p->slots = (struct slots){.held_max = held_max, .held_by_workers = held_by_workers};
-    if (p->config.address_space == 0 || p->config.address_space == UINT64_MAX)
+    if (crew_maps_freely(p))
         return;
     /* Make as many slots as full segments fit in held_by_workers.  If segments are small and more
      * slots are needed, slot_new makes these later. */

@@ -205,6 +205,7 @@ struct worker_tools {
     struct huff_encoder *encoder;
     struct inf_whole *decoder; /* verifies the output; NULL without config.verify */
     uint8_t *in;               /* room for a segment and LZ_INPUT_PAD bytes */
+    bool is_huge;              /* tools_use_huge_pages was called */
     uint8_t *out;              /* output buffer for the next segment; NULL once a slot has it */
 };
 
@@ -405,6 +406,12 @@ static inline void unlock(struct pipeline *p)
 static inline void await(struct pipeline *p, enum event e)
 {
     pthread_cond_wait(&p->events[e], &p->mutex);
+}
+
+/* Whether the process may map as much address space as it likes. */
+static inline bool crew_maps_freely(const struct pipeline *p)
+{
+    return p->config.address_space == 0 || p->config.address_space == UINT64_MAX;
 }
 
 /* Wakes one thread that waits for the event. */

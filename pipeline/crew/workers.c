@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hugepages.h"
 #include "base/thread.h"
 #include "pipeline/crew/slots.h"
 #include "pipeline/crew/workers.h"
@@ -218,6 +219,22 @@ struct worker_tools *tools_new(const struct lz_level *level, size_t size, bool v
     }
     memset(t->in + size, 0, LZ_INPUT_PAD);
     return t;
+}
+
+void tools_use_huge_pages(struct worker_tools *t, size_t size)
+{
+    uint8_t *in;
+
+    if (t->is_huge)
+        return;
+    t->is_huge = true;
+    in = hugepages_reserve(size + LZ_INPUT_PAD);
+    if (in == NULL)
+        return;
+    hugepages_ask(in, size);
+    memset(in + size, 0, LZ_INPUT_PAD);
+    free(t->in);
+    t->in = in;
 }
 
 bool crew_is_equipped(const struct worker *w, const struct lz_level *level)

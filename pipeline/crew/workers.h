@@ -10,6 +10,10 @@
  * is set.  The memory has no output buffer.  Returns NULL if memory is short. */
 struct worker_tools *tools_new(const struct lz_level *level, size_t size, bool verifies);
 
+/* Replaces the input buffer, which has room for `size` bytes and is not in use, by one in huge
+ * pages, if memory allows.  Further calls do nothing. */
+void tools_use_huge_pages(struct worker_tools *t, size_t size);
+
 /* Frees a worker's memory, with its output buffer.  t may be NULL. */
 void tools_free(struct worker_tools *t);
 

@@ -1,9 +1,11 @@
 /*
- * test_source.c - opening a pipe as an input for compression makes the pipe larger
+ * test_source.c - opening a pipe as an input for compression makes the pipe larger; which inputs are
+ * known to be long
  */
 #include "config.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "pipeline/compress/source.h"
@@ -66,11 +68,52 @@ static void others(void)
     close(fd);
 }
 
+/* Whether a file of `size` bytes is known to be longer than a segment of 1000 bytes, read from byte
+ * `from` on. */
+static bool file_is_long(off_t size, off_t from)
+{
+    FILE *const file = tmpfile();
+    const int fd = fileno(unit_need(file));
+    struct source s;
+    bool is_long;
+
+    CHECK(ftruncate(fd, size) == 0 && lseek(fd, from, SEEK_SET) == from);
+    source_init(&s, fd, 1000, false);
+    is_long = source_is_long(&s);
+    source_finish(&s);
+    fclose(file);
+    return is_long;
+}
+
+static void long_inputs(void)
+{
+    static const uint8_t bytes[1001];
+    struct source s;
+    int fds[2];
+
+    CHECK(!file_is_long(0, 0) && !file_is_long(1000, 0) && !file_is_long(1001, 1));
+    CHECK(file_is_long(1001, 0) && file_is_long(3000, 1000));
+    source_init_memory(&s, bytes, 1000, 1000);
+    CHECK(!source_is_long(&s));
+    source_init_memory(&s, bytes, 1001, 1000);
+    CHECK(source_is_long(&s));
+    source_init_pushed(&s, 1000);
+    CHECK(!source_is_long(&s));
+    if (!CHECK(pipe(fds) == 0))
+        return;
+    source_init(&s, fds[0], 1000, false);
+    CHECK(!source_is_long(&s));
+    source_finish(&s);
+    close(fds[0]);
+    close(fds[1]);
+}
+
 int main(void)
 {
 #ifdef F_SETPIPE_SZ
     RUN(pipes);
 #endif
     RUN(others);
+    RUN(long_inputs);
     return unit_done();
 }
