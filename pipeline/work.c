@@ -93,8 +93,8 @@ static void claim_and_finish(struct worker *w, struct job *j)
 
     /* With an input that fills the buffer, huge pages save time: the system provides and translates
      * small pages one by one.  For a shorter input, they would only take more memory. */
-    if (source_is_long(&j->compression->source) && crew_maps_freely(p))
-        tools_use_huge_pages(w->tools, p->segment_size);
+    if (source_is_long(&j->compression->source))
+        tools_ask_for_huge_pages(w->tools, p->segment_size);
     s = claim_one(j, w->tools->in);
     if (s == NULL)
         return;

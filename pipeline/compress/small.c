@@ -70,7 +70,7 @@ static struct worker_tools *take_tools(struct object_cache *cache, const struct 
 
     if (t != NULL)
         return t;
-    t = tools_new(level, SMALL_MAX, verifies);
+    t = tools_new(level, SMALL_MAX, verifies, false);
     if (t == NULL)
         return NULL;
     t->out = malloc(huff_bound(SMALL_MAX) + BGZF_AROUND);

@@ -205,7 +205,7 @@ struct worker_tools {
     struct huff_encoder *encoder;
     struct inf_whole *decoder; /* verifies the output; NULL without config.verify */
     uint8_t *in;               /* room for a segment and LZ_INPUT_PAD bytes */
-    bool is_huge;              /* tools_use_huge_pages was called */
+    bool can_be_huge;          /* `in` can be in huge pages, which were not asked for yet */
     uint8_t *out;              /* output buffer for the next segment; NULL once a slot has it */
 };
 

@@ -197,7 +197,8 @@ void tools_free(struct worker_tools *t)
     free(t);
 }
 
-struct worker_tools *tools_new(const struct lz_level *level, size_t size, bool verifies)
+struct worker_tools *tools_new(const struct lz_level *level, size_t size, bool verifies,
+                               bool can_be_huge)
 {
     const bool is_stored = lz_is_stored(level);
     struct worker_tools *t = calloc(1, sizeof(*t));
@@ -211,7 +212,8 @@ struct worker_tools *tools_new(const struct lz_level *level, size_t size, bool v
     }
     if (verifies)
         t->decoder = inf_whole_new();
-    t->in = malloc(size + LZ_INPUT_PAD);
+    t->can_be_huge = can_be_huge && size >= HUGE_PAGE;
+    t->in = t->can_be_huge ? hugepages_reserve(size + LZ_INPUT_PAD) : malloc(size + LZ_INPUT_PAD);
     if ((!is_stored && (t->matcher == NULL || t->encoder == NULL)) ||
         (verifies && t->decoder == NULL) || t->in == NULL) {
         tools_free(t);
@@ -221,20 +223,11 @@ struct worker_tools *tools_new(const struct lz_level *level, size_t size, bool v
     return t;
 }
 
-void tools_use_huge_pages(struct worker_tools *t, size_t size)
+void tools_ask_for_huge_pages(struct worker_tools *t, size_t size)
 {
-    uint8_t *in;
-
-    if (t->is_huge)
-        return;
-    t->is_huge = true;
-    in = hugepages_reserve(size + LZ_INPUT_PAD);
-    if (in == NULL)
-        return;
-    hugepages_ask(in, size);
-    memset(in + size, 0, LZ_INPUT_PAD);
-    free(t->in);
-    t->in = in;
+    if (t->can_be_huge)
+        hugepages_ask(t->in, size);
+    t->can_be_huge = false;
 }
 
 bool crew_is_equipped(const struct worker *w, const struct lz_level *level)
@@ -271,7 +264,7 @@ static void get_memory(struct worker *w, const struct lz_level *level)
         c->getting++;
         unlock(p);
         tools_free(t);
-        t = tools_new(level, p->segment_size, p->config.verify);
+        t = tools_new(level, p->segment_size, p->config.verify, crew_maps_freely(p));
         if (t != NULL && t->matcher != NULL)
             lz_matcher_limit(t->matcher, p->matcher_more);
         lock(p);

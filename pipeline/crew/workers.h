@@ -7,12 +7,13 @@
 #include "pipeline/crew/state.h"
 
 /* Makes memory to match and encode a segment of up to `size` bytes, and to verify it if `verifies`
- * is set.  The memory has no output buffer.  Returns NULL if memory is short. */
-struct worker_tools *tools_new(const struct lz_level *level, size_t size, bool verifies);
+ * is set.  The memory has no output buffer.  If can_be_huge is set, the input buffer may take more
+ * address space, so that it can later be in huge pages.  Returns NULL if memory is short. */
+struct worker_tools *tools_new(const struct lz_level *level, size_t size, bool verifies,
+                               bool can_be_huge);
 
-/* Replaces the input buffer, which has room for `size` bytes and is not in use, by one in huge
- * pages, if memory allows.  Further calls do nothing. */
-void tools_use_huge_pages(struct worker_tools *t, size_t size);
+/* Asks for huge pages for an input buffer of `size` bytes, if it can be in huge pages. */
+void tools_ask_for_huge_pages(struct worker_tools *t, size_t size);
 
 /* Frees a worker's memory, with its output buffer.  t may be NULL. */
 void tools_free(struct worker_tools *t);

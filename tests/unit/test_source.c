@@ -1,5 +1,5 @@
 /*
- * test_source.c - opening a pipe as an input for compression makes the pipe larger; which inputs are
+ * test_source.c - the inputs of compression: opening a pipe makes it larger; whether an input is
  * known to be long
  */
 #include "config.h"
