@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-#include "base/hugepages.h"
 #include "base/pages.h"
 #include "pipeline/expand/buffers.h"
 
@@ -44,20 +43,6 @@ bool buffers_has(const struct expansion *e)
     return b->idle != NULL || b->made < b->max;
 }
 
-/* Returns a new buffer, or NULL if memory is short.  Most regions fill the first huge page of their
- * buffer, and the system provides that page faster than as many small ones. */
-static struct buffer *new_buffer(const struct pipeline *p)
-{
-    uint8_t *bytes;
-
-    if (!crew_maps_freely(p))
-        return malloc(EXPAND_BUFFER);
-    bytes = hugepages_reserve(EXPAND_BUFFER);
-    if (bytes != NULL)
-        hugepages_ask(bytes, HUGE_PAGE);
-    return (struct buffer *)(void *)bytes;
-}
-
 void buffers_take(struct expansion *e, struct region *r)
 {
     struct buffers *b = e->p->expansions->buffers;
@@ -66,7 +51,7 @@ void buffers_take(struct expansion *e, struct region *r)
     if (buffer != NULL) {
         b->idle = buffer->next;
     } else if (b->made < b->max) {
-        buffer = new_buffer(e->p);
+        buffer = malloc(EXPAND_BUFFER);
         if (buffer == NULL)
             b->max = b->made; /* try no more allocations */
         else
