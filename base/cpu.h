@@ -17,10 +17,9 @@
  * (a block of positions, a chunk's sequences), so calls through the pointer are rare, and cost
  * hardly any time.
  *
- * HAVE_AVX2_PATH is defined if CPU_AVX2 is compiled, and HAVE_AVX512_PATH if CPU_AVX512 is
- * compiled.  Some tests compile the files with such functions again.  They define PORTABLE, which
- * leaves out both of these paths, or WITHOUT_AVX512, which leaves out only CPU_AVX512.  In fuzz
- * programs, CPU_PATH_MOST is the name of a variable: the highest path that cpu_path() returns.
+ * HAVE_AVX2_PATH and HAVE_AVX512_PATH are defined if CPU_AVX2 and CPU_AVX512 are compiled.  Tests
+ * run each path that the processor has (tests/unit/paths.h).  In fuzz programs, CPU_PATH_MOST is
+ * the name of a variable: the highest path that cpu_path() returns.
  */
 #ifndef GZLZSS_BASE_CPU_H
 #define GZLZSS_BASE_CPU_H
@@ -30,14 +29,11 @@ enum cpu_path { CPU_PORTABLE, CPU_AVX2, CPU_AVX512, CPU_PATHS };
 /* Prevents inlining, so that the function has all registers to itself. */
 #define NOINLINE __attribute__((noinline))
 
-#if defined(__x86_64__) && !defined(PORTABLE)
+#ifdef __x86_64__
 #define HAVE_AVX2_PATH
 #define AVX2_PATH __attribute__((target("avx2,bmi2")))
-
-#ifndef WITHOUT_AVX512
 #define HAVE_AVX512_PATH
 #define AVX512_PATH __attribute__((target("avx2,bmi2,avx512f,avx512bw,avx512cd,avx512vbmi")))
-#endif
 
 #include <stdbool.h>
 
@@ -60,7 +56,6 @@ static inline bool cpu_has_avx2(void)
 #endif
 }
 
-#ifdef HAVE_AVX512_PATH
 static inline bool cpu_has_avx512(void)
 {
     if (!cpu_has_avx2())
@@ -73,7 +68,6 @@ static inline bool cpu_has_avx512(void)
            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vbmi");
 #endif
 }
-#endif
 #endif
 
 #ifdef CPU_PATH_MOST

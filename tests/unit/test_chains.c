@@ -19,6 +19,7 @@
 #include "lzss/lzss.h"
 #include "tests/unit/inputs.h"
 #include "tests/unit/textbook.h"
+#include "tests/unit/paths.h"
 #include "tests/unit/unit.h"
 
 #define MIB ((size_t)1 << 20)
@@ -734,5 +735,5 @@ int main(void)
     free(by_four);
     free(by_three);
     matchers_free(&matchers);
-    return unit_done();
+    return unit_done_on_paths();
 }

@@ -18,6 +18,7 @@
 #include "huffman/lengths.h"
 #include "lzss/lzss.h"
 #include "tests/unit/inputs.h"
+#include "tests/unit/paths.h"
 #include "tests/unit/unit.h"
 
 static struct huff_lengths_work work;
@@ -1687,5 +1688,5 @@ int main(void)
     RUN(damaged_lists);
     matchers_free(&matchers);
     huff_encoder_free(encoder);
-    return unit_done();
+    return unit_done_on_paths();
 }

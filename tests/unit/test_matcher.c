@@ -22,17 +22,18 @@
 #include "lzss/tags.h"
 #include "tests/unit/inputs.h"
 #include "tests/unit/textbook.h"
+#include "tests/unit/paths.h"
 #include "tests/unit/unit.h"
 
 #define MIB ((size_t)1 << 20)
 #define MAX_LEN (MIB + 1)
 
-/* Only tagging.c differs in the tests for other processors, so they test only level 1. */
-#if defined(PORTABLE) || defined(WITHOUT_AVX512)
-#define LAST_LEVEL 1
-#else
-#define LAST_LEVEL LZ_LEVEL_MAX
-#endif
+/* On lower paths, only level 1 is tested here: other match finders have tests of their own for
+ * these paths. */
+static int last_level(void)
+{
+    return unit_on_lower_path() ? 1 : LZ_LEVEL_MAX;
+}
 
 static struct matchers matchers = {.segment_size = MAX_LEN};
 
@@ -364,7 +365,7 @@ static void nothing_carried_over(void)
     uint8_t *in = unit_need(calloc(len + LZ_INPUT_PAD, 1));
 
     for (size_t k = 0; k < KINDS; k++) {
-        for (int level = LZ_LEVEL_MIN; level <= LAST_LEVEL; level++) {
+        for (int level = LZ_LEVEL_MIN; level <= last_level(); level++) {
             size_t n = level == 1 ? len : len - (k * 4096 + (size_t)level * 333);
             struct lz_matcher *fresh = unit_need(lz_matcher_new(lz_level(level), n));
 
@@ -412,7 +413,7 @@ static void after_a_chunk(void)
 
     for (size_t k = 0; k < KINDS; k++) {
         fill(in, len, k, 9);
-        for (int level = LZ_LEVEL_MIN; level <= LAST_LEVEL; level++) {
+        for (int level = LZ_LEVEL_MIN; level <= last_level(); level++) {
             struct lz_matcher *other = unit_need(lz_matcher_new(lz_level(level), len));
             const struct lz_chunk *after =
                 lz_match_after(matcher_of(&matchers, lz_level(level)), in, len);
@@ -429,7 +430,7 @@ static void after_a_chunk(void)
     for (size_t i = 0; i < LZ_CHUNK_SIZE; i++)
         in[i] = (uint8_t)unit_rand(&state);
     memcpy(in + LZ_CHUNK_SIZE, in + 100, LZ_CHUNK_SIZE - 100);
-    for (int level = LZ_LEVEL_MIN; level <= LAST_LEVEL; level++) {
+    for (int level = LZ_LEVEL_MIN; level <= last_level(); level++) {
         const struct lz_chunk *after =
             lz_match_after(matcher_of(&matchers, lz_level(level)), in, 2 * LZ_CHUNK_SIZE);
 
@@ -565,7 +566,7 @@ static void little_memory(void)
     uint8_t *in = unit_need(calloc(most + LZ_INPUT_PAD, 1));
     uint64_t state = 13;
 
-    for (int level = LZ_LEVEL_MIN; level <= LAST_LEVEL; level++) {
+    for (int level = LZ_LEVEL_MIN; level <= last_level(); level++) {
         const struct lz_level *l = lz_level(level);
         const size_t more = lz_matcher_more(l, most);
 
@@ -604,7 +605,7 @@ static void nothing_before(void)
     if (!CHECK(all != MAP_FAILED))
         return;
     CHECK_EQ(mprotect(all, page, PROT_NONE), 0);
-    for (int level = LZ_LEVEL_MIN; level <= LAST_LEVEL; level++) {
+    for (int level = LZ_LEVEL_MIN; level <= last_level(); level++) {
         struct lz_matcher *m = unit_need(lz_matcher_new(lz_level(level), size));
 
         for (size_t len = 1; len < 3 * page; len += len < 40 ? 1 : 301) {
@@ -626,7 +627,7 @@ static void every_level(void)
     static uint8_t in[2 * LZ_CHUNK_SIZE + 4];
     struct matchers others = {.segment_size = sizeof(in)};
 
-    for (int level = LZ_LEVEL_MIN; level <= LAST_LEVEL; level++) {
+    for (int level = LZ_LEVEL_MIN; level <= last_level(); level++) {
         for (size_t k = 0; k < KINDS; k++) {
             size_t lens[] = {0, 1, 2, 3, 4, 7, 11, 12, 13, 300, LZ_CHUNK_SIZE - k, sizeof(in)};
 
@@ -666,12 +667,12 @@ int main(void)
     RUN(nothing_carried_over);
     RUN(after_a_chunk);
     /* Level 1 has no part in this test. */
-    if (LAST_LEVEL > 1)
+    if (last_level() > 1)
         RUN(piece_by_piece);
     RUN(in_parts);
     RUN(little_memory);
     RUN(nothing_before);
     RUN(every_level);
     matchers_free(&matchers);
-    return unit_done();
+    return unit_done_on_paths();
 }

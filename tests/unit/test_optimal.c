@@ -18,6 +18,7 @@
 #include "lzss/optimal.h"
 #include "tests/unit/inputs.h"
 #include "tests/unit/textbook.h"
+#include "tests/unit/paths.h"
 #include "tests/unit/unit.h"
 
 #define GROUP ((size_t)4 << 20)
@@ -1065,5 +1066,5 @@ int main(void)
     free(lists);
     free(want);
     matchers_free(&matchers);
-    return unit_done();
+    return unit_done_on_paths();
 }

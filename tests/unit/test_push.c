@@ -8,6 +8,7 @@
 
 #include "inflate/push.h"
 #include "tests/unit/blocks.h"
+#include "tests/unit/paths.h"
 
 /* The number of streams that zlib found good, and the number of all other streams. */
 static unsigned good, bad;
@@ -341,5 +342,5 @@ int main(void)
     RUN(copies);
     RUN(dictionary);
     RUN(counts);
-    return unit_done();
+    return unit_done_on_paths();
 }

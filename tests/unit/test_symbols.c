@@ -13,6 +13,7 @@
 #include "inflate/symbols.h"
 #include "tests/unit/blocks.h"
 #include "tests/unit/hand_overs.h"
+#include "tests/unit/paths.h"
 #include "tests/unit/streams.h"
 #include "tests/unit/unit.h"
 
@@ -993,5 +994,5 @@ int main(void)
         RUN(resolving);
     }
     inf_symbols_free(decoder);
-    return unit_done();
+    return unit_done_on_paths();
 }

@@ -8,6 +8,7 @@
 
 #include "inflate/whole.h"
 #include "tests/unit/blocks.h"
+#include "tests/unit/paths.h"
 
 static struct inf_whole *whole;
 
@@ -258,5 +259,5 @@ int main(void)
     RUN(long_blocks);
     RUN(counts);
     inf_whole_free(whole);
-    return unit_done();
+    return unit_done_on_paths();
 }

@@ -77,24 +77,40 @@ static inline bool unit_check_eq(long long a, long long b, const char *file, int
     return a == b;
 }
 
+/* Continues the numbers of an earlier run of the same program (tests/unit/paths.h). */
+static inline void unit_resume(void)
+{
+    const char *before = getenv("UNIT_BEFORE");
+
+    if (before == NULL || unit_state.tests > 0)
+        return;
+    if (sscanf(before, "%d %d", &unit_state.tests, &unit_state.failed_tests) != 2)
+        abort();
+}
+
 /* Runs the test, unless UNIT_ONLY in the environment names another one. */
 static inline void unit_run(void (*test)(void), const char *name)
 {
-    const char *only = getenv("UNIT_ONLY");
+    const char *only = getenv("UNIT_ONLY"), *suffix = getenv("UNIT_SUFFIX");
 
+    unit_resume();
     if (only != NULL && strcmp(only, name) != 0)
         return;
     unit_state.failed_checks = 0;
     test();
     unit_state.tests++;
     unit_state.failed_tests += unit_state.failed_checks != 0;
-    printf("%s %d - %s\n", unit_state.failed_checks == 0 ? "ok" : "not ok", unit_state.tests, name);
+    printf("%s %d - %s", unit_state.failed_checks == 0 ? "ok" : "not ok", unit_state.tests, name);
+    if (suffix != NULL)
+        printf(" (%s)", suffix);
+    puts("");
     fflush(stdout); /* the results so far must be visible if the next test crashes */
 }
 
 /* Prints the plan and returns main()'s exit status. */
 static inline int unit_done(void)
 {
+    unit_resume();
     printf("1..%d\n", unit_state.tests);
     return unit_state.failed_tests == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
