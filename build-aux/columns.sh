@@ -19,7 +19,7 @@ cd "${1-$(dirname "$0")/..}" || exit 2
 # safe.directory: Git must accept the tree even if another user owns it.
 # shellcheck disable=SC2016 # the program is awk's
 git -c safe.directory="$PWD" ls-files -- '*.c' '*.h' '*.cu' '*.cuh' '*.sh' '*.bash' '*.bats' \
-    Makefile.am configure.ac bootstrap quickstart .ci/run ':!tests/data' |
+    Makefile.am configure.ac bootstrap quickstart '.ci/*' ':!tests/data' ':!.ci/whole' |
     LC_ALL=C xargs awk '
 BEGIN { quotation = "[\"\047]" }
 

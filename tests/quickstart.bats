@@ -38,17 +38,19 @@ stand_ins() {
     mkdir tree/tests
     cp "$srcdir/tests/seconds" tree/tests
     for name in sh bash env date tee sleep kill dirname mkdir cat grep sed sort tr wc tail head rm \
-        awk getconf ln touch printf; do
+        awk getconf ln touch printf uniq; do
         ln -s "$(command -v "$name")" bin
     done
     : >absent
+    echo 'CC = gcc' >settings
     echo "$1" >uid
     stand_in bin/id "cat '$PWD/uid'"
     stand_in bin/dpkg-query 'for package; do :; done' \
         "if grep -qx \"\$package\" '$PWD/absent'; then exit 1; fi; printf installed"
     stand_in bin/apt-cache 'echo "  Candidate: 1"'
     stand_in bin/apt-get "echo \"apt-get \$*\" >>'$PWD/calls'" "[ ! -e '$PWD/apt-fails' ]"
-    stand_in bin/make "echo make >>'$PWD/calls'" "ln -sf '$GZLZSS' '$PWD/tree/build/gzlzss'" \
+    stand_in bin/make 'case $* in *-n*) echo "echo \"  CC      \" x;" && exit ;; esac' \
+        "case \$* in *clean*) echo clean >>'$PWD/calls' && exit ;; esac" "echo make >>'$PWD/calls'" "ln -sf '$GZLZSS' '$PWD/tree/build/gzlzss'" \
         "cd '$PWD/tree/build'" '. ../../make-tests'
     cat >make-tests <<'END'
 case $* in
@@ -67,13 +69,14 @@ case $* in
     printf '# %s: 1\n' PASS SKIP ${bad-} >test-suite.log
     printf 'ok 1\nnot ok 2 %s\nFAIL: tests/a.bats 2 %s\n# because\nok 3\n' 'no good' 'no good' \
         >tests/a.log
+    echo 'ok 1 name # skip there is no GPU' >tests/unit/c.log
     [ -z "${bad-}" ]
     ;;
 esac
 END
     stand_in tree/bootstrap "echo bootstrap >>'$PWD/calls'" "cd '$PWD/tree'" \
         'touch config.h.in Makefile.in'
-    stand_in tree/configure "echo configure >>'$PWD/calls'" 'touch Makefile' \
+    stand_in tree/configure "echo configure >>'$PWD/calls'" 'cat ../../settings >Makefile' \
         "if grep -qx libisal-dev '$PWD/absent'; then : >config.h; else" \
         "echo '#define HAVE_ISAL 1' >config.h; fi"
 }
@@ -180,6 +183,15 @@ libisal-dev "
     grep -q 'apt-get .* install --no-install-recommends libisal-dev$' calls
     # configure must run again, to find the new package.
     grep -q configure calls
+    ! grep -q clean calls || fail "what had been built was built again"
+
+    # If the package changes how files are compiled, all of them are compiled again.
+    echo pigz >absent
+    echo 'CC = other' >settings
+    rm calls
+    quickstart 0 check
+    [ "$(head -n 4 calls | tail -n 2 | tr '\n' ' ')" = "configure clean " ]
+    echo libisal-dev >absent
 
     echo libtool >>absent
     touch apt-fails
@@ -195,7 +207,8 @@ libisal-dev "
     grep -qx "quickstart: running tests of all kinds, 2 files; $all" stdout
     grep -q '^quickstart: \[1/2\] tests/a.bats: 2 passed; about [1-9][0-9]* s left$' stdout
     grep -qx 'quickstart: \[2/2\] tests/unit/c: 1 passed, 1 skipped' stdout
-    [ "$(tail -n 1 stdout)" = "quickstart: 1 passed, 1 skipped, 0 failed" ]
+    [ "$(tail -n 2 stdout)" = "quickstart: 1 skipped: there is no GPU
+quickstart: 1 passed, 1 skipped, 0 failed" ]
     rm calls
     quickstart 0 check all
     grep -qx 'long: ' calls
