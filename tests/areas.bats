@@ -38,7 +38,7 @@ setup() {
     if [ -e "$srcdir/.ci/run" ]; then
         sed -n 's/^step //p' names | grep -vx -e ports -e cuda-archs >steps
         while read -r step; do
-            grep -qE "^maybe $step " "$srcdir/.ci/run" || fail "not a step of .ci/run: $step"
+            grep -qE "^ *maybe $step " "$srcdir/.ci/run" || fail "not a step of .ci/run: $step"
         done <steps
     fi
 }
