@@ -107,8 +107,8 @@ build() {
 }
 
 # Programs that Bats files need.  Steps that run no unit tests build only these.
-bats_programs="tests/gen tests/encode tests/decode tests/default_signals tests/levels tests/replay
-    tests/damage"
+bats_programs="tests/gen tests/encode tests/decode tests/default_signals tests/levels \
+tests/replay tests/damage"
 
 # Fails if gcc printed a warning in the build of quickstart, which has the users' flags: for the
 # command, the library or a test.
@@ -409,7 +409,7 @@ check_python_asan() {
     local flags="-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all"
     python_venv python-asan &&
         CC=gcc CFLAGS=$flags LDFLAGS=$flags MAX_JOBS=2 venv/bin/pip install ./tree/python &&
-        export LD_PRELOAD ASAN_OPTIONS=detect_leaks=0 &&
+        export LD_PRELOAD ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 &&
         LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" &&
         "${calm[@]}" venv/bin/python -m unittest discover -v -s tree/python/tests \
             -p 'test_[dfa]*.py' &&
