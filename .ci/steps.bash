@@ -466,5 +466,5 @@ check_long() {
 # check_skips STEP DIR fails if a test in the build directory DIR was skipped that tests/skips does
 # not list for this step.
 check_skips() {
-    sh "$top/build-aux/skips.sh" "$1" "$2"
+    bash "$top/build-aux/skips.sh" "$1" "$2"
 }
