@@ -337,6 +337,7 @@ kill_often() {
                 names=$((names + 1))
             fi
         done
+        find . -name '.gzlzss*' >../temporary-files
         # After a kill, a temporary file may be left only if an output was to replace an old file.
         # The temporary file must then be complete.
         while read -r left; do
@@ -345,7 +346,7 @@ kill_often() {
             *) fail "$action: $left is left" ;;
             esac
             temporary=$((temporary + 1))
-        done < <(find . -name '.gzlzss*')
+        done <../temporary-files
     done
     echo "# $* ${KILLS:-24} kills: $names files done, $loses outputs in part or lost," \
         "$temporary temporary names" >&3

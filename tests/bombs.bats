@@ -69,9 +69,14 @@ u64() {
     printf 'some data\n' | "$GZLZSS" -n >f.gz
     for count in 1 1000 $((1 << 32)) $((1 << 61)) $(((1 << 61) + 1)) -1; do
         u64 "$count" 10 10 >bgzip
-        { u64 0 && printf gzipindx && u64 "$count" "$count" 0 10 0 | rev_words; } >gztool
-        { printf 'GZIDX\1\0' && u64 "$(stat -c %s f.gz)" 10 &&
-            printf '\0\0\20\0\0\200\0\0\377\377\377\377' && u64 10 0 && printf '\0\1'; } >indexed
+        { u64 0; printf gzipindx; u64 "$count" "$count" 0 10 0 | rev_words; } >gztool
+        {
+            printf 'GZIDX\1\0'
+            u64 "$(stat -c %s f.gz)" 10
+            printf '\0\0\20\0\0\200\0\0\377\377\377\377'
+            u64 10 0
+            printf '\0\1'
+        } >indexed
         for kind in bgzip gztool indexed; do
             within --range=0:4 --index-file="$kind" -c f.gz || [ $? -eq 1 ] ||
                 fail "$kind $count: $(cat stderr)"

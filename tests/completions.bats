@@ -216,7 +216,8 @@ zsh_files() {
     for option in -p -T; do
         # An option's line ends with the code that _arguments evaluates to complete its value.
         zsh_arguments gzlzss | sed -nE "s/.*\)$option\+\[.*:\((.*)\)$/print -l -- \1/p" >evaluated
-        zsh -f ./evaluated | cmp - <(seq "$(getconf _NPROCESSORS_ONLN)")
+        seq "$(getconf _NPROCESSORS_ONLN)" >wanted
+        zsh -f ./evaluated | cmp - wanted
     done
 }
 

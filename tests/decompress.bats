@@ -14,10 +14,10 @@ setup_file() {
     "$GZLZSS" -c plain >good.gz
     "$GZLZSS" -c other >other.gz
     cat good.gz other.gz good.gz >three.gz
-    { cat good.gz && head -c 1000 /dev/zero; } >padded.gz
-    { cat good.gz && echo garbage; } >garbage.gz
-    { cat good.gz && printf '\037\213'; } >cut-member.gz
-    { cat good.gz && head -c 10 /dev/zero && cat other.gz; } >padded-member.gz
+    { cat good.gz; head -c 1000 /dev/zero; } >padded.gz
+    { cat good.gz; echo garbage; } >garbage.gz
+    { cat good.gz; printf '\037\213'; } >cut-member.gz
+    { cat good.gz; head -c 10 /dev/zero; cat other.gz; } >padded-member.gz
     : >empty.gz
     cp plain text.gz
     size=$(wc -c <good.gz)
@@ -156,7 +156,8 @@ damage() {
     "$GZLZSS" -nc small >small.gz
     # Build the file from octal numbers in the shell: a process for each of the many steps would
     # take too long.
-    mapfile -t bytes < <(od -A n -v -t o1 -w1 small.gz | tr -d ' ')
+    od -A n -v -t o1 -w1 small.gz | tr -d ' ' >numbers
+    mapfile -t bytes <numbers
     [ "${#bytes[@]}" -eq "$(wc -c <small.gz)" ]
     for ((i = 10; i < ${#bytes[@]}; i++)); do
         damaged=("${bytes[@]}")

@@ -25,7 +25,8 @@ sorted() {
 
 # without WORDS OTHERS: prints the words that are not in OTHERS.
 without() {
-    comm -23 <(echo "$1" | sorted) <(echo "$2" | sorted)
+    echo "$2" | sorted >others
+    echo "$1" | sorted | comm -23 - others
 }
 
 # in_help, in_man, in_bash, in_zsh and in_fish print names of long options, without dashes.  in_help
@@ -165,10 +166,8 @@ options_in() {
     # Ignore two complaints: about manuals that are referred to but not installed, and about .Os,
     # which names gzlzss and its version for the footer.
     mandoc -T lint "$srcdir"/man/*.[13] 2>&1 |
-        grep -v \
-            'referenced manual not found\|outdated mandoc.db\|explicitly specified: Os gzlzss ' \
-            >complaints ||
-        true
+        sed -e '/referenced manual not found/d' -e '/outdated mandoc.db/d' \
+            -e '/explicitly specified: Os gzlzss /d' >complaints
     [ ! -s complaints ] || fail "$(cat complaints)"
 }
 
@@ -177,7 +176,7 @@ options_in() {
     local version
     version=$(sed -n 's/^#define GZLZSS_VERSION_STRING "\(.*\)"$/\1/p' "$srcdir/include/gzlzss.h")
     [ -n "$version" ]
-    "$GZLZSS" --version | head -n 1 | grep -q -w -F "$version" || fail "$("$GZLZSS" --version)"
+    "$GZLZSS" --version | reads_all head -n 1 | reads_all grep -q -w -F "$version" || fail "$("$GZLZSS" --version)"
 }
 
 @test "the check of versions sees each place with another version" {
@@ -241,9 +240,8 @@ apt_lists() {
 # links FILE: prints the relative targets of its links, without anchors.
 links() {
     # shellcheck disable=SC2016 # The backquotes are Markdown's.
-    sed 's/`[^`]*`//g' "$srcdir/$1" | grep -o '](\([^)]*\))' |
-        sed -e 's/^](//' -e 's/)$//' -e 's/#.*//' |
-        grep -v '^http' || true
+    sed 's/`[^`]*`//g' "$srcdir/$1" | tr '\n' ' ' | sed 's/](\([^)]*\))/\n\1\n/g' |
+        sed -n -e 'n;s/#.*//;/^http/!p'
 }
 
 @test "links between the documents lead to files" {

@@ -27,9 +27,11 @@ setup() {
         printf 'a\nb' | "$GZLZSS" -n $option
         # shellcheck disable=SC2086
         printf 'a\nb' | "$GZLZSS" -d $option
-        [ -e a ] && [ -e b ]
+        [ -e a ]
+        [ -e b ]
     done
-    printf 'a\nb\n' | "$GZLZSS" -c --files-from=- | gzip -dc | cmp - <(cat a b)
+    cat a b >wanted
+    printf 'a\nb\n' | "$GZLZSS" -c --files-from=- | gzip -dc | cmp - wanted
 }
 
 @test "--null: names end with zero bytes, and may have any other" {
@@ -62,7 +64,8 @@ setup() {
     printf 'a\r\nb\n' >list
     ends_with 1 "$GZLZSS" --files-from=list
     printf '%s: a\r: No such file or directory\n' "$NAME" | cmp - stderr
-    [ -e a ] && [ -e b.gz ]
+    [ -e a ]
+    [ -e b.gz ]
     cp a $'c\r'
     printf 'c\r\n' | "$GZLZSS" --files-from=-
     [ -e c ] && [ -e $'c\r.gz' ]
@@ -120,7 +123,8 @@ setup() {
         [ -e a ]
     done
     printf 'a\n' >list
-    "$GZLZSS" -c --files-from=list - <b | gzip -dc | cmp - <(cat b a)
+    cat b a >wanted
+    "$GZLZSS" -c --files-from=list - <b | gzip -dc | cmp - wanted
 }
 
 @test "--files-from: many names from a pipe, side by side" {
@@ -130,10 +134,12 @@ setup() {
         echo $i >d/$i
     done
     seq 0 499 | sed 's,^,d/,' | "$GZLZSS" -p4 --files-from=-
-    seq 0 499 | sed 's,.*,d/&.gz,' | "$GZLZSS" -p4 -c -d --files-from=- | cmp - <(seq 0 499)
+    seq 0 499 >wanted
+    seq 0 499 | sed 's,.*,d/&.gz,' | "$GZLZSS" -p4 -c -d --files-from=- | cmp - wanted
     seq 0 499 | sed 's,.*,d/&.gz,' | "$GZLZSS" -p4 -d --files-from=-
     [ "$(find d -name '*.gz' | wc -l)" -eq 0 ]
-    cat d/* | sort -n | cmp - <(seq 0 499)
+    seq 0 499 >wanted
+    cat d/* | sort -n | cmp - wanted
 }
 
 @test "--files-from a program that waits for the outputs: files are done before the last name" {
@@ -168,7 +174,7 @@ setup() {
     [ "$(find d -name '*.gz' | wc -l)" -eq 699 ]
     [ "$(find d -type f | wc -l)" -eq 699 ]
     # Give a name that is longer than the name of any file can be.
-    { printf 'd/%0200000d\n' 1 && echo a; } >list
+    { printf 'd/%0200000d\n' 1; echo a; } >list
     ends_with 1 "$GZLZSS" --files-from=list
     grep -q 'File name too long$' stderr
     absent a
@@ -208,11 +214,11 @@ is_left_alone() {
     local format bytes
     while read -r format bytes; do
         # shellcheck disable=SC2059 # printf converts the escapes in it.
-        { printf "$bytes" && cat a; } >f
+        { printf "$bytes"; cat a; } >f
         is_left_alone "${format//_/ }" || fail "$format"
         # If the first byte is missing, the command compresses the file.
         # shellcheck disable=SC2059
-        { printf "$bytes" | tail -c +2 && cat a; } >f
+        { printf "$bytes" | tail -c +2; cat a; } >f
         "$GZLZSS" --exclude-compressed f
         absent f
         rm f.gz

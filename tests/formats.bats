@@ -183,7 +183,7 @@ make_parts() {
         for tail in '\0' '\0\0\0\0' '\0\0\037\213' P PK 'PK\3\4' 'PK\3\4a' '\037' '\037\235' \
             '\037\235\221' '\037\235\340a' '\037\036' '\037\240' '\037\213\010\300' garbage; do
             # shellcheck disable=SC2059
-            { cat "$a" && printf "$tail"; } >both
+            { cat "$a"; printf "$tail"; } >both
             same_decoding dc both || fail "$a and $tail"
         done
     done
@@ -222,7 +222,7 @@ make_parts() {
     patch member $(($(stat -c %s member) - 4)) 'abc' length
     patch member $(($(stat -c %s member) - 8)) 'abcdefg' crc-length
     patch member 10 '\377' data
-    { cat member && echo garbage; } >garbage
+    { cat member; echo garbage; } >garbage
     head -c 20 member >broken
     : >empty
     for f in lzw pack lzh zip0 zip8 member bits flags-bits flags first-code code code-length \
@@ -263,7 +263,7 @@ list_is_gzips() {
         '\037\240' '\037\213' '\0' '\0\0\1' hello; do
         printf "$bytes" >input
         same_decoding dcf input || fail "$bytes"
-        { cat pack && printf "$bytes"; } >input
+        { cat pack; printf "$bytes"; } >input
         same_decoding dcf input || fail "pack and $bytes"
     done
 }
@@ -288,6 +288,6 @@ list_is_gzips() {
         encode "$e" <large >packed
         list_is_gzips packed
     done
-    { cat zip0 && head -c 1000000 /dev/zero; } >followed
+    { cat zip0; head -c 1000000 /dev/zero; } >followed
     list_is_gzips followed
 }

@@ -24,7 +24,7 @@ make_inputs() {
     {
         printf '\037\213\010\036\001\002\003\104\0\003\005\0extraname\0comment\0'
         printf '\037\213\010\036\001\002\003\104\0\003\005\0extraname\0comment\0' | gzip -n |
-            tail -c 8 | head -c 2
+            tail -c 8 | reads_all head -c 2
         tail -c +11 tiny.gz
     } >sum.gz
     { head -c 40 sum.gz && printf XX && tail -c +43 sum.gz; } >badsum.gz
@@ -45,7 +45,7 @@ cut_off() {
 flipped() {
     local -a bytes
     local n m octal bits
-    mapfile -t bytes < <(od -A n -v -t u1 -w1 "$inputs/$1")
+    bytes=($(od -A n -v -t u1 -w1 "$inputs/$1"))
     for bits in 255 4; do
         for ((n = 0; n < ${#bytes[@]}; n++)); do
             octal=

@@ -20,12 +20,12 @@ make_inputs() {
     cat empty.gz text.gz >late.gz
     cat text.gz cut.gz >second_cut.gz
     cat text.gz crc.gz >second_crc.gz
-    { cat text.gz && head -c 5 text.gz; } >second_header.gz
-    { cat text.gz && printf '\037\213'; } >second_magic.gz
-    { cat text.gz && printf '\037\213\007\0\0\0'; } >second_method.gz
-    { cat text.gz && printf '\0\0\0junk'; } >zeros_junk.gz
-    { cat text.gz && printf '\0' && cat other.gz; } >zero_between.gz
-    { cat text.gz && printf 'x' && cat other.gz; } >x_between.gz
+    { cat text.gz; head -c 5 text.gz; } >second_header.gz
+    { cat text.gz; printf '\037\213'; } >second_magic.gz
+    { cat text.gz; printf '\037\213\007\0\0\0'; } >second_method.gz
+    { cat text.gz; printf '\0\0\0junk'; } >zeros_junk.gz
+    { cat text.gz; printf '\0'; cat other.gz; } >zero_between.gz
+    { cat text.gz; printf 'x'; cat other.gz; } >x_between.gz
     : >nothing.gz
     # These names do not end in .gz, so tests that take "*.gz" leave these files out.
     "${GEN%/*}/encode" pack 24 <text >in_pack
@@ -39,9 +39,9 @@ make_inputs() {
     with_fields '\14' '\1\2\3\4' '\0\1'"$(printf 'x%.0s' {1..256})"'a name\0' >extra_256
     cat extra_256 extra_3 extra_0 >extras
     cat text.gz extra_0 >extra_later
-    { cat extra_3 && head -c 14 extra_3; } >extra_cut
-    { cat extra_3 && head -c 11 extra_3; } >extra_cut_early
-    { cat text.gz extra_3 && echo junk; } >extra_junk
+    { cat extra_3; head -c 14 extra_3; } >extra_cut
+    { cat extra_3; head -c 11 extra_3; } >extra_cut_early
+    { cat text.gz extra_3; echo junk; } >extra_junk
     touch -m -d '2005-06-07 08:09:10.5 UTC' in_* extra*
     if have compress; then
         compress -c text >lzw.Z

@@ -80,7 +80,7 @@ same() {
         same $way "" -6
     done
     "$LIBRARY" memory -n name <in >out
-    [ "$(tail -c +11 out | head -c 4)" = name ]
+    [ "$(tail -c +11 out | reads_all head -c 4)" = name ]
 }
 
 @test "library: without a GPU, --backend=gpu's equivalent is an error" {
@@ -118,7 +118,7 @@ names() {
     grep -q '^ARCHIVE_OBJCOPY = .' "$build/Makefile" || skip "the tools cannot make names local"
     # Check that nm finds the library's own functions in this archive.  If it does, it would find
     # other names, too.
-    nm -g --defined-only "$build/.libs/libgzlzss.a" | grep -q ' T gzlzss_new$'
+    nm -g --defined-only "$build/.libs/libgzlzss.a" | reads_all grep -q ' T gzlzss_new$'
     ! names "$build/.libs/libgzlzss.a" || fail "these are global"
     # A weak name that no object defines would be address 0 in a program.
     nm "$build/.libs/libgzlzss.a" >all
@@ -126,7 +126,8 @@ names() {
     # A program may define names that the library's objects use internally.  The program here
     # defines all of them, as arrays, which would crash if the library called them.
     local objects words
-    mapfile -t objects < <(find "$build/lib" -name '*.o')
+    find "$build/lib" -name '*.o' >list
+    mapfile -t objects <list
     names "$build/.libs/libcore.a" "${objects[@]}" >found
     [ "$(wc -l <found)" -gt 200 ] || fail "$(wc -l <found) names"
     grep -qx job_submit found
@@ -153,11 +154,12 @@ int main(void)
 }
 END
     # Use the compiler that made the archive, its flags, and the libraries that the archive needs.
-    mapfile -t words < <(for name in CC CFLAGS LDFLAGS ISAL_LIBS LIBS; do
+    for name in CC CFLAGS LDFLAGS ISAL_LIBS LIBS; do
         sed -n "s/^$name = //p" "$build/Makefile"
         [ $name != LDFLAGS ] ||
             echo "-w -fno-builtin -I $srcdir/include program.c $build/.libs/libgzlzss.a"
-    done | tr ' ' '\n' | sed '/^$/d')
+    done | tr ' ' '\n' | sed '/^$/d' >list
+    mapfile -t words <list
     "${words[@]}" -pthread -o program >log 2>&1 || fail "$(cat log)"
     [ "$(./program)" = job_submit ]
 }
@@ -198,9 +200,9 @@ install_library() {
         install-nodist_pkgconfigDATA >log 2>&1 || fail "$(cat log)"
     PKG_CONFIG_PATH=$(dirname "$(find "$PWD/dest" -name gzlzss.pc)")
     export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR=
-    mapfile -t flags < <(pkg-config --define-variable=prefix="$PWD/dest$prefix" --cflags --libs \
-        gzlzss |
-        tr ' ' '\n' | sed '/^$/d')
+    pkg-config --define-variable=prefix="$PWD/dest$prefix" --cflags --libs gzlzss |
+        tr ' ' '\n' | sed '/^$/d' >flags
+    mapfile -t flags <flags
     LD_LIBRARY_PATH=$(dirname "$(find "$PWD/dest" -name libgzlzss.so)")
     export LD_LIBRARY_PATH
 }
@@ -281,7 +283,8 @@ END
     have_gpu || ends_with 1 ./load empty.gz
     if have_gpu; then
         ./device numbers.gz 300000
-        gzip -dc numbers.gz | cmp - <(seq -f %08.0f 0 299999)
+        seq -f %08.0f 0 299999 >wanted
+        gzip -dc numbers.gz | cmp - wanted
     else
         ends_with 1 ./device numbers.gz 300000
         [ ! -e numbers.gz ]
@@ -314,9 +317,9 @@ END
     "$CXX" -Wall -Wextra -Werror -pedantic program.cc "${flags[@]}" -o program
     ./program
     [ -f "$LD_LIBRARY_PATH/libgzlzss.a" ] || skip "no archive was built"
-    mapfile -t flags < <(pkg-config --define-variable=prefix="${LD_LIBRARY_PATH%/lib*}" --static \
-        --cflags --libs gzlzss |
-        tr ' ' '\n' | sed 's/^-lgzlzss$/-l:libgzlzss.a/; /^$/d')
+    pkg-config --define-variable=prefix="${LD_LIBRARY_PATH%/lib*}" --static --cflags --libs gzlzss |
+        tr ' ' '\n' | sed 's/^-lgzlzss$/-l:libgzlzss.a/; /^$/d' >flags
+    mapfile -t flags <flags
     rm "$LD_LIBRARY_PATH"/*.so*
     "$CXX" program.cc "${flags[@]}" -o program
     ./program

@@ -151,7 +151,7 @@ rises() {
 need_failing() {
     failing=${GEN%gen}faults/shim.so
     [ -e "$failing" ] || skip "there is no shared object to load"
-    fails "$GZLZSS" --version 2>&1 >/dev/null | grep -q '^COUNT' || skip "it cannot be loaded"
+    fails "$GZLZSS" --version 2>&1 >/dev/null | reads_all grep -q '^COUNT' || skip "it cannot be loaded"
 }
 
 # fails COMMAND...: runs the command with the shared object $failing.  This object counts

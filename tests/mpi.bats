@@ -48,7 +48,7 @@ mpi_ends_with() {
 
 # True if the MPI library is MPICH, whose ranks keep a processor busy while they wait.
 is_mpich() {
-    ldd "$MPI" | grep -q libmpich
+    ldd "$MPI" | reads_all grep -q libmpich
 }
 
 # lacks PATTERN FILE: no line of the file may match.
@@ -465,7 +465,7 @@ fails() {
     # Replace the files of the control groups by files that allow one processor.  The new files have
     # the names and formats of both versions of control groups.
     mount=$(awk '/ - cgroup2 / || / - cgroup [^ ]+ [^ ]*,?cpu(,|$)/ { print $5 }' \
-        /proc/self/mountinfo | head -n 1)
+        /proc/self/mountinfo | reads_all head -n 1)
     [ -n "$mount" ] || skip "there are no control groups"
     "$GEN" text 100000 >x
     # shellcheck disable=SC2016

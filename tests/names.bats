@@ -21,7 +21,10 @@ stored() {
     mkdir -p in out outside
     printf 'secret\n' >outside/x
     printf 'the data\n' >data
-    gzip -nc data | tail -c +11 | cat <(header "$1") - >in/f.gz
+    {
+        header "$1"
+        gzip -nc data | tail -c +11
+    } >in/f.gz
 }
 
 # may_make FILE...: there must be no files below this directory but in/f.gz, outside/x, data, and at
@@ -60,7 +63,9 @@ may_make() {
     ln -s ../outside/x in/x
     ends_with 2 "$GZLZSS" -dNk in/f.gz
     ends_with 0 "$GZLZSS" -dNkf in/f.gz
-    [ ! -L in/x ] && cmp data in/x && [ "$(cat outside/x)" = secret ]
+    [ ! -L in/x ]
+    cmp data in/x
+    [ "$(cat outside/x)" = secret ]
     stored f.gz
     cp in/f.gz before
     ends_with 1 "$GZLZSS" -dNf in/f.gz
@@ -75,7 +80,8 @@ may_make() {
         ln -s ../outside/x in/file
         # shellcheck disable=SC2086 # several options
         "$GZLZSS" $option in >stdout 2>stderr </dev/null || :
-        [ "$(ls outside)" = x ] && [ "$(cat outside/x)" = secret ]
+        [ "$(ls outside)" = x ]
+        [ "$(cat outside/x)" = secret ]
         [ -z "$(find out -name 'x*')" ]
     done
 }
@@ -93,7 +99,8 @@ may_make() {
 @test "a zip file's entry has no say in the output's name" {
     have zip || skip "zip is not installed"
     stored x
-    mkdir deep && cd deep && zip -q ../in/z.zip ../data && cd ..
+    mkdir deep
+    (cd deep && zip -q ../in/z.zip ../data)
     ends_with 0 "$GZLZSS" -dN -S .zip in/z.zip
     cmp in/z data
 }

@@ -244,7 +244,7 @@ same_output() {
 
 @test "- is standard input" {
     "$GZLZSS" -d - <plain.z | cmp - plain
-    cmp <("$GZLZSS" -n - <plain) plain.z
+    "$GZLZSS" -n - <plain | cmp - plain.z
     # "-" between files is standard input.
     cp plain.z other.z
     "$GZLZSS" -dc other.z - other.z <plain.z >three
@@ -290,8 +290,9 @@ with commas between them"
         same_output large "-n -b ${n%:*}" "-n -b${n#*:}" || fail "$n"
         works "--blocksize=${n%:*}"
     done
-    cmp -s <("$GZLZSS" -nc -b 128k large) <("$GZLZSS" -nc large) || return 0
-    fail "it means nothing"
+    "$GZLZSS" -nc -b 128k large >small-blocks
+    "$GZLZSS" -nc large >usual-blocks
+    ! cmp -s small-blocks usual-blocks || fail "it means nothing"
 }
 
 @test "-p0 and -T0 mean all cores" {
@@ -360,7 +361,8 @@ limit on memory, give --memory=$limit" "Try \`$(basename "$GZLZSS") --help' for 
     # no limit on memory, or another option.
     cp plain 1G
     ends_with 0 "$GZLZSS" -kM 1G plain
-    [ -e 1G.gz ] && [ -e plain.gz ]
+    [ -e 1G.gz ]
+    [ -e plain.gz ]
     rm 1G.gz plain.gz 1G
     ends_with 1 "$GZLZSS" -k -M none plain
     stderr_is "$(basename "$GZLZSS"): none: No such file or directory"
@@ -405,8 +407,8 @@ limit on memory, give --memory=$limit" "Try \`$(basename "$GZLZSS") --help' for 
     local first
     first=$("$GZLZSS" --help | sed -n '2,/^$/p' | tr '\n' ' ')
     [[ $first == *"on all cores, and on NVIDIA GPUs where they help"* ]]
-    "$GZLZSS" --help | grep -q -e '--synchronous  *sync output to disk before removing input$'
-    "$GZLZSS" --help | grep -q -e '--verbose  *report each file; -vv also times and engine$'
+    "$GZLZSS" --help | reads_all grep -q -e '--synchronous  *sync output to disk before removing input$'
+    "$GZLZSS" --help | reads_all grep -q -e '--verbose  *report each file; -vv also times and engine$'
 }
 
 @test "-V prints the version" {
@@ -431,7 +433,7 @@ limit on memory, give --memory=$limit" "Try \`$(basename "$GZLZSS") --help' for 
 
 # True if the command loads ISA-L at run time instead of being linked with it.
 loads_isal() {
-    grep -qa 'libisal\.so' "$GZLZSS" && have ldd && ! ldd "$GZLZSS" | grep -q isal
+    grep -qa 'libisal\.so' "$GZLZSS" && have ldd && ! ldd "$GZLZSS" | reads_all grep -q isal
 }
 
 # Makes no_isal.so, which, if preloaded, makes all attempts to load ISA-L fail.
@@ -454,14 +456,14 @@ END
     have "${CC:-cc}" || skip "there is no cc"
     loads_isal || skip "ISA-L is not loaded, or there is no ldd"
     no_isal
-    "$GZLZSS" -V | grep -q 'inflate: ISA-L\.$'
-    LD_PRELOAD=$PWD/no_isal.so "$GZLZSS" -V | grep -q 'inflate: zlib\.$'
+    "$GZLZSS" -V | reads_all grep -q 'inflate: ISA-L\.$'
+    LD_PRELOAD=$PWD/no_isal.so "$GZLZSS" -V | reads_all grep -q 'inflate: zlib\.$'
     "$GEN" mixed 9000000 >in
     for options in -p1 -p4; do
         "$GZLZSS" -nc $options in >expected.gz
         "$GZLZSS" -nc plain | cat expected.gz - expected.gz >two.gz
         head -c 1500000 expected.gz >cut.gz
-        { head -c 1000000 expected.gz && printf '\377\377\377\377' &&
+        { head -c 1000000 expected.gz; printf '\377\377\377\377'
             tail -c +1000005 expected.gz; } >bad.gz
         for name in two cut bad; do
             status=0
@@ -487,7 +489,7 @@ END
 # NUMBER selects, and otherwise works like the real ISA-L.  With number 0, nothing is wrong.
 wrong_isal() {
     local name
-    name=$(grep -ao 'libisal\.so\.[0-9]*' "$GZLZSS" | head -n 1)
+    name=$(grep -ao 'libisal\.so\.[0-9]*' "$GZLZSS" | reads_all head -n 1)
     cat >isal.c <<'END'
 #include <dlfcn.h>
 #include <isa-l/igzip_lib.h>
@@ -547,9 +549,10 @@ END
         wrong_isal $wrong
         is=zlib
         [ "$wrong" -ne 0 ] || is=ISA-L
-        "$GZLZSS" -V | grep -q "inflate: $is\.\$" || fail "$wrong: $("$GZLZSS" -V)"
+        "$GZLZSS" -V | reads_all grep -q "inflate: $is\.\$" || fail "$wrong: $("$GZLZSS" -V)"
         for options in -p1 -p4; do
-            "$GZLZSS" -dc $options in.gz gzip.gz | cmp - <(cat in in)
+            cat in in >wanted
+            "$GZLZSS" -dc $options in.gz gzip.gz | cmp - wanted
         done
         ends_with 0 "$GZLZSS" -tvv in.gz
         is='ISA-L not used.*: libisal\.so\.[0-9]* does not decompress as expected$'
@@ -575,7 +578,7 @@ END
         why='libisal\.so\.[0-9]* could not be loaded'
         ;;
     esac
-    "${command[@]}" --version | grep -qx \
+    "${command[@]}" --version | reads_all grep -qx \
         "ISA-L not used, so decompression takes 2.5 times as long: $why\." || fail "in --version"
     for options in -tvv '-p1 -vvdkc' '-tvv -p4' '-tvv in.gz' '-p1 -tvv in.gz'; do
         # shellcheck disable=SC2086 # Several options, and perhaps the file once more.
@@ -652,12 +655,12 @@ END
     "$GEN" mixed 2500000 >large
     for f in plain large; do
         "$GZLZSS" -nc "$f" >z
-        cmp z <("$GZLZSS" -nc --backend=cpu "$f")
-        cmp z <("$GZLZSS" -nc --backend=auto "$f")
-        cmp z <("$GZLZSS" -n --backend=cpu <"$f")
+        "$GZLZSS" -nc --backend=cpu "$f" | cmp z -
+        "$GZLZSS" -nc --backend=auto "$f" | cmp z -
+        "$GZLZSS" -n --backend=cpu <"$f" | cmp z -
     done
     # The last option counts.
-    cmp z <("$GZLZSS" -nc --backend=gpu --backend=cpu large)
+    "$GZLZSS" -nc --backend=gpu --backend=cpu large | cmp z -
 }
 
 @test "-vv tells where the time went, and of GPUs only if one was used" {
@@ -746,7 +749,7 @@ END
     for f in plain large; do
         ends_with 0 "$GZLZSS" -nc "$f"
         stderr_is
-        cmp stdout <(env -u GZLZSS_TEST_GPU_MIN "$GZLZSS" -nc "$f")
+        env -u GZLZSS_TEST_GPU_MIN "$GZLZSS" -nc "$f" | cmp stdout -
         ends_with 0 "$GZLZSS" -v -nc "$f"
         [ "$(wc -l <stderr)" -eq 1 ]
         ends_with 0 "$GZLZSS" -vv -nc "$f"
@@ -797,7 +800,7 @@ END
     "$GEN" mixed 2500000 >large
     ends_with 0 "$GZLZSS" -vv --backend=gpu -nc large
     grep -q ': 3 segments: 0 by CPU, 3 by GPU (.*); seconds: .*; GPU: copy in ' stderr
-    cmp stdout <("$GZLZSS" --backend=cpu -nc large)
+    "$GZLZSS" --backend=cpu -nc large | cmp stdout -
 }
 
 @test "GZLZSS holds no operands, also behind --" {

@@ -151,12 +151,12 @@ while True:
 
 @test "--progress shows bytes, rate and ratio, and leaves nothing" {
     slowly 8 <plain | on_pty 80 sh -c '"$GZLZSS_COMMAND" -b 64 -p2 --progress >plain.gz' >seen
-    tr '\r' '\n' <seen | grep -q 'stdin:  [0-9.]* [KM]iB  [0-9.]* [KM]iB/s  ratio [0-9.]*%  cpu'
+    tr '\r' '\n' <seen | reads_all grep -q 'stdin:  [0-9.]* [KM]iB  [0-9.]* [KM]iB/s  ratio [0-9.]*%  cpu'
     [ -z "$(on_screen <seen)" ]
     gzip -dc plain.gz | cmp - plain
     # Decompression draws the same line.
     slowly 8 <plain.gz | on_pty 80 sh -c '"$GZLZSS_COMMAND" -d --progress >out' >seen
-    tr '\r' '\n' <seen | grep -q 'stdin:  .* ratio [0-9.]*%'
+    tr '\r' '\n' <seen | reads_all grep -q 'stdin:  .* ratio [0-9.]*%'
     [ -z "$(on_screen <seen)" ]
     cmp out plain
 }
@@ -165,7 +165,7 @@ while True:
     "$GEN" text 8000000 >big
     on_pty_slowly 4000000 100 "$GZLZSS" -9 -b 64 -p1 --progress big >seen
     tr '\r' '\n' <seen |
-        grep -q '^big: [0-9]*%  [0-9.]* MiB  [0-9.]* MiB/s  ratio [0-9.]*%  0:[0-9][0-9] left  cpu'
+        reads_all grep -q '^big: [0-9]*%  [0-9.]* MiB  [0-9.]* MiB/s  ratio [0-9.]*%  0:[0-9][0-9] left  cpu'
     [ -z "$(on_screen <seen)" ]
     gzip -t big.gz
 }
@@ -181,15 +181,15 @@ while True:
 
 @test "-v shows it on a terminal after two seconds, and ends as without it" {
     slowly 20 <plain | on_pty 80 sh -c '"$GZLZSS_COMMAND" -b 64 -v >plain.gz' >seen
-    if tr '\r' '\n' <seen | grep -q 'iB/s'; then
+    if tr '\r' '\n' <seen | reads_all grep -q 'iB/s'; then
         fail "too early"
     fi
     mkfifo pipe
     slowly 4 <plain >pipe 3>&- &
     on_pty 80 sh -c '"$GZLZSS_COMMAND" -b 64 -cv pipe >plain.gz' >seen
     wait
-    tr '\r' '\n' <seen | grep -q '^pipe: .*[KM]iB/s'
-    on_screen <seen | head -n 1 | grep -qE '^pipe:	 *[0-9.]+% -- replaced with stdout$'
+    tr '\r' '\n' <seen | reads_all grep -q '^pipe: .*[KM]iB/s'
+    on_screen <seen | reads_all head -n 1 | reads_all grep -qE '^pipe:	 *[0-9.]+% -- replaced with stdout$'
     gzip -dc plain.gz | cmp - plain
     slowly 4 <plain | on_pty 80 sh -c '"$GZLZSS_COMMAND" -b 64 -v --no-progress >plain.gz' >seen
     grep -q '[0-9]%' seen
@@ -255,7 +255,7 @@ many() {
     mv many/2? many/sub/sub
     on_pty 100 "$GZLZSS" -rk -12 -p2 --progress many </dev/null >seen
     # The last line must have the number of all files.
-    drawn | tail -n 1 | grep -qE '^[0-9]+ of 60 files'
+    drawn | tail -n 1 | reads_all grep -qE '^[0-9]+ of 60 files'
 }
 
 @test "a large file among several has its name in the line" {
@@ -263,7 +263,7 @@ many() {
     cp plain other
     on_pty 100 "$GZLZSS" -9 -p1 --progress other big plain </dev/null >seen
     drawn |
-        grep -qE \
+        reads_all grep -qE \
         "^1 of 3 files  [0-9]+%  [0-9.]+ MiB  [0-9.]+ MiB/s  ratio [0-9.]+%  0:0[0-9] left  \
 cpu  big\$"
     [ -z "$(on_screen <seen)" ]
@@ -280,8 +280,9 @@ cpu  big\$"
         # shellcheck disable=SC2086
         on_pty_slowly 2000000 100 "$GZLZSS" $options --progress many/* missing </dev/null >seen || true
         find many -name '*.gz' ! -name 30.gz -delete
-        drawn | grep -q ' of 62 files '
-        diff <(on_screen <expected) <(on_screen <seen)
+        drawn | reads_all grep -q ' of 62 files '
+        on_screen <expected >expected-screen
+        on_screen <seen | diff expected-screen -
     done
 }
 
@@ -300,7 +301,7 @@ cpu  big\$"
         slowly 4 <plain.gz >pipe.gz 3>&- &
         on_pty 100 sh -c '"$GZLZSS_COMMAND" "$1" --progress pipe.gz >list' sh $option >seen
         wait
-        drawn | grep -q '^pipe.gz: .*iB/s'
+        drawn | reads_all grep -q '^pipe.gz: .*iB/s'
         [ -z "$(on_screen <seen)" ]
         sed 's/:[0-9][0-9] /:MM /' list | diff expected -
     done
@@ -334,14 +335,14 @@ for line in lines:
         for columns in 60 100; do
             on_pty_slowly 400000 $columns "$GZLZSS" -fk -12 -b 64 -p1 --progress "$name" >seen
             fits $columns
-            drawn | grep -qa '^\.\.\..*-end: [0-9]*%'
+            drawn | reads_all grep -qa '^\.\.\..*-end: [0-9]*%'
             [ -z "$(on_screen <seen)" ]
         done
     done
     # Names are also shortened in the line for several files.
     on_pty_slowly 400000 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$umlauts-end" big >seen
     fits 100
-    drawn | grep -qa 'left  cpu  \.\.\..*-end$'
+    drawn | reads_all grep -qa 'left  cpu  \.\.\..*-end$'
 }
 
 @test "a name that would move the cursor does not" {
@@ -349,7 +350,7 @@ for line in lines:
     "$GEN" text 2000000 >"$name"
     on_pty_slowly 400000 100 "$GZLZSS" -fk -12 -b 64 -p1 --progress "$name" >seen
     fits 100
-    drawn | grep -q '^new?line ?\[31mred??: [0-9]*%'
+    drawn | reads_all grep -q '^new?line ?\[31mred??: [0-9]*%'
 }
 
 @test "--no-progress and --progress: the last counts" {

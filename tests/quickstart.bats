@@ -83,7 +83,7 @@ END
 
 # stand_in FILE LINE...: makes a shell script with these lines.
 stand_in() {
-    { echo '#!/bin/sh' && printf '%s\n' "${@:2}"; } >"$1"
+    { echo '#!/bin/sh'; printf '%s\n' "${@:2}"; } >"$1"
     chmod +x "$1"
 }
 

@@ -72,10 +72,12 @@ marks() {
     [ "$(stat -c %s recovered)" -eq 2000000 ]
     # The two outputs differ only in the bytes that are unknown: these are 0 or, with --fill, 255.
     # All known bytes must be right, and most bytes must be known.
-    cmp -l recovered other | awk '$2 != 0 || $3 != 377' | diff /dev/null -
-    cmp -l recovered other | awk '{print $1}' >unknown || true
-    cmp -l data recovered | awk '{print $1}' >wrong || true
-    [ -z "$(comm -13 <(sort unknown) <(sort wrong))" ]
+    different recovered other >both
+    awk '$2 != 0 || $3 != 377' both | diff /dev/null -
+    awk '{print $1}' both >unknown
+    different data recovered | awk '{print $1}' >wrong
+    sort unknown >unknown.sorted
+    sort wrong | comm -13 unknown.sorted - | diff /dev/null -
     [ "$(wc -l <unknown)" -lt 400000 ]
     [ "$(head -n 1 wrong)" -gt 1000000 ]
 }
@@ -101,7 +103,7 @@ marks() {
 @test "garbage in front, a lost header, a cut file" {
     "$GEN" source 300000 >data
     "$GZLZSS" -n -b 32 -c data >good.gz
-    { echo "not a header" && cat good.gz; } >front.gz
+    { echo "not a header"; cat good.gz; } >front.gz
     "$GZLZSS" --recover -qc front.gz >recovered || [ $? -eq 2 ]
     cmp data recovered
     cp good.gz header.gz
@@ -125,8 +127,8 @@ marks() {
     } >long.gz
     exits 2 "$GZLZSS" --recover -k long.gz
     cmp plain long
-    echo "$output" | grep -q 'bytes 0 to 3000010: no gzip header; no bytes are missing'
-    echo "$output" | grep -q '300000 verified by CRC, 0 not verified'
+    echo "$output" | reads_all grep -q 'bytes 0 to 3000010: no gzip header; no bytes are missing'
+    echo "$output" | reads_all grep -q '300000 verified by CRC, 0 not verified'
 }
 
 @test "--recover of good files, of other files, and of no files" {
@@ -145,8 +147,9 @@ marks() {
     [ ! -e plain ]
     gzip -c </dev/null >empty.gz
     "$GZLZSS" --recover empty.gz
-    [ ! -s empty ] && [ -e empty ]
-    cmp original <("$GZLZSS" --recover <data.gz)
+    [ -e empty ]
+    [ ! -s empty ]
+    "$GZLZSS" --recover <data.gz | cmp original -
     # shellcheck disable=SC2002 # The input has to be a pipe.
     exits 1 bash -c 'cat data.gz | "$GZLZSS_COMMAND" --recover'
     [[ $output == *"stdin: --recover needs a regular file, which it reads twice" ]]
@@ -167,7 +170,10 @@ marks() {
     done >members.gz
     gzip -6 -c data >gzip.gz
     gzip -1 -c data >fast.gz
-    ! have pigz || { pigz -b 128 -c data >pigz.gz && pigz -i -b 128 -c data >independent.gz; }
+    if have pigz; then
+        pigz -b 128 -c data >pigz.gz
+        pigz -i -b 128 -c data >independent.gz
+    fi
     ! have bgzip || bgzip -c data >bgzf.gz
     count=$(rounds 100)
     for file in *.gz; do

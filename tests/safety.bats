@@ -330,7 +330,8 @@ in_group() {
     "$GEN" mixed 3600000 | cmp - f40
     # With this memory limit, slow levels get one thread.
     in_group "$GZLZSS" -p64 -12 f40
-    gzip -dc f40.gz | cmp - <("$GEN" mixed 3600000)
+    "$GEN" mixed 3600000 >wanted
+    gzip -dc f40.gz | cmp - wanted
 }
 
 @test "there are no more threads than a control group's quota has processors" {
