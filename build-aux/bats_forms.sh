@@ -259,7 +259,9 @@ function at_end_of_list() {
 }
 
 function syntax_error() {
-    complain(line_of[now], "bats_forms.sh does not understand this")
+    if (!lost)
+        complain(line_of[now], "bats_forms.sh does not understand this")
+    lost = 1
     now = tokens
 }
 
@@ -556,7 +558,7 @@ function check_run(n,    i, end, s, next_) {
 # Checks the text, which begins in the given line.
 function check_text(first,    i, n) {
     line = first
-    nodes = 0
+    nodes = lost = 0
     now = 1
     lex()
     n = parse_list()
@@ -571,7 +573,7 @@ function check_file(    i, done) {
     inner = 0
     split("", allowed)
     split("", substitution)
-    if (name ~ /\.bats$/ && text !~ /\nload helpers\n/)
+    if (name ~ /\.bats$/ && text !~ /(^|\n)load helpers\n/)
         complain(1, "it does not load helpers, which set pipefail")
     check_text(1)
     # The lexer finds $(...), also in $(...) itself.

@@ -165,9 +165,10 @@ options_in() {
     have mandoc || skip "mandoc is not installed"
     # Ignore two complaints: about manuals that are referred to but not installed, and about .Os,
     # which names gzlzss and its version for the footer.
-    mandoc -T lint "$srcdir"/man/*.[13] 2>&1 |
-        sed -e '/referenced manual not found/d' -e '/outdated mandoc.db/d' \
-            -e '/explicitly specified: Os gzlzss /d' >complaints
+    # Its status tells of complaints that are ignored, too.
+    mandoc -T lint "$srcdir"/man/*.[13] >said 2>&1 || [ $? -le 2 ]
+    sed -e '/referenced manual not found/d' -e '/outdated mandoc.db/d' \
+        -e '/explicitly specified: Os gzlzss /d' said >complaints
     [ ! -s complaints ] || fail "$(cat complaints)"
 }
 

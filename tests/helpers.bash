@@ -219,9 +219,9 @@ make_real_inputs() {
     cp "$srcdir/tests/helpers.bash" in/helpers.bash
     tar -C "$srcdir" -cf in/sources.tar src lzss huffman compat gpu tests/gen.c tests/data
     # Make a tar of many small files: documentation or, if there is none, configuration.
-    find /usr/share/doc /usr/share/perl-base /etc -xdev -type f -size -40k -readable 2>/dev/null |
-        reads_all head -n 400 >list
-    tar -cf in/small-files.tar -T list 2>/dev/null || true
+    find /usr/share/doc /usr/share/perl-base /etc -xdev -type f -size -40k -readable \
+        >list 2>/dev/null || true
+    head -n 400 list | tar -cf in/small-files.tar -T - 2>/dev/null || true
     if have gzip; then
         gzip -9 <in/operands.c >in/compressed.gz
         tar -C "$srcdir" -cf - src lzss | gzip -6 >>in/compressed.gz
