@@ -19,19 +19,6 @@ names() {
     find . -mindepth 1 -printf '%P\n' | sort | tr '\n' ' '
 }
 
-# Makes enough input that even a busy machine can stop the command while it works.
-make_it_long() {
-    "$GEN" text 12000000 >data
-    cp data f
-}
-
-# until_it_writes: waits until the command (process $pid) has written some of its output.
-until_it_writes() {
-    until awk '/^wchar/ { exit $2 < 100000 }' "/proc/$pid/io"; do
-        kill -0 "$pid"
-    done
-}
-
 # True if this directory's file system supports unnamed files (O_TMPFILE), which can get a name
 # later.
 have_unnamed() {
@@ -91,14 +78,12 @@ have_unnamed() {
 }
 
 @test "while it is at work, the old output is there, or none" {
-    make_it_long
+    needs_hold
     for old in no yes; do
         rm -f f.gz
         [ $old = no ] || echo old >f.gz
-        "$GZLZSS" --atomic -p1 -9 -f f 2>stderr 3>&- &
-        pid=$!
-        until_it_writes
-        kill -STOP "$pid"
+        # Hold the command when a part of the output is written, in a file without a name.
+        HOLD_AFTER=1 holds_at '' "$GZLZSS" --atomic -p1 -b 256 -f f
         if [ $old = yes ]; then
             [ "$(cat f.gz)" = old ]
         else
@@ -106,11 +91,7 @@ have_unnamed() {
         fi
         # End the command by a signal that it handles.  Only the files that existed before may be
         # left.
-        kill -TERM "$pid"
-        kill -CONT "$pid"
-        status=0
-        wait "$pid" || status=$?
-        [ "$status" -eq 143 ]
+        stops_by TERM
         if [ $old = yes ]; then
             [ "$(names)" = "data f f.gz stderr " ]
             [ "$(cat f.gz)" = old ]
@@ -121,17 +102,10 @@ have_unnamed() {
 }
 
 @test "an output that appears meanwhile is not overwritten" {
-    make_it_long
-    "$GZLZSS" --atomic -p1 -9 f 2>stderr 3>&- &
-    pid=$!
-    until_it_writes
-    kill -STOP "$pid"
+    needs_hold
+    HOLD_AFTER=1 holds_at '' "$GZLZSS" --atomic -p1 -b 256 f
     echo other >f.gz
-    kill -CONT "$pid"
-    status=0
-    wait "$pid" || status=$?
-    [ "$status" -eq 1 ]
-    stderr_is "$NAME: f.gz: appeared meanwhile -- not overwritten"
+    lets_go 1 "$NAME: f.gz: appeared meanwhile -- not overwritten"
     [ "$(cat f.gz)" = other ]
     cmp f data
 }
@@ -180,17 +154,12 @@ have_unnamed() {
         rm data.gz
     done
     # A signal removes the temporary file.
+    needs_hold
     rm f.gz
-    "${without_proc[@]}" --atomic -p1 -9 f 2>stderr 3>&- &
-    pid=$!
-    until [ -n "$(find . -name '.gzlzss-*')" ]; do
-        kill -0 "$pid"
-    done
+    HOLD_AFTER=1 holds_at '' "${without_proc[@]}" --atomic -p1 -b 256 f
+    [ -n "$(find . -name '.gzlzss-*')" ]
     absent f.gz
-    kill -TERM "$pid"
-    status=0
-    wait "$pid" || status=$?
-    [ "$status" -eq 143 ]
+    stops_by TERM
     [ "$(names)" = "data f stderr stdout " ] || fail "$(names)"
     cmp f data
 }

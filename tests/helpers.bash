@@ -138,6 +138,55 @@ needs_strace() {
     strace -o /dev/null true 2>/dev/null || skip "strace cannot trace here"
 }
 
+# Skips the test if tests/hold.c cannot hold the command: in a static build, and with a sanitizer.
+needs_hold() {
+    hold=${GEN%gen}hold.so
+    held=$BATS_TEST_TMPDIR.held
+    go=$BATS_TEST_TMPDIR.go
+    ! is_sanitized || skip "built with a sanitizer"
+    echo x >"$BATS_TEST_TMPDIR.probe"
+    HOLD='' HOLD_AT=$go HOLD_UNTIL=$go LD_PRELOAD=$hold "$GZLZSS" -f "$BATS_TEST_TMPDIR.probe"
+    [ -e "$go" ] || skip "a static build cannot be held"
+}
+
+# holds_at NAME COMMAND...: runs the command, whose process gets the number $pid, until it is about to
+# write to a file whose path ends with NAME; after "HOLD_AFTER=N holds_at", until it has written N bytes
+# to that file.  The thread that writes then waits until the test calls lets_go, so the test can do
+# something at this point, however fast or slow the machine is.  The file "stderr" gets the messages.
+holds_at() {
+    rm -f "$held" "$go"
+    HOLD=$1 HOLD_AT=$held HOLD_UNTIL=$go LD_PRELOAD=$hold "${@:2}" 2>stderr 3>&- &
+    pid=$!
+    until [ -e "$held" ]; do
+        kill -0 "$pid" || fail "it has ended: $(cat stderr)"
+        sleep 0.01
+    done
+}
+
+# lets_go STATUS MESSAGE...: lets the held command go on.  The command must end with this status and
+# these messages.
+lets_go() {
+    local expected=$1
+    shift
+    : >"$go"
+    ends_as "$expected" "$@"
+}
+
+# stops_by SIGNAL: sends the signal to the held command, which must end by it and print nothing.
+stops_by() {
+    kill -s "$1" "$pid"
+    ends_as $((128 + $(kill -l "$1")))
+}
+
+# ends_as STATUS MESSAGE...: waits until the command, which is process $pid, ends.
+ends_as() {
+    local expected=$1 status=0
+    shift
+    wait "$pid" || status=$?
+    [ "$status" -eq "$expected" ] || fail "exit status $status" "$(cat stderr)"
+    stderr_is "$@"
+}
+
 # fail LINE...: prints the lines and fails the test.
 fail() {
     printf '%s\n' "$*"

@@ -7,7 +7,7 @@
  * this holds for all regular files; a file without a name has none.  The thread first makes the file
  * HOLD_AT, and waits until the file HOLD_UNTIL exists.  Without HOLD_AT, the library does nothing.
  *
- * The functions `holds` and `lets_go` of tests/helpers.bash use it.  With a C library other than
+ * The functions `holds_at` and `lets_go` of tests/helpers.bash use it.  With a C library other than
  * glibc, it does nothing.
  */
 #include "config.h"

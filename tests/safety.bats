@@ -8,34 +8,21 @@ setup() {
     NAME=${GZLZSS##*/}
 }
 
-# waits_for_a OPTION...: starts the command on two small files, a and b, side by side.  The command
-# finishes b first, but must wait for a before it removes b.  The function stops the command in this
-# state, and sets $pid to its process.
+# waits_for_a OPTION...: starts the command on two small files, a and b, side by side, and holds it
+# at a's output.  The command finishes b, but must wait for a before it removes b.
 waits_for_a() {
     local suffix='' output=b.gz
     if [ "$1" = -d ]; then
         suffix=.gz
         output=b
     fi
-    "$GZLZSS" -p2 "$@" "a$suffix" "b$suffix" 2>stderr 3>&- &
-    pid=$!
+    holds_at "/${output/b/a}" "$GZLZSS" -p2 "$@" "a$suffix" "b$suffix"
     until [ -s "$output" ]; do
         kill -0 "$pid" || fail "it has ended: $(cat stderr)"
+        sleep 0.01
     done
-    kill -STOP "$pid"
     [ -e "a$suffix" ]
     [ -e "b$suffix" ]
-}
-
-# goes_on STATUS MESSAGE...: lets the stopped command go on.  The command must end with this status
-# and these messages.
-goes_on() {
-    local expected=$1 status=0
-    shift
-    kill -CONT "$pid"
-    wait "$pid" || status=$?
-    [ "$status" -eq "$expected" ] || fail "exit status $status" "$(cat stderr)"
-    stderr_is "$@"
 }
 
 # Skips the test where no mounts can be made.  "${with_mounts[@]}" COMMAND runs a command that can
@@ -54,7 +41,8 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
         dd if=all of=FILE conv=notrunc status=none; touch -r time FILE')
 
 @test "a small file that changes while it waits for others is compressed as it is then" {
-    "$GEN" text 2500000 >data
+    needs_hold
+    "$GEN" text 100000 >data
     echo new >new
     for change in "${changes[@]}"; do
         cp data a
@@ -62,7 +50,7 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
         waits_for_a -12
         eval "${change//FILE/b}"
         cp b expected
-        goes_on 0
+        lets_go 0
         absent a b
         gzip -dc b.gz | cmp - expected
         gzip -dc a.gz | cmp - data
@@ -71,7 +59,8 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
 }
 
 @test "a small file that changes while it waits for others is decompressed as it is then" {
-    "$GEN" zeros 300000000 | gzip -1 >data
+    needs_hold
+    "$GEN" text 100000 | gzip -1 >data
     echo old | gzip >old
     echo new | gzip >new
     for change in "${changes[@]}"; do
@@ -80,7 +69,7 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
         waits_for_a -d
         eval "${change//FILE/b.gz}"
         gzip -dc b.gz >expected
-        goes_on 0
+        lets_go 0
         absent a.gz b.gz
         cmp b expected
         rm a b
@@ -88,6 +77,7 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
 }
 
 @test "a file that changes while it is read is not removed, and gives no output" {
+    needs_hold
     "$GEN" text 1200000 >data
     echo new >new
     for change in 'cat new >>big' 'dd if=new of=big conv=notrunc status=none' \
@@ -95,44 +85,30 @@ changes=('rm FILE; cat new >FILE' 'cat new >>FILE' 'cat new >FILE' 'mv FILE othe
         for options in -12 '-12 --rsyncable' '-12 -f'; do
             cp data big
             # shellcheck disable=SC2086
-            "$GZLZSS" -p1 $options big 2>stderr 3>&- &
-            pid=$!
-            until [ -e big.gz ]; do
-                kill -0 "$pid"
-            done
-            kill -STOP "$pid"
+            holds_at /big.gz "$GZLZSS" -p1 $options big
             eval "$change"
             cp big copy
-            goes_on 1 "" "$NAME: big: file changed while it was read"
+            lets_go 1 "" "$NAME: big: file changed while it was read"
             absent big.gz
             cmp big copy
         done
         # With -k, the input stays, so no data can be lost.
-        "$GZLZSS" -k -p1 -12 big 2>stderr 3>&- &
-        pid=$!
-        until [ -e big.gz ]; do
-            kill -0 "$pid"
-        done
-        kill -STOP "$pid"
+        holds_at /big.gz "$GZLZSS" -k -p1 -12 big
         touch big
-        goes_on 0
+        lets_go 0
         gzip -dc big.gz | cmp - big
         rm big.gz
     done
 }
 
 @test "a change of mode or of names is no reason to keep a file" {
+    needs_hold
     "$GEN" text 1200000 >data
     for change in 'chmod 600 big' 'ln big other'; do
         cp data big
-        "$GZLZSS" -p1 -12 big 2>stderr 3>&- &
-        pid=$!
-        until [ -e big.gz ]; do
-            kill -0 "$pid"
-        done
-        kill -STOP "$pid"
+        holds_at /big.gz "$GZLZSS" -p1 -12 big
         eval "$change"
-        goes_on 0
+        lets_go 0
         absent big
         gzip -dc big.gz | cmp - data
         rm big.gz
@@ -343,8 +319,8 @@ in_group() {
     pid=$!
     most=0
     while kill -0 $pid 2>/dev/null; do
-        n=$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)
-        [ "$n" -le "$most" ] || most=$n
+        threads=("/proc/$pid/task/"*)
+        [ ${#threads[@]} -le "$most" ] || most=${#threads[@]}
     done
     wait $pid
     [ "$most" -eq 1 ] || fail "$most threads"
