@@ -4,7 +4,7 @@
 #   build-aux/bats_forms.sh [FILE...]    checks the files; by default tests/*.bats and tests/*.bash
 #
 # Bats runs tests with set -e and, by tests/helpers.bash, with pipefail.  Even so, the shell passes
-# over some failures.  The script prints file, line and a message for each such form, and then fails:
+# over some failures.  The script prints file, line and a message for each such form, and fails:
 #
 # - A && B that is not the last statement of its function: if A fails, the shell goes on.  Write two
 #   statements, or add || fail.  B may be break, continue, return, exit, skip or an assignment.
@@ -19,8 +19,8 @@
 # - set +e and set +o pipefail, and a Bats file that does not load helpers.
 #
 # A comment "# allowed: REASON" at the end of a statement's first line, or alone on the line before,
-# allows all of these there.  The script does not look into here-documents, nor into strings that are
-# scripts.
+# allows all of these there.  The script does not look into here-documents, nor into strings that
+# are scripts.
 set -u
 
 if [ $# -eq 0 ]; then
@@ -448,7 +448,9 @@ function command_of(n,    w, count, i) {
 
 # Returns the only simple command of a pipe, or 0.
 function only_command(n) {
-    return type[n] == "pipe" && children[n] !~ / / && type[children[n]] == "simple" ? children[n] : 0
+    if (type[n] != "pipe" || children[n] ~ / / || type[children[n]] != "simple")
+        return 0
+    return children[n]
 }
 
 function is_action(n,    c) {

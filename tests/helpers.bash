@@ -149,10 +149,10 @@ needs_hold() {
     [ -e "$go" ] || skip "a static build cannot be held"
 }
 
-# holds_at NAME COMMAND...: runs the command, whose process gets the number $pid, until it is about to
-# write to a file whose path ends with NAME; after "HOLD_AFTER=N holds_at", until it has written N bytes
-# to that file.  The thread that writes then waits until the test calls lets_go, so the test can do
-# something at this point, however fast or slow the machine is.  The file "stderr" gets the messages.
+# holds_at NAME COMMAND...: runs the command, as process $pid, until it is about to write to a file
+# whose path ends with NAME; with HOLD_AFTER=N, until it has written N bytes to that file.  The
+# thread that writes waits until the test calls lets_go.  So the test can do something at this
+# point, however fast or slow the machine is.  The file "stderr" gets the messages.
 holds_at() {
     rm -f "$held" "$go"
     HOLD=$1 HOLD_AT=$held HOLD_UNTIL=$go LD_PRELOAD=$hold "${@:2}" 2>stderr 3>&- &

@@ -1,11 +1,11 @@
 /*
- * hold.c - a library for LD_PRELOAD that holds a program at a write, so that a test can do something
- * meanwhile, however fast or slow the machine is
+ * hold.c - a library for LD_PRELOAD that holds a program at a write, so that a test can do
+ * something meanwhile, however fast or slow the machine is
  *
  * A thread that is about to write to a regular file waits if the file's path ends with the text
- * HOLD, and at least HOLD_AFTER bytes were written to it (by default none).  With an empty HOLD,
- * this holds for all regular files; a file without a name has none.  The thread first makes the file
- * HOLD_AT, and waits until the file HOLD_UNTIL exists.  Without HOLD_AT, the library does nothing.
+ * HOLD, and the file has at least HOLD_AFTER bytes (by default 0).  An empty HOLD means any regular
+ * file, also one without a name.  The thread first makes the file HOLD_AT, and then waits until the
+ * file HOLD_UNTIL exists.  Without HOLD_AT, the library does nothing.
  *
  * The functions `holds_at` and `lets_go` of tests/helpers.bash use it.  With a C library other than
  * glibc, it does nothing.
