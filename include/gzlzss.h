@@ -669,7 +669,7 @@ gzlzss_status gzlzss_reader_size(gzlzss_reader *r, uint64_t *size, gzlzss_call *
 
 /* The format of an index that is written.  The index of a BGZF file always has bgzip's. */
 typedef enum gzlzss_index_format {
-    GZLZSS_INDEX_GZTOOL = 0, /* about a thousandth of the input's size */
+    GZLZSS_INDEX_GZTOOL = 0, /* at most about two thousandths of the input's size */
     /* 32 KiB for each 8 MiB of the data, except at places to which nothing refers back */
     GZLZSS_INDEX_INDEXED_GZIP = 1
 } gzlzss_index_format;

@@ -172,6 +172,30 @@ options_in() {
     [ ! -s complaints ] || fail "$(cat complaints)"
 }
 
+@test "README.md and docs/gpu.md name the same options for which no GPU is used" {
+    local options
+    options=$(tr '\n' ' ' <"$srcdir/docs/gpu.md" | sed -n 's/.*when it compresses (not for \([^)]*\)).*/\1/p')
+    [ -n "$options" ]
+    for option in $(printf '%s' "$options" | grep -o -e '`--[a-z]*`' -e 'level 0' | tr -d ' '); do
+        tr '\n' ' ' <"$srcdir/README.md" | tr -d ' ' |
+            reads_all grep -q "NoGPUisusedfor[^.]*$option" || fail "README.md lacks $option"
+    done
+    # The options of a compression that the command itself does without a GPU.
+    "$GEN" text 300000 >plain
+    for option in --rsyncable --huffman --rle -0; do
+        "$GZLZSS" -vv -kf "$option" plain 2>stderr
+        grep -qi 'GPU not used' stderr || fail "$option: $(cat stderr)"
+        case ${option#-0} in
+        '') [[ $options = *'level 0'* ]] || fail "docs/gpu.md lacks level 0" ;;
+        *) [[ $options = *"\`$option\`"* ]] || fail "docs/gpu.md lacks $option" ;;
+        esac
+    done
+}
+
+@test "SECURITY.md gives no address that nobody has" {
+    ! grep -nE '@|example|debian/control' "$srcdir/SECURITY.md" || fail "reports go to the issues"
+}
+
 @test "every file that names the version names the same one" {
     sh "$srcdir/build-aux/version.sh" || fail "see docs/releasing.md"
     local version

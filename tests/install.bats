@@ -158,10 +158,14 @@ END
     ln -s "$srcdir" 'the sources'
     ends_with 1 'the sources/configure'
     grep -q '^configure: error: the path of the sources, the sources' stderr || fail "$(cat stderr)"
-    mkdir "it's"
-    cd "it's"
-    ends_with 1 "$srcdir/configure"
-    grep -q "^configure: error: the path of this directory, .*/it's" stderr || fail "$(cat stderr)"
+    for name in "it's" 'a b'; do
+        mkdir "$name"
+        cd "$name"
+        ends_with 1 "$srcdir/configure"
+        grep -q "^configure: error: the path of this directory, .*/$name," stderr ||
+            fail "$(cat stderr)"
+        cd ..
+    done
 }
 
 @test "configure's list of what will be built has whole paths, and says what lacks without ISA-L" {

@@ -20,14 +20,9 @@ Choose another path, for the sources, for the directory to build in, or to insta
   esac
 }
 gz_path_fits "$srcdir" "the path of the sources, $srcdir,"
-# If the path to the sources is relative, the path of the build directory may contain blanks.
-gz_path_fits "`pwd | tr -d ' \t'`" "the path of this directory, `pwd`,"
+gz_path_fits "`pwd`" "the path of this directory, `pwd`,"
 for gz_dir in "$prefix" "$exec_prefix" "$bindir" "$libdir"; do
   gz_path_fits "`AS_ECHO(["$gz_dir"]) | sed 's/^[[@S|@]]{[[a-z_]]*}//'`" "the path to install in, $gz_dir,"
 done
 AC_MSG_RESULT([yes])
-case `pwd` in
-*[[\ \	]]*)
-  AC_MSG_WARN([the path of this directory has a blank: make and make install work, but tests of the shared library fail]) ;;
-esac
 ])
