@@ -162,8 +162,14 @@ class Errors(unittest.TestCase):
             gzlzss.decompress(broken)
 
     def test_garbage(self):
-        with self.assertRaises(gzip.BadGzipFile):
-            gzlzss.decompress(self.packed + b"garbage")
+        for after in b"garbage", b"x", b"\x1f":
+            for data in self.packed + after, memoryview(self.packed + after):
+                with self.assertRaises(gzip.BadGzipFile):
+                    gzlzss.decompress(data)
+        with self.assertRaises(EOFError):
+            gzlzss.decompress(self.packed + b"\x1f\x8b")
+        with self.assertRaises(EOFError):
+            gzlzss.decompress(self.packed[:self.packed.rindex(b"\x1f") + 1])
 
     def test_levels(self):
         for level in -2, 13, 100:
