@@ -83,7 +83,7 @@ have_unnamed() {
         rm -f f.gz
         [ $old = no ] || echo old >f.gz
         # Hold the command when a part of the output is written, in a file without a name.
-        HOLD_AFTER=1 holds_at '' "$GZLZSS" --atomic -p1 -b 256 -f f
+        HOLD_WRITES=1 holds_at '' "$GZLZSS" --atomic -p1 -b 256 -f f
         if [ $old = yes ]; then
             [ "$(cat f.gz)" = old ]
         else
@@ -103,7 +103,7 @@ have_unnamed() {
 
 @test "an output that appears meanwhile is not overwritten" {
     needs_hold
-    HOLD_AFTER=1 holds_at '' "$GZLZSS" --atomic -p1 -b 256 f
+    HOLD_WRITES=1 holds_at '' "$GZLZSS" --atomic -p1 -b 256 f
     echo other >f.gz
     lets_go 1 "$NAME: f.gz: appeared meanwhile -- not overwritten"
     [ "$(cat f.gz)" = other ]
@@ -156,7 +156,7 @@ have_unnamed() {
     # A signal removes the temporary file.
     needs_hold
     rm f.gz
-    HOLD_AFTER=1 holds_at '' "${without_proc[@]}" --atomic -p1 -b 256 f
+    HOLD_WRITES=1 holds_at '' "${without_proc[@]}" --atomic -p1 -b 256 f
     [ -n "$(find . -name '.gzlzss-*')" ]
     absent f.gz
     stops_by TERM

@@ -235,7 +235,7 @@ holds() {
     needs_hold
     "$GEN" text 1000000 >large
     cp large copy
-    HOLD_AFTER=1 holds_at /out "$GZLZSS" -p1 -b 128 --rm -o out large
+    HOLD_WRITES=1 holds_at /out "$GZLZSS" -p1 -b 128 --rm -o out large
     [ -s out ]
     stops_by TERM
     absent out

@@ -95,7 +95,7 @@ needs_terminal() {
     "$GEN" text 1000000 >big
     chmod 644 big
     umask 000
-    HOLD_AFTER=1 holds_at /big.gz "$GZLZSS" -p1 -b 128 big
+    HOLD_WRITES=1 holds_at /big.gz "$GZLZSS" -p1 -b 128 big
     [ "$(stat -c %a big.gz)" = 600 ]
     [ -e big ]
     lets_go 0

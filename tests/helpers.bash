@@ -150,8 +150,8 @@ needs_hold() {
 }
 
 # holds_at NAME COMMAND...: runs the command, as process $pid, until it is about to write to a file
-# whose path ends with NAME; with HOLD_AFTER=N, until it has written N bytes to that file.  The
-# thread that writes waits until the test calls lets_go.  So the test can do something at this
+# whose path ends with NAME; with HOLD_WRITES=N, until it has done so N times.  The thread that
+# writes waits until the test calls lets_go.  So the test can do something at this
 # point, however fast or slow the machine is.  The file "stderr" gets the messages.
 holds_at() {
     rm -f "$held" "$go"

@@ -2,10 +2,10 @@
  * hold.c - a library for LD_PRELOAD that holds a program at a write, so that a test can do
  * something meanwhile, however fast or slow the machine is
  *
- * A thread that is about to write to a regular file waits if the file's path ends with the text
- * HOLD, and the file has at least HOLD_AFTER bytes (by default 0).  An empty HOLD means any regular
- * file, also one without a name.  The thread first makes the file HOLD_AT, and then waits until the
- * file HOLD_UNTIL exists.  Without HOLD_AT, the library does nothing.
+ * A thread that is about to write to a regular file whose path ends with the text HOLD waits, if
+ * the program has made at least HOLD_WRITES such writes (by default 0).  An empty HOLD means any
+ * regular file, also one without a name.  The thread first makes the file HOLD_AT, and then waits
+ * until the file HOLD_UNTIL exists.  Without HOLD_AT, the library does nothing.
  *
  * The functions `holds_at` and `lets_go` of tests/helpers.bash use it.  With a C library other than
  * glibc, it does nothing.
@@ -19,6 +19,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,13 +45,12 @@ static void *next_function(const char *name)
 /* Whether the file is regular and has the name to wait for. */
 static bool is_meant(int fd)
 {
-    const char *end = getenv("HOLD"), *after = getenv("HOLD_AFTER");
+    const char *end = getenv("HOLD");
     char link[LINK_SIZE], path[PATH_SIZE];
     struct stat file;
     ssize_t len;
 
-    if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) ||
-        (after != NULL && file.st_size < (off_t)atoll(after)))
+    if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode))
         return false;
     if (end == NULL || end[0] == '\0')
         return true;
@@ -62,6 +62,15 @@ static bool is_meant(int fd)
     return strcmp(path + len - strlen(end), end) == 0;
 }
 
+/* Whether enough writes were made before this one. */
+static bool is_time(void)
+{
+    static atomic_long writes;
+    const char *before = getenv("HOLD_WRITES");
+
+    return atomic_fetch_add(&writes, 1) >= (before != NULL ? atol(before) : 0);
+}
+
 /* Waits if the file is meant. */
 static void hold(int fd)
 {
@@ -70,7 +79,7 @@ static void hold(int fd)
     const int error = errno;
     int made;
 
-    if (at != NULL && until != NULL && access(until, F_OK) != 0 && is_meant(fd)) {
+    if (at != NULL && until != NULL && access(until, F_OK) != 0 && is_meant(fd) && is_time()) {
         made = open(at, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         if (made < 0)
             abort();

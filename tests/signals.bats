@@ -94,12 +94,12 @@ interrupt() {
     for signal in "${signals[@]}"; do
         ln -f copy.gz z.gz
         ln -f copy big
-        HOLD_AFTER=1 holds_at /z "${reset[@]}" "$GZLZSS" -df z.gz
+        HOLD_WRITES=1 holds_at /z "${reset[@]}" "$GZLZSS" -df z.gz
         [ -s z ]
         stops_by "$signal"
         absent z
         cmp z.gz copy.gz
-        HOLD_AFTER=1 holds_at /big.gz "${reset[@]}" "$GZLZSS" -p1 -f big
+        HOLD_WRITES=1 holds_at /big.gz "${reset[@]}" "$GZLZSS" -p1 -f big
         [ -s big.gz ]
         stops_by "$signal"
         absent big.gz
