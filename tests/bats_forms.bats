@@ -111,6 +111,7 @@ END
 }
 
 @test "a status that nobody looks at" {
+    # shellcheck disable=SC2016 # The text is the script's.
     complains '4: nobody looks at what run gives' \
         '6: local loses the status of $(...)' \
         '8: set +e and +o pipefail make failures pass' \

@@ -176,6 +176,7 @@ options_in() {
     local options
     options=$(tr '\n' ' ' <"$srcdir/docs/gpu.md" | sed -n 's/.*when it compresses (not for \([^)]*\)).*/\1/p')
     [ -n "$options" ]
+    # shellcheck disable=SC2016 # The backquotes are Markdown's.
     for option in $(printf '%s' "$options" | grep -o -e '`--[a-z]*`' -e 'level 0' | tr -d ' '); do
         tr '\n' ' ' <"$srcdir/README.md" | tr -d ' ' |
             reads_all grep -q "NoGPUisusedfor[^.]*$option" || fail "README.md lacks $option"

@@ -45,7 +45,9 @@ cut_off() {
 flipped() {
     local -a bytes
     local n m octal bits
-    bytes=($(od -A n -v -t u1 -w1 "$inputs/$1"))
+    od -A n -v -t u1 -w1 "$inputs/$1" >numbers
+    mapfile -t bytes <numbers
+    rm numbers
     for bits in 255 4; do
         for ((n = 0; n < ${#bytes[@]}; n++)); do
             octal=

@@ -160,11 +160,9 @@ END
     grep -q '^configure: error: the path of the sources, the sources' stderr || fail "$(cat stderr)"
     for name in "it's" 'a b'; do
         mkdir "$name"
-        cd "$name"
-        ends_with 1 "$srcdir/configure"
-        grep -q "^configure: error: the path of this directory, .*/$name," stderr ||
-            fail "$(cat stderr)"
-        cd ..
+        (cd "$name" && ends_with 1 "$srcdir/configure")
+        grep -q "^configure: error: the path of this directory, .*/$name," "$name/stderr" ||
+            fail "$(cat "$name/stderr")"
     done
 }
 
