@@ -16,6 +16,8 @@
 # - <(A) and >(A): nobody looks at A's status.  Write A | cmp - FILE, or let A write a file.
 # - local x=$(A), also with export, readonly and declare: the status is local's.
 # - run A, if neither the status nor the output is looked at.
+# - f || B, and f in a condition, if f has an assertion before its last statement: in f, too, the
+#   shell then passes over failures.  Write [ ... ] || return 1 in f, or call f as a statement.
 # - set +e and set +o pipefail, and a Bats file that does not load helpers.
 #
 # A comment "# allowed: REASON" at the end of a statement's first line, or alone on the line before,
@@ -327,9 +329,10 @@ function parse_command(    n) {
     else if (is_word("@test"))
         n = parse_test()
     else if (kind[now] == "word" && kind[now + 1] == "(") {
+        n = new_node("function")
+        words[n] = value[now]
         now += 3 # NAME ( )
         skip_separators()
-        n = new_node("function")
         add_child(n, parse_command())
     } else
         return parse_simple()
@@ -479,7 +482,9 @@ function walk(n, role,    c, count, i) {
         check_simple(n)
     else if (type[n] == "function") {
         check_run(c[1])
+        inside = words[n]
         walk(c[1], "result")
+        inside = ""
     } else if (type[n] == "subshell")
         walk(c[1], role == "statement" ? "result" : role)
     else if (type[n] == "if")
@@ -493,8 +498,59 @@ function walk(n, role,    c, count, i) {
             walk(c[i], role)
 }
 
+# Whether a pipe has the command under test.
+function runs_command(n,    c, count, i) {
+    count = split(children[n], c, " ")
+    for (i = 1; i <= count; i++)
+        if (command_of(c[i]) ~ /^"\$\{?[A-Z]+[}"]/)
+            return 1
+    return 0
+}
+
+# Whether the statement is an assertion, runs the command under test, or ends in || fail.
+function asserts(n,    c, count) {
+    count = split(children[n], c, " ")
+    if (!is_assertion(c[count]) && !runs_command(c[count]))
+        return 0
+    return last_operator[n] != "||" || command_of(only_command(c[count])) == "fail"
+}
+
+# Notes functions with assertions before their last statement, and calls that make these useless.
+function note_function(n, role,    c, command) {
+    if (type[n] == "and_or") {
+        if (role == "statement" && inside != "" && asserts(n) && !((name, inside) in loose))
+            loose[name, inside] = line_at(n)
+        return
+    }
+    command = only_command(n)
+    if (role == "condition" && command) {
+        calls++
+        call_name[calls] = command_of(command)
+        call_line[calls] = line_at(n)
+        call_file[calls] = name
+        call_allowed[calls] = line_at(n) in allowed
+    }
+}
+
+function check_calls(    i, key, where_, part) {
+    for (i = 1; i <= calls; i++) {
+        where_ = ""
+        for (key in loose) {
+            split(key, part, SUBSEP)
+            if (part[2] == call_name[i] && (part[1] == call_file[i] || part[1] ~ /\.bash$/))
+                where_ = part[1] ":" loose[key]
+        }
+        if (where_ == "" || call_allowed[i])
+            continue
+        printf "%s:%d: in this call, %s cannot fail at %s\n", call_file[i], call_line[i],
+            call_name[i], where_
+        bad = 1
+    }
+}
+
 function walk_and_or(n, role,    c, count, i) {
     count = split(children[n], c, " ")
+    note_function(n, role)
     if (role == "statement" && last_operator[n] == "&&" && !is_action(c[count]))
         complain(line_at(n), "A && B that is not the last statement cannot fail at A")
     if (role != "nothing" && last_operator[n] == "||" && only_command(c[count]) &&
@@ -512,6 +568,7 @@ function walk_and_or(n, role,    c, count, i) {
 
 function walk_pipe(n, role,    c, count, i) {
     count = split(children[n], c, " ")
+    note_function(n, negated[n] ? "condition" : role)
     if (negated[n] && role == "statement")
         complain(line_at(n), "! A that is not the last statement cannot fail")
     for (i = 2; i <= count; i++)
@@ -595,5 +652,6 @@ FNR == 1 {
 { text = text $0 "\n" }
 END {
     check_file()
+    check_calls()
     exit bad
 }' "$@"

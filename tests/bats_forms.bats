@@ -132,6 +132,31 @@ END
     printf 't.bats:1: it does not load helpers, which set pipefail\n' | cmp - stdout
 }
 
+@test "a function in a condition, whose assertions then cannot fail" {
+    complains '15: in this call, loose cannot fail at t.bats:3' \
+        '17: in this call, loose cannot fail at t.bats:3' \
+        '18: in this call, runs cannot fail at t.bats:11' <<'END'
+loose() {
+    cmp a b
+    cmp c d
+}
+strict() {
+    cmp a b || return 1
+    cmp c d
+}
+runs() {
+    "$GZLZSS" a
+    cmp c d
+}
+TEST {
+    loose || fail "x"
+    strict || fail "x"
+    if loose; then true; fi
+    ! runs
+}
+END
+}
+
 @test "what is right, or is allowed with a reason, or is no code" {
     passes <<'END'
 both() {

@@ -191,11 +191,11 @@ setup() {
 # is_left_alone FORMAT: with --exclude-compressed, the command must not compress the file "f". With
 # -v, it must print a message about that.
 is_left_alone() {
-    ends_with 0 "$GZLZSS" --exclude-compressed -v f
-    stderr_is "$NAME: f: starts as $1 data does -- unchanged"
-    ends_with 0 "$GZLZSS" --exclude-compressed f
-    stderr_is
-    absent f.gz
+    ends_with 0 "$GZLZSS" --exclude-compressed -v f || return 1
+    stderr_is "$NAME: f: starts as $1 data does -- unchanged" || return 1
+    ends_with 0 "$GZLZSS" --exclude-compressed f || return 1
+    stderr_is || return 1
+    absent f.gz || return 1
     [ -e f ]
 }
 

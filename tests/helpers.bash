@@ -217,7 +217,7 @@ absent() {
     local f
     for f in "$@"; do
         if [ -e "$f" ] || [ -L "$f" ]; then
-            fail "$f should not exist"
+            fail "$f should not exist" || return 1
         fi
     done
 }
