@@ -257,7 +257,7 @@ function skip_separators() {
 
 function at_end_of_list() {
     return kind[now] == "end" || kind[now] == ")" || kind[now] == ";;" ||
-        kind[now] == "word" && value[now] ~ /^(then|do|done|fi|else|elif|esac|})$/
+        kind[now] == "word" && value[now] ~ /^(then|do|done|fi|else|elif|esac|[}])$/
 }
 
 function syntax_error() {
@@ -604,7 +604,7 @@ function check_run(n,    i, end, s, next_) {
     end = finish[children[n]]
     for (i = where[n]; i < end; i++) {
         if (kind[i] != "word" || value[i] != "run" || value[i + 1] ~ /^-[0-9]|^!$/ ||
-            kind[i - 1] == "word" && value[i - 1] !~ /^(then|do|else|{)$/)
+            kind[i - 1] == "word" && value[i - 1] !~ /^(then|do|else|[{])$/)
             continue
         for (next_ = i + 1; next_ < end && value[next_] != "run"; next_++)
             ;

@@ -165,7 +165,8 @@ keeps() {
     local o p found=0
     for o in f n l v r s t b; do
         for p in $(theirs --$o 2>&1 | sed -n "s/.*possibilities: //p" | tr -d "'"); do
-            ours --$o 2>&1 | reads_all grep -q -a -e "'$p'" || fail "--$o: no $p"
+            ends_with 1 ours --$o
+            grep -q -a -e "'$p'" stderr || fail "--$o: no $p"
             found=$((found + 1))
         done
     done
