@@ -193,6 +193,23 @@ options_in() {
     done
 }
 
+@test "times are the same wherever they are told" {
+    local seconds minutes
+    # The time of make check-faults on two cores is in docs/reliability.md, in seconds.
+    seconds=$(tr '\n' ' ' <"$srcdir/docs/reliability.md" |
+        sed -n 's/.*make check-faults.* \([0-9]*\) s on two cores.*/\1/p')
+    # shellcheck disable=SC2016 # The backquotes are Markdown's.
+    minutes=$(sed -n 's/^| `make check-faults` |.* | \([0-9]*\) minutes |$/\1/p' \
+        "$srcdir/docs/testing.md")
+    [ "$minutes" -eq $(((seconds + 59) / 60)) ] || fail "$minutes minutes, and $seconds s"
+    # shellcheck disable=SC2016
+    minutes=$(sed -n 's/^| `.\/quickstart check` |.* | \([0-9a-z ]*\) minutes |$/\1/p' \
+        "$srcdir/docs/testing.md")
+    [ -n "$minutes" ]
+    grep -q "quickstart check .*: $minutes minutes on two cores" "$srcdir/README.md"
+    grep -q "quickstart check .*: $minutes minutes on two cores" "$srcdir/quickstart"
+}
+
 @test "SECURITY.md gives no address that nobody has" {
     ! grep -nE '@|example|debian/control' "$srcdir/SECURITY.md" || fail "reports go to the issues"
 }
