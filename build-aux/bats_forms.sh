@@ -573,15 +573,35 @@ function walk_pipe(n, role,    c, count, i) {
         complain(line_at(n), "! A that is not the last statement cannot fail")
     for (i = 2; i <= count; i++)
         if (ends_early(c[i]) && !(i == 2 && command_of(c[1]) == "endless"))
-            complain(line_at(n), "A | " command_of(c[i]) " may end A by SIGPIPE; see reads_all")
+            complain(line_at(n), "A | " (type[c[i]] == "simple" ? command_of(c[i]) : "head") " may end A by SIGPIPE; see reads_all")
     if (negated[n])
         role = "condition"
     for (i = 1; i <= count; i++)
         walk(c[i], count > 1 && role == "statement" ? "result" : role)
 }
 
+# Tells whether there is a head in the node that reads the standard input of the node.
+function reads_part(n,    c, count, i) {
+    if (type[n] == "simple")
+        return words[n] ~ /^head\n(-[a-z]+\n|-?[0-9]+\n|"?\$[^\n]*\n)*$/
+    if (type[n] == "pipe" && children[n] ~ / /)
+        return reads_part(substr(children[n], 1, index(children[n], " ") - 1))
+    count = split(children[n], c, " ")
+    for (i = 1; i <= count; i++)
+        if (reads_part(c[i]))
+            return 1
+    return 0
+}
+
 # Tells whether the command may end before it has read its whole input.
-function ends_early(n,    command) {
+function ends_early(n,    command, c, count, i) {
+    if (type[n] != "simple") {
+        count = split(children[n], c, " ")
+        for (i = 1; i <= count; i++)
+            if (reads_part(c[i]))
+                return 1
+        return 0
+    }
     command = command_of(n)
     if (command == "head")
         return 1

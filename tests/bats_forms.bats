@@ -98,6 +98,7 @@ END
         '4: A | grep may end A by SIGPIPE; see reads_all' \
         '5: A | sed may end A by SIGPIPE; see reads_all' \
         '8: A | grep may end A by SIGPIPE; see reads_all' \
+        '9: A | head may end A by SIGPIPE; see reads_all' \
         '7: A | head may end A by SIGPIPE; see reads_all' <<'END'
 TEST {
     cat a | head -n 1 >b
@@ -106,6 +107,8 @@ TEST {
     fi
     [ "$(cat a | head -n 1)" = x ]
     cat a | grep --quiet x
+    cat a | { head -c 5 | cmp - b; cat c; }
+    cat a | { cat - c; head -n 1 b; cat c | reads_all head -n 1; }
 }
 END
 }

@@ -149,7 +149,7 @@ ahead() {
         printf '\000\000\377\377\000'
     done | {
         printf '\037\213\010\000\000\000\000\000\000\003\000'
-        head -c 180
+        reads_all head -c 180
         printf '\000\000\377\377'
     } >f.gz
     as_one f.gz
@@ -323,9 +323,11 @@ rows() {
     local threads way writer
     "$GZLZSS" -c -b 64 plain >f.gz
     cat plain plain | reads_all head -c 3000000 >expected
-    mkfifo fifo
     for threads in 1 4; do
         for way in killed told; do
+            # A new FIFO, since cat may still write to the last one after its shell was killed.
+            rm -f fifo
+            mkfifo fifo
             # The input never ends, so only the closed output can end the command before `timeout`
             # does with status 124.
             { while cat f.gz; do :; done; } >fifo 2>/dev/null 3>&- &

@@ -244,7 +244,8 @@ with_tail() {
     commands=()
     for c in 'gzip -l big.gz' 'gzip -lv big.gz' '(trap "" PIPE; gzip -l big.gz)' 'gzip -h' \
         '(trap "" PIPE; gzip -c text)' 'gzip -c text'; do
-        commands+=("mkfifo p; { read -r _ <p; $c; echo \$? >status; } | { exec <&-; echo >p; }; rm p")
+        commands+=("mkfifo o p; { read -r _ <p; $c; echo \$? >status; } >o & \
+            exec 9<o; exec 9<&-; echo >p; wait; rm o p")
     done
     same 'take text big.gz' "${commands[@]}"
 }

@@ -257,8 +257,8 @@ differ() {
     truncate -s +1000 x-zeros.gz
     for args in -d -t; do
         for f in x-*.gz; do
-            "$GZLZSS" $args -k "$f" 2>&1 | sed 's/^gzlzss:/gzlzss-mpi:/'
-        done >want
+            "$GZLZSS" $args -k "$f" 2>&1 || true
+        done | sed 's/^gzlzss:/gzlzss-mpi:/' >want
         rm -f x-garbage x-zeros
         GZLZSS_TEST_REGION=20000 mpi_ends_with 1 3 -p2 $args -k x-*.gz
         cmp want stderr || fail "$args: $(cat stderr)"
