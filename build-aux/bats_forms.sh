@@ -573,7 +573,8 @@ function walk_pipe(n, role,    c, count, i) {
         complain(line_at(n), "! A that is not the last statement cannot fail")
     for (i = 2; i <= count; i++)
         if (ends_early(c[i]) && !(i == 2 && command_of(c[1]) == "endless"))
-            complain(line_at(n), "A | " (type[c[i]] == "simple" ? command_of(c[i]) : "head") " may end A by SIGPIPE; see reads_all")
+            complain(line_at(n), "A | " (command_of(c[i]) == "" ? "head" : command_of(c[i])) \
+                " may end A by SIGPIPE; see reads_all")
     if (negated[n])
         role = "condition"
     for (i = 1; i <= count; i++)
