@@ -136,8 +136,8 @@ asan_bats=$(printf 'tests/%s.bats\n' roundtrip decompress expand formats files s
     recover fuzz)
 
 # The tests that read hostile data: every run has them.
-hostile_tests=$(printf 'tests/unit/test_%s\n' raw blockheader find whole push symbols decoder access \
-    reader gunzip status unpack unlzh unlzw zip gzip container formats
+hostile_tests=$(printf 'tests/unit/test_%s\n' raw blockheader find whole push symbols decoder \
+    access reader gunzip status unpack unlzh unlzw zip gzip container formats
     printf 'tests/%s.bats\n' fuzz recover decompress)
 
 # Prints the tests for ASan that this run has: all, or the hostile ones and those of the folders
@@ -159,8 +159,8 @@ programs_of() {
     printf '%s\n' "$@" | grep -v '\.bats$'
 }
 
-# clang's build is the one with ASan and UBSan.  clang compiles everything if the scope is whole,
-# gzlzss-mpi and the emulated kernels included, and no warning is allowed.  In C++, clang also checks
+# clang's build is the one with ASan and UBSan.  If the scope is whole, clang compiles everything,
+# gzlzss-mpi and the emulated kernels included.  No warning is allowed.  In C++, clang also checks
 # the type of functions that are called by pointer; its runtime library for C lacks that check, so
 # it is off.  lld links the sanitized tests in a third of the time.
 check_asan() {
@@ -271,8 +271,8 @@ check_fuzz() {
         make fuzz && tests/fuzz/fuzz_options -runs=100
 }
 
-# The newest architecture that gpu/ has a branch for, or also the oldest one and all others for which
-# gpu/ has a branch by __CUDA_ARCH__.
+# Prints the newest architecture that gpu/ has a branch for; if the scope is whole, also the oldest
+# one and all others for which gpu/ has a branch by __CUDA_ARCH__.
 cuda_archs() {
     if [ "${scope[cuda]}" = whole ]; then
         echo 75 86 90
@@ -330,8 +330,8 @@ check_dist() {
 
 # Builds the Debian packages, source and binary, and has lintian check them.  Files of the packages
 # run where they were unpacked.  Other steps run the tests, so the first build needs neither tests
-# nor optimization.  If the scope is whole, a second build in another directory, with other settings,
-# must make the same bytes, and a third one runs the packages' tests.
+# nor optimization.  If the scope is whole, a second build in another directory, with other
+# settings, must make the same bytes, and a third one runs the packages' tests.
 check_deb() {
     local deb here=$work/deb
     mkdir -p "$here/first/tree" "$here/root" && deb_tree first || return
@@ -452,7 +452,8 @@ check_long() {
     cd "$top/build" && mv test-suite.log quickstart-suite.log || return
     files=$(grep -lE '# (skip|SKIP) .*not installed' tests/*.log | sed 's/log$/bats/' | tr '\n' ' ')
     if [ -n "$files" ]; then
-        SKIP_LONG=1 make check TESTS="$files" check_PROGRAMS= && mv test-suite.log again.log || return
+        SKIP_LONG=1 make check TESTS="$files" check_PROGRAMS= || return
+        mv test-suite.log again.log
     fi
     check_skips quickstart-check "$top/build" || return
     mapfile -t files < <(long_tests)

@@ -2,8 +2,8 @@
 # areas.sh - which tests and steps of .ci/run belong to which files (tests/areas)
 #
 #   areas.sh --table       prints docs/testing.md's table of what to run first
-#   areas.sh --for         reads names of changed files, a line each; prints "test NAME" for each test
-#                          file and "step NAME" for each step that belongs to them
+#   areas.sh --for         reads names of changed files, a line each; prints "test NAME" for each
+#                          test file and "step NAME" for each step that belongs to them
 #   areas.sh --unknown     reads names of files; prints those that belong to no line
 set -eu
 
