@@ -712,7 +712,7 @@ END
     [ -e plain.z ]
 }
 
-@test "what the CPU does alone, it does without looking for CUDA's driver" {
+@test "what the CPU does alone, it does without looking for a GPU's driver" {
     LD_DEBUG=libs "$GZLZSS" --list-devices >stdout 2>stderr || true
     grep -q 'find library=libcuda' stderr || skip "no GPU engine is installed, or the loader does not tell"
     for options in -c '-c --backend=cpu' '-c -1 -p2' '-c -12 --backend=cpu -p2'; do
