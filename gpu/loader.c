@@ -203,10 +203,10 @@ static bool has_all_segments(int fd, uint64_t at, unsigned count, off_t size)
     return true;
 }
 
-/* Says why the file must not be loaded; NULL if it may be. dlopen would wait at a FIFO for a writer.
- * It would map a file that is truncated, as after a copy to a full disk, and reading the missing
- * pages would raise SIGBUS. Returns NULL for a file that is no ELF file, or cannot be opened: dlopen
- * reports that. */
+/* Says why the file must not be loaded; NULL if it may be. dlopen would wait at a FIFO for a
+ * writer. It would map a file that is truncated, as after a copy to a full disk, and reading the
+ * missing pages would raise SIGBUS. Returns NULL for a file that is no ELF file, or cannot be
+ * opened: dlopen reports that. */
 static const char *find_fault(void)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
