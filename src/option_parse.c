@@ -168,6 +168,19 @@ static bool apply_word(const struct effect *e, const char *argument, int *to, st
     return false;
 }
 
+/* Reads a number of bytes, as bgzip does: without a unit. */
+static bool take_bytes(const char *argument, bool *is_there, uint64_t *bytes, struct messages *m)
+{
+    errno = 0;
+    *is_there = true;
+    *bytes = strtoull(argument, NULL, 10);
+    if (argument[0] != '\0' && argument[strspn(argument, "0123456789")] == '\0' && errno == 0 &&
+        *bytes <= INT64_MAX)
+        return true;
+    msg_error(m, "invalid offset or size '%s': give a number of bytes", argument);
+    return false;
+}
+
 /* Adds the range that the argument gives. */
 static bool add_range(struct options *o, const char *argument, bool is_lines, struct messages *m)
 {
@@ -209,6 +222,10 @@ static bool apply_odd(struct options *o, struct wishes *w, int id, const char *a
         return true;
     case OPTION_BITS:
         return want_digits(argument, m);
+    case OPTION_BGZIP_OFFSET:
+        return take_bytes(argument, &w->has_offset, &w->offset, m);
+    case OPTION_BGZIP_SIZE:
+        return take_bytes(argument, &w->has_size, &w->size, m);
     case OPTION_DEVICE:
         if (parse_devices(argument, &o->pipeline.gpus))
             return true;
@@ -521,8 +538,8 @@ static bool is_limit(const char *operand, struct messages *m)
     return true;
 }
 
-/* Whether the text after -M, in the same argument, is a limit on memory, as xz and zstd take it, and
- * not letters of gzip: -M9 and -M9k mean -M -9 -k. */
+/* Whether the text after -M, in the same argument, is a limit on memory, as xz and zstd take it,
+ * and not letters of gzip: -M9 and -M9k mean -M -9 -k. */
 static bool is_attached_limit(const char *text)
 {
     uint64_t bytes;
@@ -551,8 +568,8 @@ static char *find_attached_limit(char *word, const char *letters)
 }
 
 /* If the argument *word has -M with a limit on memory after it, replaces both by --memory, or
- * applies the limit and cuts them off.  Under other programs' names, the letters are theirs.  False,
- * with a message printed, if this source may not hold the limit. */
+ * applies the limit and cuts them off.  Under other programs' names, the letters are theirs.
+ * False, with a message printed, if this source may not hold the limit. */
 static bool take_attached_limit(char **word, const char *letters, struct options *o,
                                 struct wishes *w, const struct source_of_options *from,
                                 struct messages *m)
