@@ -762,9 +762,9 @@ void gzlzss_trailer(void *out, uint32_t crc, uint64_t in_len);
 
 /* The version of this header. */
 #define GZLZSS_VERSION_MAJOR 0
-#define GZLZSS_VERSION_MINOR 2
+#define GZLZSS_VERSION_MINOR 3
 #define GZLZSS_VERSION_PATCH 0
-#define GZLZSS_VERSION_STRING "0.2.0"
+#define GZLZSS_VERSION_STRING "0.3.0"
 
 /* The version of the library in use, in the form of GZLZSS_VERSION_STRING.  It can differ from the
  * header's version, because a program may run with another release of the shared library than it
