@@ -20,11 +20,19 @@
  * room. */
 #define CHEAP_APART (ACCESS_INDEX_APART / 8)
 
+/* The bytes of a BGZF member in the file and in the output, each less 1. */
+struct member {
+    uint16_t packed, data;
+};
+
 struct access_builder {
     struct access_source file;
     bool has_file, is_bgzf;
     int error;                 /* the errno if the file could not be read; there will be no index */
     uint64_t members;          /* members with data, if the file is BGZF */
+    struct member *written;    /* access_builder_new_bgzf: the members except the last */
+    size_t room;               /* members for which `written` has room */
+    uint64_t at, out;          /* where the last member starts */
     bool is_short;             /* memory was short, so points are missing */
     struct access_relay relay; /* for access_builder_ahead */
     /* Protects the members below. */
@@ -63,11 +71,48 @@ struct access_builder *access_builder_new(const struct access_source *file)
     return b;
 }
 
+struct access_builder *access_builder_new_bgzf(void)
+{
+    struct access_builder *b = access_builder_new(NULL);
+
+    if (b != NULL) {
+        b->is_bgzf = true;
+        b->members = 1;
+    }
+    return b;
+}
+
+void access_builder_member(struct access_builder *b, uint64_t at, uint64_t out)
+{
+    const size_t n = (size_t)b->members - 1;
+
+    if (!b->is_short && n == b->room) {
+        const size_t room = n > 0 ? 2 * n : 1024;
+        struct member *more = room > ACCESS_INDEX_MEMORY / sizeof(*more)
+                                  ? NULL
+                                  : realloc(b->written, room * sizeof(*more));
+
+        b->is_short = more == NULL;
+        if (more != NULL) {
+            b->written = more;
+            b->room = room;
+        }
+    }
+    if (b->is_short)
+        return;
+    b->written[n] =
+        (struct member){.packed = (uint16_t)(at - b->at - 1), .data = (uint16_t)(out - b->out - 1)};
+    b->members++;
+    b->at = at;
+    b->out = out;
+}
+
 void access_builder_free(struct access_builder *b)
 {
     if (b == NULL)
         return;
     access_points_clear(&b->points);
+    free(b->written);
     pthread_mutex_destroy(&b->lock);
     free(b);
 }
@@ -186,16 +231,33 @@ static bool put_member(void *ctx, uint64_t at, uint64_t out)
     return at == 0 || put_pair(ctx, at, out);
 }
 
-/* Writes bgzip's index.  Goes through the file's members again, since there may be too many members
- * to keep them all. */
+/* Writes the members that access_builder_member was told. */
+static bool put_written(const struct access_builder *b, const struct bgzip_writing *w)
+{
+    uint64_t at = 0, out = 0;
+
+    for (size_t i = 0; i + 1 < b->members; i++) {
+        at += b->written[i].packed + (uint64_t)1;
+        out += b->written[i].data + (uint64_t)1;
+        if (!put_pair(w, at, out))
+            return false;
+    }
+    return true;
+}
+
+/* Writes bgzip's index.  If the file can be read, goes through its members again, since there may
+ * be too many members to keep them all. */
 static bool write_bgzip(struct access_builder *b, struct bgzip_writing *w)
 {
     uint8_t count[8];
     uint64_t size;
 
     store64(count, b->members - 1);
-    return w->put(w->ctx, count, sizeof(count)) &&
-           access_bgzf_walk(&b->file, put_member, w, &size) == ACCESS_LAYOUT_FOUND;
+    if (!w->put(w->ctx, count, sizeof(count)))
+        return false;
+    if (!b->has_file)
+        return put_written(b, w);
+    return access_bgzf_walk(&b->file, put_member, w, &size) == ACCESS_LAYOUT_FOUND;
 }
 
 bool access_builder_write(struct access_builder *b, enum access_format format, uint64_t file_size,
@@ -212,9 +274,11 @@ bool access_builder_write(struct access_builder *b, enum access_format format, u
         errno = b->error;
         return false;
     }
+    if (b->is_short)
+        return false;
     if (b->is_bgzf)
         return write_bgzip(b, &w);
-    return !b->is_short && access_index_write(&b->points, NULL, &index, put, ctx);
+    return access_index_write(&b->points, NULL, &index, put, ctx);
 }
 
 /* --- Decoding by compat/ -------------------------------------------------------------------- */

@@ -28,6 +28,14 @@ struct access_builder;
  * (access_window_pack). */
 struct access_builder *access_builder_new(const struct access_source *file);
 
+/* Makes a builder for a BGZF file that is being written, and cannot be read again.  The caller
+ * tells it where members start (access_builder_member).  NULL if memory is short. */
+struct access_builder *access_builder_new_bgzf(void);
+
+/* Tells the builder of access_builder_new_bgzf that a member with data, but not the first, starts
+ * at byte `at` of the file and byte `out` of the data.  Calls must give the places in order. */
+void access_builder_member(struct access_builder *b, uint64_t at, uint64_t out);
+
 /* Frees b, which may be NULL. */
 void access_builder_free(struct access_builder *b);
 

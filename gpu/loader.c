@@ -73,26 +73,91 @@ static bool find_own_directory(void)
     return true;
 }
 
-/* Whether only root and this user can change the file, or put files into the directory. Code from a
- * directory such as /tmp, to which a program was copied, must not be loaded. */
-static bool is_trusted(const char *name)
+/* Whether the file or the directory belongs to root or this user, and only its owner can write to
+ * it. */
+static bool is_trusted(const struct stat *st)
+{
+    return (st->st_uid == 0 || st->st_uid == geteuid()) && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/* Whether code may be loaded from this directory. It may not from a directory such as /tmp, to
+ * which a program was copied. */
+static bool is_trusted_directory(const char *name)
 {
     struct stat st;
 
-    return stat(name, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) &&
-           (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return stat(name, &st) == 0 && is_trusted(&st);
 }
 
-/* Whether `path` is a file, and it and its directory are trusted. */
-static bool has_trusted_module(void)
+/* Whether a path may lead by this entry of a directory. Users who may write to a directory with the
+ * sticky bit, such as /tmp, can neither rename nor replace the entries of others, and a link has no
+ * mode. */
+static bool is_trusted_step(const struct stat *st)
 {
-    char *const slash = strrchr(path, '/');
-    bool is_good = is_trusted(path);
+    if (S_ISLNK(st->st_mode) || (S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX) != 0))
+        return st->st_uid == 0 || st->st_uid == geteuid();
+    return is_trusted(st);
+}
 
-    *slash = '\0';
-    is_good &= is_trusted(path);
-    *slash = '/';
-    return is_good;
+/* The most links that a path may lead by; Linux has the same limit. */
+#define LINKS_MAX 40
+
+/* A path on the way to a file: a path without links, which was judged, and the rest. */
+struct way {
+    char judged[PATH_MAX], rest[PATH_MAX];
+    size_t length; /* of `judged` */
+};
+
+/* Replaces the last name of w->judged, which is a link, by what the link contains. `after` is what
+ * follows the link in w->rest. */
+static bool follow_link(struct way *w, const char *after)
+{
+    static char target[PATH_MAX];
+    const ssize_t n = readlink(w->judged, target, sizeof(target));
+    const size_t left = strlen(after) + 1;
+
+    if (n <= 0 || (size_t)n + left > sizeof(w->rest))
+        return false;
+    memmove(w->rest + n, after, left);
+    memcpy(w->rest, target, (size_t)n);
+    w->length = target[0] == '/' ? 0 : (size_t)(strrchr(w->judged, '/') - w->judged);
+    return true;
+}
+
+/* Whether only root and this user can change the regular file `name`, an absolute path, or put
+ * another in its place. All directories and links on the way to the file count: those that `name`
+ * has, and those to which links lead. */
+static bool is_trusted_file(const char *name)
+{
+    static struct way w; /* too large for a stack; only one thread locates the module */
+    struct stat st = {0};
+    int links = 0;
+
+    if (!is_trusted_directory("/") ||
+        snprintf(w.rest, sizeof(w.rest), "%s", name) >= (int)sizeof(w.rest))
+        return false;
+    w.length = 0;
+    for (char *word = w.rest + strspn(w.rest, "/"); *word != '\0'; word += strspn(word, "/")) {
+        const size_t n = strcspn(word, "/");
+
+        if (w.length + n + 2 > sizeof(w.judged))
+            return false;
+        snprintf(w.judged + w.length, sizeof(w.judged) - w.length, "/%.*s", (int)n, word);
+        if (lstat(w.judged, &st) != 0 || !is_trusted_step(&st))
+            return false;
+        word += n;
+        if (n == 2 && memcmp(word - 2, "..", 2) == 0) {
+            w.judged[w.length] = '\0';
+            w.length = w.length > 0 ? (size_t)(strrchr(w.judged, '/') - w.judged) : 0;
+        } else if (S_ISLNK(st.st_mode)) {
+            if (++links > LINKS_MAX || !follow_link(&w, word))
+                return false;
+            word = w.rest;
+        } else if (n != 1 || word[-1] != '.') {
+            w.length += n + 1;
+        }
+    }
+    return S_ISREG(st.st_mode);
 }
 
 /* Puts the module's path into `path`. Returns whether the file exists. */
@@ -102,11 +167,11 @@ static bool find_module(void)
         snprintf(path, sizeof(path), "%s", wanted);
         return access(path, F_OK) == 0;
     }
-    if (find_own_directory() && is_trusted(path)) {
+    if (find_own_directory() && is_trusted_directory(path)) {
         const size_t len = strlen(path), room = sizeof(path) - len;
 
         for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-            if (snprintf(path + len, room, "/%s", places[i]) < (int)room && has_trusted_module())
+            if (snprintf(path + len, room, "/%s", places[i]) < (int)room && is_trusted_file(path))
                 return true;
     }
     snprintf(path, sizeof(path), "%s/%s", MODULE_DIR, MODULE);
@@ -138,29 +203,35 @@ static bool has_all_segments(int fd, uint64_t at, unsigned count, off_t size)
     return true;
 }
 
-/* Whether the file is truncated, as after a copy to a full disk. dlopen would map it, and reading
- * the missing pages would raise SIGBUS. Returns false for a file that is no ELF file: dlopen
- * reports that. */
-static bool is_truncated(void)
+/* Says why the file must not be loaded; NULL if it may be. dlopen would wait at a FIFO for a
+ * writer. It would map a file that is truncated, as after a copy to a full disk, and reading the
+ * missing pages would raise SIGBUS. Returns NULL for a file that is no ELF file, or cannot be
+ * opened: dlopen reports that. */
+static const char *find_fault(void)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const char *fault = NULL;
     ElfW(Ehdr) header;
     struct stat st;
-    bool is_whole = true;
 
     if (fd < 0)
-        return false;
-    if (fstat(fd, &st) == 0 && pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
-        memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_phentsize == sizeof(ElfW(Phdr)))
-        is_whole = has_all_segments(fd, header.e_phoff, header.e_phnum, st.st_size);
+        return NULL;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        fault = "is no regular file";
+    else if (pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
+             memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+             header.e_phentsize == sizeof(ElfW(Phdr)) &&
+             !has_all_segments(fd, header.e_phoff, header.e_phnum, st.st_size))
+        fault = "is truncated";
     close(fd);
-    return !is_whole;
+    return fault;
 }
 
 static void load(void)
 {
     const struct gpu_module *module;
     gpu_module_entry *entry;
+    const char *fault;
     void *library;
 
     gpu_module_locate();
@@ -168,8 +239,9 @@ static void load(void)
         snprintf(trouble, sizeof(trouble), "no GPU engine is installed (%.180s)", path);
         return;
     }
-    if (is_truncated()) {
-        snprintf(trouble, sizeof(trouble), "the GPU engine %.180s is truncated", path);
+    fault = find_fault();
+    if (fault != NULL) {
+        snprintf(trouble, sizeof(trouble), "the GPU engine %.180s %s", path, fault);
         return;
     }
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -185,6 +185,12 @@ typedef struct gzlzss_options {
             GZLZSS_GZIP, 0                                                                 \
     }
 
+/* Does what GZLZSS_OPTIONS_INIT does, for callers that have no macros of C.  `size` is the size of
+ * the caller's struct in bytes, which may be that of an older or a later header: sets the members
+ * that the library knows, and the rest of the struct to zeros.  Does nothing if options is NULL or
+ * size is less than sizeof(size_t). */
+void gzlzss_options_init(gzlzss_options *options, size_t size);
+
 typedef struct gzlzss gzlzss;
 
 /*
@@ -257,6 +263,9 @@ typedef struct gzlzss_call {
     {                                                        \
         sizeof(gzlzss_call), NULL, 0, NULL, NULL, 0, 0, 0, 0 \
     }
+
+/* Does what GZLZSS_CALL_INIT does, as gzlzss_options_init for the options. */
+void gzlzss_call_init(gzlzss_call *call, size_t size);
 
 /* Returns the most bytes that gzlzss_compress or gzlzss_compress_range can write for in_len bytes
  * of input with this object's options.  If call->name is set, add strlen(name) + 1; with
@@ -753,9 +762,9 @@ void gzlzss_trailer(void *out, uint32_t crc, uint64_t in_len);
 
 /* The version of this header. */
 #define GZLZSS_VERSION_MAJOR 0
-#define GZLZSS_VERSION_MINOR 2
+#define GZLZSS_VERSION_MINOR 3
 #define GZLZSS_VERSION_PATCH 0
-#define GZLZSS_VERSION_STRING "0.2.0"
+#define GZLZSS_VERSION_STRING "0.3.0"
 
 /* The version of the library in use, in the form of GZLZSS_VERSION_STRING.  It can differ from the
  * header's version, because a program may run with another release of the shared library than it

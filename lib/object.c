@@ -100,6 +100,33 @@ static bool is_known(const void *given, size_t size, size_t least, size_t known)
     return true;
 }
 
+/* Sets a caller's struct of `size` bytes to the first bytes of `initial`, which has `known` bytes,
+ * and to zeros. */
+static void initialize(void *to, size_t size, const void *initial, size_t known)
+{
+    if (to == NULL || size < sizeof(size))
+        return;
+    memset(to, 0, size);
+    memcpy(to, initial, size < known ? size : known);
+    memcpy(to, &size, sizeof(size));
+}
+
+void gzlzss_options_init(gzlzss_options *options, size_t size)
+{
+    const gzlzss_options initial = GZLZSS_OPTIONS_INIT;
+
+    _Static_assert(offsetof(gzlzss_options, size) == 0, "initialize sets the size there");
+    initialize(options, size, &initial, sizeof(initial));
+}
+
+void gzlzss_call_init(gzlzss_call *call, size_t size)
+{
+    const gzlzss_call initial = GZLZSS_CALL_INIT;
+
+    _Static_assert(offsetof(gzlzss_call, size) == 0, "initialize sets the size there");
+    initialize(call, size, &initial, sizeof(initial));
+}
+
 /* Returns the options that the program gave, with defaults for options that the program's header
  * did not have yet. */
 static gzlzss_options known_options(const gzlzss_options *given)

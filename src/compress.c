@@ -127,25 +127,28 @@ static void note_segment(struct pipeline_job *job, uint64_t in, uint64_t out)
 {
     const struct file *f = job->ctx;
 
-    access_builder_note(f->builder, 8 * out, in, NULL, 0);
+    if (f->o->pipeline.container == CONTAINER_BGZF)
+        access_builder_member(f->builder, out, in);
+    else
+        access_builder_note(f->builder, 8 * out, in, NULL, 0);
 }
 
-/* Begins an index of the output.  False, with a message, if memory is short, or the output cannot
- * have one. */
+/* Begins an index of the output.  False, with a message, if memory is short. */
 static bool begin_index(struct file *f, struct pipeline_job *job)
 {
-    if (f->o->pipeline.container == CONTAINER_BGZF) {
-        if (f->to_stdout)
-            msg_error(&f->m, "%s: an index of BGZF needs a file as output, which is read again",
-                      f->name);
-        return !f->to_stdout;
-    }
-    f->builder = access_builder_new(NULL);
+    const bool is_bgzf = f->o->pipeline.container == CONTAINER_BGZF;
+
+    /* An index of BGZF lists all members, which can be many.  So write_index finds them in the
+     * output, if it is a file that can be read again. */
+    if (is_bgzf && !f->to_stdout)
+        return true;
+    f->builder = is_bgzf ? access_builder_new_bgzf() : access_builder_new(NULL);
     if (f->builder == NULL) {
         file_out_of_memory(f);
         return false;
     }
-    access_builder_note(f->builder, 8 * f->header_len, 0, NULL, 0);
+    if (!is_bgzf)
+        access_builder_note(f->builder, 8 * f->header_len, 0, NULL, 0);
     job->segment = note_segment;
     return true;
 }
@@ -155,8 +158,7 @@ static bool write_index(struct file *f, const struct pipeline_stats *stats)
 {
     const struct access_source output = {.fd = f->out_fd, .size = stats->out_bytes};
 
-    /* An index of BGZF lists all members, so the builder reads the output. */
-    if (f->o->pipeline.container == CONTAINER_BGZF)
+    if (f->o->pipeline.container == CONTAINER_BGZF && !f->to_stdout)
         f->builder = access_builder_new(&output);
     if (f->builder == NULL) {
         file_out_of_memory(f);

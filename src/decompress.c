@@ -58,6 +58,20 @@ static void show_progress(struct file_reader *r)
     progress_update(r->f->progress, &r->f->shown, r->in, r->out, r->f->m.collect ? "" : "cpu");
 }
 
+/* Keeps the input's first bytes for file_tell_format. */
+static void keep_first(const struct file_reader *r, const void *bytes, size_t len)
+{
+    struct file *const f = r->f;
+    size_t room, n;
+
+    if (r->in == 0)
+        f->first_len = 0;
+    room = sizeof(f->first) - f->first_len;
+    n = len < room ? len : room;
+    memcpy(f->first + f->first_len, bytes, n);
+    f->first_len += n;
+}
+
 static ssize_t read_input(void *ctx, void *buf, size_t len)
 {
     struct file_reader *r = ctx;
@@ -70,6 +84,7 @@ static ssize_t read_input(void *ctx, void *buf, size_t len)
     else
         n = io_read(r->f->in_fd, buf, len);
     if (n > 0) {
+        keep_first(r, buf, (size_t)n);
         r->in += (uint64_t)n;
         show_progress(r);
     }
@@ -123,6 +138,8 @@ bool decompress_judge_status(struct file *f, enum gz_status status, const struct
         if (!c->warning || !f->m.quiet)
             msg_print(&f->m, "%-s%s: %s%-s", c->before, f->m.program, f->name, c->after);
     }
+    if (status == GZ_NOT_GZIP)
+        file_tell_format(f);
     f->m.stop |= gz_status_is_fatal(status, f->to_stdout, discards);
     return !gz_status_is_error(status, f->to_stdout);
 }

@@ -14,9 +14,6 @@
 #include "src/destination.h"
 #include "src/names.h"
 
-/* The mode of directories that the command makes, before the umask. */
-#define MODE (S_IRWXU | S_IRWXG | S_IRWXO)
-
 /* --- Before the first file ------------------------------------------------------------------ */
 
 /* Whether *st belongs to the file that is standard output. */
@@ -57,7 +54,7 @@ static bool need_directory(const struct options *o, struct messages *m)
     struct stat st;
     int error = 0;
 
-    if ((o->mirror && mkdir(o->output_dir, MODE) != 0 && errno != EEXIST) ||
+    if ((o->mirror && mkdir(o->output_dir, DIRECTORY_MODE) != 0 && errno != EEXIST) ||
         stat(o->output_dir, &st) != 0)
         error = errno;
     else if (!S_ISDIR(st.st_mode))
@@ -108,22 +105,6 @@ char *destination_path(const struct options *o, const char *name)
     return path;
 }
 
-/* Makes the directories that `path` needs and that do not exist yet.  Begins with the directory
- * whose name ends at byte `from` of `path`, or after it.  Returns 0 or an errno. */
-static int make_directories(char *path, size_t from)
-{
-    for (char *slash = strchr(path + from, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        int error;
-
-        *slash = '\0';
-        error = mkdir(path, MODE) != 0 ? errno : 0;
-        *slash = '/';
-        if (error != 0 && error != EEXIST)
-            return error;
-    }
-    return 0;
-}
-
 bool destination_find(struct destination *d, struct last_directory *last, const struct options *o,
                       const char *operand, struct directory *directory)
 {
@@ -133,11 +114,11 @@ bool destination_find(struct destination *d, struct last_directory *last, const 
     if (o->output == NULL && o->output_dir == NULL)
         return true;
     path = destination_path(o, operand);
-    d->directory = path == NULL ? NULL : directory_of(last, path);
-    if (d->directory != NULL && !d->directory->is_open && o->output_dir != NULL && o->mirror) {
-        d->error = make_directories(path, strlen(o->output_dir));
-        d->directory = directory_of(last, path);
-    }
+    if (path == NULL)
+        return false;
+    d->directory = o->output_dir != NULL && o->mirror
+                       ? directory_below(last, o->output_dir, path, &d->error)
+                       : directory_of(last, path);
     free(path);
     return d->directory != NULL;
 }

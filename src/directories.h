@@ -8,7 +8,11 @@
 #define GZLZSS_DIRECTORIES_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
+
+/* The mode of directories that the command makes, before the umask. */
+#define DIRECTORY_MODE (S_IRWXU | S_IRWXG | S_IRWXO)
 
 struct directory {
     bool is_open;   /* false: names are relative to the working directory */
@@ -46,6 +50,13 @@ struct last_directory {
  * operand's directory.  For standard input ("-"), returns a directory that is not open.  A caller
  * that keeps the result must call directory_use.  NULL if memory is short. */
 struct directory *directory_of(struct last_directory *last, const char *operand);
+
+/* The same for an output whose path begins with the directory `top`.  Makes the directories below
+ * `top` that do not exist, and follows no link below `top`.  Sets *error to 0 or an errno.  After
+ * an error, the directory is not open, and nothing must be written to it.  Changes `path` only
+ * meanwhile. */
+struct directory *directory_below(struct last_directory *last, const char *top, char *path,
+                                  int *error);
 
 /* Releases the directory that is kept. */
 void directory_forget(struct last_directory *last);

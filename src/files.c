@@ -24,7 +24,6 @@
 #include "src/list.h"
 #include "src/names.h"
 #include "src/progress.h"
-#include "src/signatures.h"
 
 /* Notes whether the error may go away when no other file is under way. */
 static void note_retry(struct file *f, int error)
@@ -70,6 +69,30 @@ void file_became_shorter(struct file *f)
 {
     f->retry = RETRY_CHANGED;
     msg_data_error(&f->m, "%s: file became shorter while it was read", f->name);
+}
+
+void file_tell_format(struct file *f)
+{
+    bool is_read;
+    const char *format = signatures_match(f->first, f->first_len, &is_read);
+
+    if (format != NULL && !is_read && !f->m.quiet && msg_has_own_name(&f->m))
+        msg_note(&f->m, "%s: starts as %s data does, which gzlzss does not read", f->name, format);
+}
+
+/* The same for an input that is left alone.  gzip does not read it, and so leaves its time of
+ * access as it is.  If that time would change, prints nothing. */
+static void tell_format(struct file *f)
+{
+    ssize_t n = 0;
+
+#ifdef O_NOATIME
+    if (S_ISREG(f->in_stat.st_mode) &&
+        fcntl(f->in_fd, F_SETFL, fcntl(f->in_fd, F_GETFL) | O_NOATIME) == 0)
+        n = io_read_at(f->in_fd, f->first, sizeof(f->first), 0);
+#endif
+    f->first_len = n > 0 ? (size_t)n : 0;
+    file_tell_format(f);
 }
 
 void file_out_of_memory(struct file *f)
@@ -300,8 +323,10 @@ static bool name_output(struct file *f)
                                names_replacement(suffix));
     if (!o->recursive && o->action != ACTION_DECOMPRESS)
         return set_output_name(f, destination_path(o, f->name), 0, "");
-    if (is_told)
+    if (is_told) {
         msg_warning(&f->m, "%s: unknown suffix -- ignored", f->name);
+        tell_format(f);
+    }
     return false;
 }
 

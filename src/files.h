@@ -31,6 +31,7 @@
 #include "src/options.h"
 #include "src/output.h"
 #include "src/progress.h"
+#include "src/signatures.h"
 
 struct access_builder;
 struct list;
@@ -100,11 +101,14 @@ struct file {
 
     /* Only files.c, compress.c and decompress.c (and mpi/) use the fields below.  Others may read
      * only in_stat, and only after file_open. */
-    const char *name;     /* the input's name in messages */
-    char *found_name;     /* the input's name if it is not the operand; to be freed */
-    char *output_name;    /* the output's name, to be freed; NULL: standard output, or no output */
-    size_t output_base;   /* output_name + output_base is the output's name in
+    const char *name;   /* the input's name in messages */
+    char *found_name;   /* the input's name if it is not the operand; to be freed */
+    char *output_name;  /* the output's name, to be freed; NULL: standard output, or no output */
+    size_t output_base; /* output_name + output_base is the output's name in
                            * destination.directory */
+    /* The input's first bytes, which decompression has read. */
+    char first[SIGNATURE_MAX];
+    size_t first_len;
     bool is_stdin;        /* the input is standard input */
     bool is_shortened;    /* output_name was shortened, as it was too long */
     bool to_stdout;       /* the output is standard output, or there is no output */
@@ -187,6 +191,10 @@ void file_write_error(struct file *f, int error);
 
 /* Prints that the input became shorter while it was read.  The file may be tried again. */
 void file_became_shorter(struct file *f);
+
+/* If the input begins as data of a format that gzlzss does not decompress, prints which.  Reads
+ * f->first. */
+void file_tell_format(struct file *f);
 
 /* Prints that memory is short, and sets f->m.stop. */
 void file_out_of_memory(struct file *f);

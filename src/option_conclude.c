@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bgzf.h"
@@ -190,10 +191,35 @@ static bool conclude_index(const struct options *o, struct messages *m)
     return true;
 }
 
+/* Applies bgzip's -b and -s: both write to standard output, and -b decompresses.  As in bgzip, -s
+ * says nothing about compression, and both say nothing about -t and -r. */
+static bool conclude_bgzip(struct options *o, const struct wishes *w, struct messages *m)
+{
+    if (w->test || (!w->has_offset && !w->has_size))
+        return true;
+    if (o->output == NULL && o->output_dir == NULL)
+        o->to_stdout = true;
+    if (!w->has_offset && !w->decompress)
+        return true;
+    /* Other options of bgzip make no ranges. */
+    free(o->ranges);
+    o->range_count = 0;
+    o->ranges = malloc(sizeof(*o->ranges));
+    if (o->ranges == NULL) {
+        msg_error(m, "memory exhausted");
+        return false;
+    }
+    o->ranges[o->range_count++] =
+        (struct range){.from = w->offset, .length = w->has_size ? w->size : UINT64_MAX};
+    return true;
+}
+
 /* Decides what --range, --lines, --index and --index-file mean.  Call this after conclude_files.
  * False, with a message printed, if the options contradict each other. */
-static bool conclude_parts(struct options *o, struct messages *m)
+static bool conclude_parts(struct options *o, const struct wishes *w, struct messages *m)
 {
+    if (w->only_names_index && !o->makes_index && o->range_count == 0)
+        o->index_file = NULL;
     if (o->index_file != NULL && !options_name_one(o)) {
         msg_error(m, "--index-file is for one file");
         return false;
@@ -222,6 +248,8 @@ bool options_conclude(struct options *o, const struct wishes *w, struct messages
 
     o->suffix = w->suffix != NULL ? w->suffix : suffix_of(o->pipeline.container);
     suffix = strlen(o->suffix);
+    if (!conclude_bgzip(o, w, m))
+        return false;
     if (o->action == ACTION_COMPRESS &&
         (w->decompress || w->test || w->list || o->recover || o->range_count > 0))
         o->action = w->list ? ACTION_LIST : w->test ? ACTION_TEST : ACTION_DECOMPRESS;
@@ -240,7 +268,7 @@ bool options_conclude(struct options *o, const struct wishes *w, struct messages
     }
     if (o->pipeline.container == CONTAINER_BGZF && !suit_bgzf(o, m))
         return false;
-    if (!choose_matcher(o, w, m) || !conclude_files(o, w, m) || !conclude_parts(o, m))
+    if (!choose_matcher(o, w, m) || !conclude_files(o, w, m) || !conclude_parts(o, w, m))
         return false;
     /* Level 0 stores with any strategy, as in zlib. */
     if (w->strategy != STRATEGY_OF_LEVEL && o->pipeline.level != LZ_LEVEL_STORED)

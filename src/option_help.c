@@ -25,9 +25,17 @@ static void print_option(int letter, const char *name, const char *argument, con
         printf("      %-20s %s\n", both, help);
 }
 
+/* Whether the program's name implies this option. */
+static bool implies(const struct peer *peer, const char *option)
+{
+    return peer != NULL && peer->implies != NULL && strcmp(peer->implies, option) == 0;
+}
+
 /* Prints what the program does when called by this name. */
 static void print_purpose(const char *program, const struct peer *peer)
 {
+    const bool is_bgzf = implies(peer, "format=bgzf");
+
     if (peers_is_cat(program))
         printf(
             "Decompress FILEs in gzip's format to standard output, on all cores.\n"
@@ -36,12 +44,10 @@ static void print_purpose(const char *program, const struct peer *peer)
         printf("Decompress FILEs in gzip's format on all cores.\n"
                "\nWhat to do (by default, decompress each FILE.gz to FILE and remove FILE.gz):\n");
     else
-        printf("Compress FILEs to gzip's format on all cores, and on NVIDIA GPUs where they\n"
+        printf("Compress FILEs to %s on all cores, and on NVIDIA GPUs where they\n"
                "help, or decompress them.\n"
                "\nWhat to do (by default, compress each FILE to FILE.gz and %s FILE):\n",
-               peer != NULL && peer->implies != NULL && strcmp(peer->implies, "keep") == 0
-                   ? "keep"
-                   : "remove");
+               is_bgzf ? "BGZF" : "gzip's format", implies(peer, "keep") ? "keep" : "remove");
 }
 
 /* Prints a heading, and the peer's options of one kind, by their letters if they have letters.

@@ -168,6 +168,19 @@ static bool apply_word(const struct effect *e, const char *argument, int *to, st
     return false;
 }
 
+/* Reads a number of bytes, as bgzip does: without a unit. */
+static bool take_bytes(const char *argument, bool *is_there, uint64_t *bytes, struct messages *m)
+{
+    errno = 0;
+    *is_there = true;
+    *bytes = strtoull(argument, NULL, 10);
+    if (argument[0] != '\0' && argument[strspn(argument, "0123456789")] == '\0' && errno == 0 &&
+        *bytes <= INT64_MAX)
+        return true;
+    msg_error(m, "invalid offset or size '%s': give a number of bytes", argument);
+    return false;
+}
+
 /* Adds the range that the argument gives. */
 static bool add_range(struct options *o, const char *argument, bool is_lines, struct messages *m)
 {
@@ -209,6 +222,10 @@ static bool apply_odd(struct options *o, struct wishes *w, int id, const char *a
         return true;
     case OPTION_BITS:
         return want_digits(argument, m);
+    case OPTION_BGZIP_OFFSET:
+        return take_bytes(argument, &w->has_offset, &w->offset, m);
+    case OPTION_BGZIP_SIZE:
+        return take_bytes(argument, &w->has_size, &w->size, m);
     case OPTION_DEVICE:
         if (parse_devices(argument, &o->pipeline.gpus))
             return true;
@@ -521,6 +538,56 @@ static bool is_limit(const char *operand, struct messages *m)
     return true;
 }
 
+/* Whether the text after -M, in the same argument, is a limit on memory, as xz and zstd take it,
+ * and not letters of gzip: -M9 and -M9k mean -M -9 -k. */
+static bool is_attached_limit(const char *text)
+{
+    uint64_t bytes;
+    unsigned percent;
+    char *end;
+
+    return parse_limit(text, &bytes, &percent) &&
+           (strtoul(text, &end, 10) > LZ_LEVEL_MAX || end[strspn(end, "kt")] != '\0');
+}
+
+/* Finds -M with a limit on memory after it in an argument of letters.  Returns where the M is, or
+ * NULL. */
+static char *find_attached_limit(char *word, const char *letters)
+{
+    if (word[0] != '-' || word[1] == '-')
+        return NULL;
+    for (char *c = word + 1; *c != '\0'; c++) {
+        const char *letter = strchr(letters + 1, *c);
+
+        if (*c == 'M' && is_attached_limit(c + 1))
+            return c;
+        if (letter == NULL || letter[1] == ':')
+            return NULL; /* the rest of the argument belongs to this letter */
+    }
+    return NULL;
+}
+
+/* If the argument *word has -M with a limit on memory after it, replaces both by --memory, or
+ * applies the limit and cuts them off.  Under other programs' names, the letters are theirs.
+ * False, with a message printed, if this source may not hold the limit. */
+static bool take_attached_limit(char **word, const char *letters, struct options *o,
+                                struct wishes *w, const struct source_of_options *from,
+                                struct messages *m)
+{
+    static char replacement[64]; /* getopt_long reads it after this function */
+    char *const found = msg_has_own_name(m) ? find_attached_limit(*word, letters) : NULL;
+
+    if (found == NULL)
+        return true;
+    if (found == *word + 1 && snprintf(replacement, sizeof(replacement), "--memory=%s", found + 1) <
+                                  (int)sizeof(replacement)) {
+        *word = replacement;
+        return true;
+    }
+    *found = '\0';
+    return apply_row(o, w, from, find_row(OPTION_MEMORY), "memory", found + 1, m);
+}
+
 /* Reads one source of options, by the tables *t, which `parse` has made. */
 static bool parse_by(const struct tables *t, struct options *o, struct wishes *w,
                      struct source_of_options *from, struct messages *m)
@@ -532,15 +599,19 @@ static bool parse_by(const struct tables *t, struct options *o, struct wishes *w
     /* The first operand in an environment variable, where an operand is an error. */
     const char *operand = NULL;
     /* names: the operands so far.  before: the id of the argument before this one. */
-    int names = 0, before = 0;
+    int names = 0, before = 0, looked_at = 0;
 
     opterr = 0; /* say_wrong_option prints errors */
     optind = 0; /* makes getopt_long start from the beginning */
     for (;;) {
         const int argument = optind > 0 ? optind : 1;
-        int row = -1;
-        int id = getopt_long(from->argc, from->argv, letters, long_options, &row);
+        int id, row = -1;
 
+        if (argument != looked_at && argument < from->argc &&
+            !take_attached_limit(&from->argv[argument], letters, o, w, from, m))
+            return false;
+        looked_at = argument;
+        id = getopt_long(from->argc, from->argv, letters, long_options, &row);
         if (id == -1 && optind == argument && optind < from->argc) {
             /* musl's getopt_long treats an operand "-" like "--", as the end of the options. */
             optarg = from->argv[optind++];

@@ -13,6 +13,9 @@
 enum {
     OPTION_ATOMIC = 256,
     OPTION_BACKEND,
+    OPTION_BGZIP_INDEX,
+    OPTION_BGZIP_OFFSET,
+    OPTION_BGZIP_SIZE,
     OPTION_BITS,
     OPTION_COMPRESS,
     OPTION_DEVICE,
@@ -62,6 +65,9 @@ struct wishes {
     const char *suffix_source;  /* the source of -S (`source` in struct messages) */
     const char *matcher_source; /* the source of --matcher */
     enum strategy strategy;
+    /* bgzip's -b, -s and -I.  -I alone makes no index. */
+    bool has_offset, has_size, only_names_index;
+    uint64_t offset, size;
 };
 
 /* An option sets members of these structs.  Each name is HOLDER_ and the struct's name, so that the

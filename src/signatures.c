@@ -14,24 +14,28 @@
 
 struct signature {
     const char *format;
+    bool is_read;    /* gzlzss decompresses the format */
     unsigned offset; /* where the bytes are in the file */
     unsigned length; /* how many bytes there are */
     char bytes[12];
 };
-
-/* The most bytes that a row looks at: offset and length together. */
-#define LOOK 16
 
 #define ROW(called, at, text)                                                         \
     {                                                                                 \
         .format = (called), .offset = (at), .length = sizeof(text) - 1, .bytes = text \
     }
 
+#define READ(called, text)                                                             \
+    {                                                                                  \
+        .format = (called), .is_read = true, .length = sizeof(text) - 1, .bytes = text \
+    }
+
 static const struct signature table[] = {
-    ROW("gzip", 0, "\x1f\x8b"),
-    ROW("compress", 0, "\x1f\x9d"),
-    ROW("pack", 0, "\x1f\x1e"),
-    ROW("LZH", 0, "\x1f\xa0"),
+    READ("gzip", "\x1f\x8b"),
+    READ("compress", "\x1f\x9d"),
+    READ("pack", "\x1f\x1e"),
+    READ("LZH", "\x1f\xa0"),
+    READ("zip", "PK\x03\x04"),
     ROW("zstd", 0, "\x28\xb5\x2f\xfd"),
     ROW("xz", 0,
         "\xfd"
@@ -42,7 +46,6 @@ static const struct signature table[] = {
     ROW("lz4", 0, "\x02\x21\x4c\x18"),
     ROW("lzop", 0, "\x89LZO\0\r\n\x1a\n"),
     ROW("snappy", 0, "\xff\x06\0\0sNaPpY"),
-    ROW("zip", 0, "PK\x03\x04"),
     ROW("7z", 0, "7z\xbc\xaf\x27\x1c"),
     ROW("RAR", 0, "Rar!\x1a\x07"),
     ROW("CAB", 0, "MSCF\0\0\0\0"),
@@ -64,17 +67,23 @@ static const struct signature table[] = {
     ROW("WOFF", 0, "wOF2"),
 };
 
-const char *signatures_find(int fd)
+const char *signatures_match(const char *bytes, size_t len, bool *is_read)
 {
-    char bytes[LOOK] = "";
-    const ssize_t n = io_read_at(fd, bytes, sizeof(bytes), 0);
-
-    for (size_t i = 0; n > 0 && i < sizeof(table) / sizeof(table[0]); i++) {
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         const struct signature *s = &table[i];
 
-        if ((size_t)n >= s->offset + s->length &&
-            memcmp(bytes + s->offset, s->bytes, s->length) == 0)
+        *is_read = s->is_read;
+        if (len >= s->offset + s->length && memcmp(bytes + s->offset, s->bytes, s->length) == 0)
             return s->format;
     }
     return NULL;
+}
+
+const char *signatures_find(int fd)
+{
+    char bytes[SIGNATURE_MAX];
+    const ssize_t n = io_read_at(fd, bytes, sizeof(bytes), 0);
+    bool is_read;
+
+    return n > 0 ? signatures_match(bytes, (size_t)n, &is_read) : NULL;
 }

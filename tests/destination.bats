@@ -446,6 +446,42 @@ holds() {
     holds out/b.gz b
 }
 
+@test "--output-dir-mirror follows no link below the directory, also with -f" {
+    local options input
+    make_tree
+    mkdir -p real elsewhere/3
+    ln -s real out
+    for options in -p1 -p3 -f '-f --atomic' '-d -f'; do
+        input=in/3/x
+        [[ $options != -d* ]] || input=in/3/x.gz
+        rm -rf real/*
+        rm -f in/3/x.gz elsewhere/3/*
+        "$GZLZSS" -k in/3/x
+        echo old >elsewhere/3/x.gz
+        cp elsewhere/3/x.gz elsewhere/3/x
+        cp -r elsewhere kept
+        # A link above the output's directory, and one in its place; both absolute and relative.
+        mkdir -p real/in
+        ln -s "$PWD/elsewhere/3" real/in/3
+        ln -s ../elsewhere/3 real/in/1
+        # shellcheck disable=SC2086 # The shell splits it into words.
+        ends_with 1 "$GZLZSS" $options --output-dir-mirror=out $input in/1/2/x in/3/y
+        grep -qx "$NAME: out/in/3/.*: Too many levels of symbolic links" stderr
+        diff -r elsewhere kept || fail "$options"
+        rm -r kept real/in
+        ln -s ../elsewhere real/in
+        # shellcheck disable=SC2086
+        ends_with 1 "$GZLZSS" $options --output-dir-mirror=out $input
+        [ "$(files elsewhere)" = '3 3/x 3/x.gz ' ]
+        [ "$(cat elsewhere/3/x elsewhere/3/x.gz)" = "$(printf 'old\nold')" ]
+    done
+    # The directory itself may be a link.
+    rm -r real/*
+    rm in/3/x.gz
+    ends_with 0 "$GZLZSS" -r --output-dir-mirror=out in
+    holds real/in/3/x.gz in/3/x
+}
+
 @test "many directories with few descriptors" {
     local i
     for ((i = 0; i < 150; i++)); do

@@ -219,20 +219,29 @@ options_in() {
     local version
     version=$(sed -n 's/^#define GZLZSS_VERSION_STRING "\(.*\)"$/\1/p' "$srcdir/include/gzlzss.h")
     [ -n "$version" ]
-    "$GZLZSS" --version | reads_all head -n 1 | reads_all grep -q -w -F "$version" || fail "$("$GZLZSS" --version)"
+    "$GZLZSS" --version >said
+    head -n 1 said >first
+    grep -q -w -F "$version" first || fail "$(cat said)"
+    # A build directory has pkg-config's file.
+    local pc=${GZLZSS%/*}/lib/gzlzss.pc
+    [ ! -f "$pc" ] || grep -qx "Version: $version" "$pc" || fail "$(cat "$pc")"
 }
 
 @test "the check of versions sees each place with another version" {
     local place
-    mkdir -p include man debian packaging/{rpm,conda}
+    mkdir -p include lib man debian packaging/{rpm,conda,spack}
+    cp "$srcdir"/lib/gzlzss.map lib
+    cp "$srcdir"/packaging/spack/package.py packaging/spack
     cp "$srcdir"/packaging/rpm/gzlzss.spec packaging/rpm
     cp "$srcdir"/packaging/conda/recipe.yaml packaging/conda
     cp "$srcdir"/configure.ac "$srcdir"/NEWS.md .
     cp "$srcdir"/include/gzlzss.h include
     cp "$srcdir"/man/*.[13] man
-    echo 'gzlzss (0.2.0) unstable; urgency=medium' >debian/changelog
-    sed -i "1s/0.2.0/$(sed -n 's/^AC_INIT(\[gzlzss\], \[\(.*\)\]).*/\1/p' configure.ac)/" \
-        debian/changelog
+    local version
+    version=$(sed -n 's/^AC_INIT(\[gzlzss\], \[\(.*\)\]).*/\1/p' configure.ac)
+    echo "gzlzss ($version) unstable; urgency=medium" >debian/changelog
+    # The tarball has no debian/.
+    echo " gzlzss_new@GZLZSS_0.1 $version" >debian/libgzlzss0.symbols
     sh "$srcdir/build-aux/version.sh" .
     # other FILE SCRIPT: if the sed script is applied to FILE, the check must fail with one line,
     # about FILE.
@@ -247,6 +256,9 @@ options_in() {
     other debian/changelog '1s/(.*)/(9.9.9)/'
     other packaging/rpm/gzlzss.spec 's/^Version: .*/Version: 9.9.9/'
     other packaging/conda/recipe.yaml 's/^  version: ".*/  version: "9.9.9"/'
+    other packaging/spack/package.py 's/gzlzss-[0-9.]*\.tar/gzlzss-9.9.9.tar/'
+    other lib/gzlzss.map 's/^GZLZSS_0.3 /GZLZSS_9.9 /'
+    other debian/libgzlzss0.symbols 's/ [0-9.]*$/ 9.9.9/'
     other include/gzlzss.h 's/\(VERSION_STRING\) .*/\1 "9.9.9"/'
     for part in MAJOR MINOR PATCH; do
         other include/gzlzss.h "s/\(VERSION_$part\) .*/\1 99/"

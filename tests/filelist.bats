@@ -251,6 +251,49 @@ WOFF wOF2
 END
 }
 
+@test "-d says what a file is that gzlzss does not read, in place of gzip's message alone" {
+    local format bytes name=${GZLZSS##*/} options
+    while read -r format bytes; do
+        # shellcheck disable=SC2059 # printf converts the escapes in it.
+        printf "$bytes" >f.x
+        ends_with 2 "$GZLZSS" -d f.x
+        stderr_is "$name: f.x: unknown suffix -- ignored" \
+            "$name: f.x: starts as $format data does, which gzlzss does not read"
+        cp f.x f.gz
+        for options in -d -t -l -dc '-dcp1 --range=1:1'; do
+            # shellcheck disable=SC2086 # The shell splits it into words.
+            ends_with 1 "$GZLZSS" $options f.gz
+            [ "$(tail -n 1 stderr)" = \
+                "$name: f.gz: starts as $format data does, which gzlzss does not read" ] ||
+                fail "$options: $(cat stderr)"
+        done
+        status=0
+        # shellcheck disable=SC2002 # The input has to be a pipe.
+        cat f.x | "$GZLZSS" -d >out 2>stderr || status=$?
+        [ "$status" -eq 1 ]
+        grep -qx "$name: stdin: starts as $format data does, which gzlzss does not read" stderr
+        ends_with 0 "$GZLZSS" -dq f.x
+        stderr_is
+    done <<'END'
+xz \375\067zXZ\000\000\004\346\326\264\106
+zstd \050\265\057\375\044\000\001\000
+bzip2 BZh91AY&SY
+lz4 \004\042\115\030\144\100
+lzip LZIP\001\014
+7z 7z\274\257\047\034\000\004
+END
+    # By gzip's name, the messages are gzip's; and what gzlzss reads gets no such message.
+    ln -s "$GZLZSS" gzip
+    ends_with 2 ./gzip -d f.x
+    stderr_is "gzip: f.x: unknown suffix -- ignored"
+    "$GZLZSS" -c a >f.x
+    ends_with 2 "$GZLZSS" -d f.x
+    stderr_is "$name: f.x: unknown suffix -- ignored"
+    echo plain >f.gz
+    ends_with 1 "$GZLZSS" -d f.gz
+    ! grep 'starts as' stderr || fail "plain text is no format"
+}
+
 @test "--exclude-compressed: other files, short files, standard input, and -d" {
     local bytes
     for bytes in '' '\037' 'P' 'RIFF....WAVE' 'ID3,x' 'LZIP is' 'BZh' 'BZh91AY&S' '%%PDF-1.5'; do

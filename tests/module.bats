@@ -86,6 +86,70 @@ with_module() {
     ! grep -F "$PWD/place" stdout || fail "loaded from a directory that others can change"
 }
 
+# loads: the program in "place" must load the module that is beside it.
+loads() {
+    ends_with 0 place/command --version
+    grep -qF "GPU engine $PWD/place/.libs/gzlzss/cuda.so." stdout || fail "$1: it is not loaded"
+}
+
+# loads_not: the program in "place" must not load the module that is beside it.
+loads_not() {
+    ends_with 0 place/command --version
+    ! grep -F "$PWD/place" stdout || fail "$1: it is loaded"
+}
+
+@test "a link to a module is judged where it leads, with every directory on the way" {
+    without_sanitizers
+    local entry
+    mkdir -p place/.libs/gzlzss far/away/deep far/beside
+    cp "$GZLZSS" place/command
+    mv cuda.so far/away/deep/engine.so
+    ln -s ../../../far/beside/../away/second place/.libs/gzlzss/cuda.so
+    ln -s "$PWD/far/third" far/away/second
+    ln -s away/deep/engine.so far/third
+    loads "a chain of links"
+    for entry in place place/.libs place/.libs/gzlzss far far/beside far/away far/away/deep \
+        far/away/deep/engine.so; do
+        chmod g+w $entry
+        loads_not "group may write to $entry"
+        chmod g-w,o+w $entry
+        loads_not "all may write to $entry"
+        chmod o-w $entry
+        loads $entry
+    done
+    # In a directory with the sticky bit, nobody can replace the entries of others.
+    chmod 1777 far
+    loads "a directory like /tmp"
+    ln -sfn third far/third
+    loads_not "an endless link"
+    ln -sfn away/deep far/third
+    loads_not "a directory"
+    ln -sfn away/deep/engine.so far/third
+    [ "$(id -u)" -eq 0 ] || skip "only root can give files to somebody else"
+    for entry in far/third far/away/second far/away far/away/deep/engine.so far/beside \
+        place/.libs/gzlzss/cuda.so; do
+        chown -h 65534 $entry
+        loads_not "$entry is somebody's"
+        chown -h 0 $entry
+        loads $entry
+    done
+}
+
+@test "a module that is no regular file is not opened, and nothing waits for it" {
+    local name
+    mkfifo fifo.so
+    mkdir directory.so
+    ln -s /dev/zero device.so
+    for name in fifo directory device; do
+        ends_with 0 timeout 20 env GZLZSS_TEST_GPU_MODULE="$PWD/$name.so" "$GZLZSS" --version
+        grep -qF "CUDA not used: the GPU engine $PWD/$name.so is no regular file." stdout ||
+            fail "$name: $(cat stdout)"
+        ends_with 1 timeout 20 env GZLZSS_TEST_GPU_MODULE="$PWD/$name.so" "$GZLZSS" \
+            --backend=gpu -c plain
+        grep -q 'cannot use a GPU: .* is no regular file' stderr
+    done
+}
+
 @test "small files and the CPU alone load no module" {
     have strace || skip "there is no strace"
     strace -f -e trace=openat -o trace "$GZLZSS" -c plain >/dev/null 2>&1 ||

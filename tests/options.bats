@@ -375,6 +375,45 @@ limit on memory, give --memory=$limit" "Try \`$(basename "$GZLZSS") --help' for 
     stderr_is "gzip: 1G: No such file or directory"
 }
 
+@test "-M with a limit on memory in the same argument is that limit, and else gzip's letters" {
+    local word
+    "$GZLZSS" -nc plain >expected
+    for word in -M64M -M1G -M500MiB -M80% -nM64M -M300000k -vM100000000 -M2T; do
+        ends_with 0 "$GZLZSS" -ncp1 "$word" plain
+        cmp stdout expected
+    done
+    # The limit counts.
+    for word in -M64 -M13 -M100k -nM9K -M1m -vM500k; do
+        ends_with 1 "$GZLZSS" -nc "$word" plain
+        grep -q 'memory exhausted: needs [0-9]* MiB, and the limit is [01] MiB$' stderr
+        ends_with 1 env "GZLZSS=-n $word" "$GZLZSS" -c plain
+        grep -q 'and the limit is [01] MiB$' stderr
+    done
+    # What gzip understands stays gzip's, and so does the name in an option's argument.
+    "$GZLZSS" -9 -c plain >expected
+    for word in -M9 -Mc9 -kM9 -M9k -vM9; do
+        ends_with 0 "$GZLZSS" -c "$word" plain
+        cmp stdout expected
+    done
+    "$GZLZSS" -12nc plain | "$GZLZSS" -dc -M1t
+    ends_with 0 "$GZLZSS" -k -SM64M plain
+    ends_with 0 "$GZLZSS" -k -S -M64M plain
+    [ -e plainM64M ]
+    [ -e plain-M64M ]
+    ends_with 1 "$GZLZSS" -k -- -M64M
+    stderr_is "$(basename "$GZLZSS"): -M64M: No such file or directory"
+    # Under gzip's name, all of them are gzip's letters.
+    ln -s "$GZLZSS" gzip
+    "$GZLZSS" -4c plain >expected
+    ends_with 0 ./gzip -c -M64M plain
+    cmp stdout expected
+    ends_with 1 ./gzip -c -M1G plain
+    grep -qx "gzip: invalid option -- 'G'" stderr
+    # The variable GZIP may not hold such a limit, as it may not hold -M.
+    ends_with 1 env GZIP=-M64M "$GZLZSS" -c plain
+    grep -q 'option not valid in GZIP environment variable' stderr
+}
+
 @test "--no- and --no are still abbreviations of --no-name, as in gzip" {
     for option in --no --no- --no-n; do
         "$GZLZSS" -c $option plain | cmp - plain.z
@@ -715,7 +754,7 @@ END
     [ -e plain.z ]
 }
 
-@test "what the CPU does alone, it does without looking for CUDA's driver" {
+@test "what the CPU does alone, it does without looking for a GPU's driver" {
     LD_DEBUG=libs "$GZLZSS" --list-devices >stdout 2>stderr || true
     grep -q 'find library=libcuda' stderr || skip "no GPU engine is installed, or the loader does not tell"
     for options in -c '-c --backend=cpu' '-c -1 -p2' '-c -12 --backend=cpu -p2'; do

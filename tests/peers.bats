@@ -217,7 +217,7 @@ make_bgzf() {
     } >"$1"
 }
 
-@test "bgzip: it compresses to BGZF, decompresses, and refuses to use an index" {
+@test "bgzip: it compresses to BGZF and decompresses, and refuses to cut as an index says" {
     make_bgzf data.gz
     ! have bgzip || bgzip -t data.gz
     for options in -d -dk '-d -@ 2' -d@2 '-d --threads=2 -l 3' '-f --decompress -l9'; do
@@ -247,8 +247,7 @@ make_bgzf() {
     ends_with 0 bin/bgzip copy
     absent copy
     ! have bgzip || bgzip -dc copy.gz | cmp - plain
-    refuses bgzip 'b:offset:decompress_from_an_offset:_see_--range g:rebgzip:cut_as_an_index_says
-        s:size:decompress_N_bytes:_see_--range' -d
+    refuses bgzip 'g:rebgzip:cut_as_an_index_says' -d
     refused bin/bgzip -d -l 13 data.gz
     stderr_is "bgzip: invalid level '13': give 0 to $(last_level)"
     # From version 1.17 on, bgzip ends a block of text only at the end of a line, unless --binary is
@@ -282,6 +281,105 @@ make_bgzf() {
     : >empty
     bin/bgzip -i empty
     head -c 8 /dev/zero | cmp empty.gz.gzi -
+}
+
+@test "bgzip: -b and -s decompress a part to standard output, with an index and without" {
+    local options
+    "$GEN" text 300000 >large
+    ends_with 0 bin/bgzip -i -k large
+    cp large.gz bare.gz
+    mv large.gz.gzi index
+    tail -c +123457 large >behind
+    head -c 70000 behind >part
+    head -c 70000 large >first
+    head -c 9 behind >nine
+    for file in large.gz bare.gz '-I index large.gz'; do
+        for options in '-b 123456' '-b 123456 -d' '-d -b123456' '--offset=123456' \
+            '-@ 4 -b 123456'; do
+            # shellcheck disable=SC2086 # The shell splits it into words.
+            ends_with 0 bin/bgzip $options $file
+            cmp stdout behind
+            stderr_is
+        done
+        for options in '-b 123456 -s 70000' '-s70000 -db 123456' '--offset 123456 --size 70000'; do
+            # shellcheck disable=SC2086
+            ends_with 0 bin/bgzip $options $file
+            cmp stdout part
+        done
+        # shellcheck disable=SC2086
+        ends_with 0 bin/bgzip -ds 70000 $file
+        cmp stdout first
+        # shellcheck disable=SC2086
+        ends_with 0 bin/bgzip -b 0 $file
+        cmp stdout large
+        # shellcheck disable=SC2086
+        ends_with 0 bin/bgzip -b 5 -s 0 $file
+        [ ! -s stdout ]
+    done
+    [ -e large.gz ]
+    [ -e bare.gz ]
+    bin/bgzip -b 123456 -s 9 <large.gz >out
+    cmp out nine
+    bin/bgzip -b 123456 -s 9 -I index <large.gz >out
+    cmp out nine
+    # Without -d, -s compresses to standard output.
+    ends_with 0 bin/bgzip -s 9 large
+    cmp stdout bare.gz
+    for options in '-b x' '-b -1' '-d -s 1k' -b5G; do
+        # shellcheck disable=SC2086
+        refused bin/bgzip $options large.gz
+        grep -q "^bgzip: invalid offset or size '.*': give a number of bytes$" stderr
+    done
+    # -I names an index, and makes none.
+    ends_with 0 bin/bgzip -k -f -I none large
+    ends_with 0 bin/bgzip -dkf -I none large.gz
+    absent none large.gz.gzi
+    # gzip's --si is --silent, here as everywhere.
+    ends_with 0 "$GZLZSS" --si -c plain
+}
+
+@test "bgzip: an index is made while the data goes to standard output" {
+    local size
+    for size in 0 1 65280 65281 1000000; do
+        "$GEN" source $size >large
+        bin/bgzip -c large >large.gz
+        bin/bgzip -r -I expected large.gz
+        ! have bgzip || [ $size -eq 0 ] || bgzip -r -I expected large.gz
+        for threads in 1 4; do
+            rm -f index piped.gz
+            ends_with 0 bash -c "bin/bgzip -@ $threads -i -I index <large >piped.gz"
+            cmp piped.gz large.gz
+            cmp index expected
+            rm index
+            bin/bgzip -@ $threads -c --index --index-name=index large | cat >piped.gz
+            [ "${PIPESTATUS[*]}" = "0 0" ]
+            cmp piped.gz large.gz
+            cmp index expected
+        done
+    done
+    tail -c 500000 large >part
+    ends_with 0 bin/bgzip -b 500000 -I index piped.gz
+    cmp stdout part
+    if have bgzip; then
+        bgzip -b 500000 -I index piped.gz >out
+        cmp out part
+    fi
+    "$GEN" random 200000 >noise
+    "$GZLZSS" --format=bgzf -b 32 --index-file=index <noise >small.gz
+    "$GZLZSS" -t --index-file=expected small.gz
+    cmp index expected
+    refused bash -c 'bin/bgzip -i <plain'
+    grep -q 'needs --index-file' stderr
+}
+
+@test "bgzip: --help says BGZF, and what -b, -s and -I do" {
+    bin/bgzip --help >help
+    grep -q '^Compress FILEs to BGZF on all cores' help
+    grep -qx '  -b, --offset=N  *decompress from byte N on, to stdout' help
+    grep -qx '  -s, --size=N  *decompress N bytes, to stdout' help
+    grep -qx '  -I, --index-name=FILE  *the name of the index' help
+    grep -qx '  not supported:  *-g' help
+    ! grep -e -bgzip- help || fail "a name for gzlzss's own use"
 }
 
 @test "names with a version, or of what was put aside, and paths" {

@@ -223,8 +223,8 @@ try_ranges() {
     cmp out.gz.gzi after
     tail -c 9 plain >wanted
     "$GZLZSS" --index-file=after --range=-9: out.gz | cmp - wanted
-    ends_with 1 "$GZLZSS" --index-file=index --format=bgzf -c plain
-    absent index
+    ends_with 0 "$GZLZSS" --index-file=index --format=bgzf -c plain
+    cmp index after
 }
 
 @test "parts go to the file of --output, which replaces no input" {
@@ -326,9 +326,6 @@ try_ranges() {
 
 @test "an index that cannot be made, or a range that cannot be read, is an error that says why" {
     local name=${GZLZSS##*/}
-    ends_with 1 "$GZLZSS" --format=bgzf --index-file=i -c plain
-    stderr_is "$name: plain: an index of BGZF needs a file as output, which is read again"
-    absent i
     mkdir d
     local directory
     for directory in d . d/..; do

@@ -32,7 +32,7 @@ teardown() {
 # `project`.  Its bootstrap makes configure, whose Makefile packs as Automake's does, but leaves out
 # the file `absent`.  Its test fails if the file `broken` is there.
 project() {
-    mkdir -p project/{build-aux,include,man,packaging/{rpm,conda}}
+    mkdir -p project/{build-aux,include,lib,man,packaging/{rpm,conda,spack}}
     cp "$srcdir"/build-aux/{release,version}.sh project/build-aux
     cd project || return
     echo 'AC_INIT([gzlzss], [1.2.3])' >configure.ac
@@ -43,6 +43,8 @@ project() {
     echo '.Os "gzlzss 1.2.3"' >man/gzlzss.3
     echo 'Version: 1.2.3' >packaging/rpm/gzlzss.spec
     echo '  version: "1.2.3"' >packaging/conda/recipe.yaml
+    echo '    url = "https://example.org/gzlzss-1.2.3.tar.gz"' >packaging/spack/package.py
+    echo 'GZLZSS_1.2 {' >lib/gzlzss.map
     cat >Makefile.in <<'END'
 am__tar = tar -chf - "$$tardir"
 dist:

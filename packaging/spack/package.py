@@ -18,7 +18,7 @@ class Gzlzss(AutotoolsPackage, CudaPackage):
     The output depends only on the input and the options."""
 
     homepage = "https://example.org/gzlzss"
-    url = "https://example.org/gzlzss-0.2.0.tar.gz"
+    url = "https://example.org/gzlzss-0.3.0.tar.gz"
     git = "https://example.org/gzlzss.git"
 
     license("MIT")

@@ -2201,6 +2201,61 @@ static void test_cuda(void)
     gzlzss_free(z);
 }
 
+/* The functions that initialize structs, for callers without macros: with the size of this header's
+ * structs, of an older header's, and of a later one's. */
+static void test_init(void)
+{
+    const gzlzss_options options = GZLZSS_OPTIONS_INIT;
+    const gzlzss_call call = GZLZSS_CALL_INIT;
+    struct {
+        gzlzss_options known;
+        long more[4];
+    } o;
+    struct {
+        gzlzss_call known;
+        long more[4];
+    } c;
+    const size_t old = offsetof(gzlzss_options, format), old_call = offsetof(gzlzss_call, level);
+    gzlzss *z;
+
+    memset(&o, 0xff, sizeof(o));
+    gzlzss_options_init(&o.known, sizeof(o));
+    CHECK_EQ(o.known.size, sizeof(o));
+    CHECK(o.known.level == options.level && o.known.backend == options.backend &&
+          o.known.format == options.format);
+    CHECK(o.known.threads == 0 && o.known.segment_size == 0 && o.known.rsyncable == 0 &&
+          o.known.devices == NULL && o.known.device_count == 0 && o.known.matcher == NULL &&
+          o.known.verify == 0);
+    for (int i = 0; i < 4; i++)
+        CHECK_EQ(o.more[i], 0);
+    CHECK_EQ(gzlzss_new(&z, &o.known), GZLZSS_OK);
+    memset(&c, 0xff, sizeof(c));
+    gzlzss_call_init(&c.known, sizeof(c));
+    CHECK_EQ(c.known.size, sizeof(c));
+    CHECK(c.known.name == NULL && c.known.progress == NULL && c.known.level == call.level);
+    for (int i = 0; i < 4; i++)
+        CHECK_EQ(c.more[i], 0);
+    memset(&c, 0xff, sizeof(c));
+    gzlzss_call_init(&c.known, old_call);
+    CHECK_EQ(c.known.size, old_call);
+    CHECK_EQ(c.known.out_bytes, 0);
+    CHECK_EQ(c.known.level, -1);
+    gzlzss_free(z);
+
+    memset(&o, 0xff, sizeof(o));
+    gzlzss_options_init(&o.known, old);
+    CHECK_EQ(o.known.size, old);
+    CHECK_EQ(o.known.level, options.level);
+    CHECK_EQ(o.known.verify, -1);
+    CHECK_EQ(gzlzss_new(&z, &o.known), GZLZSS_OK);
+    gzlzss_free(z);
+    o.known.level = 77;
+    gzlzss_options_init(&o.known, 3);
+    CHECK_EQ(o.known.level, 77);
+    gzlzss_options_init(NULL, sizeof(o));
+    gzlzss_call_init(NULL, sizeof(c));
+}
+
 int main(void)
 {
     uint64_t state = 17;
@@ -2210,6 +2265,7 @@ int main(void)
     RUN(test_verify);
     RUN(test_sizes);
     RUN(test_version);
+    RUN(test_init);
     RUN(test_bound);
     RUN(test_room);
     RUN(test_matcher);
