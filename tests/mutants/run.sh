@@ -14,6 +14,7 @@
 #     change: what is wrong with the patch, in words
 #     kills: TEST...    the tests that must notice it; one of them is enough
 #     survives: why     in place of `kills`, for a fault that no test can notice
+#     needs: asan       the tests notice it in a build with ASan and UBSan, as .ci/run has one
 #
 # TEST is a unit test (test_flush), one of its tests (test_flush:test_random), a Bats file
 # (tests/names.bats), some of its tests (tests/names.bats:REGEX, without blanks: `.` stands for
@@ -55,7 +56,7 @@ shift $((OPTIND - 1))
 mkdir -p "$work/logs" || exit 2
 work=$(cd "$work" && pwd -P) || exit 2
 copy=$work/tree
-build=$work/build
+build=$work/plain
 # Only one run at a time may have the copy.
 exec 9>"$work/lock"
 flock -n 9 || {
@@ -80,7 +81,7 @@ update() {
 
 # Makes the copy, or brings it up to date.
 make_copy() {
-    mkdir -p "$copy" "$build" || exit 2
+    mkdir -p "$copy" || exit 2
     git -C "$top" ls-files >"$work/files" || exit 2
     touch "$work/files.old"
     # Files that the tree no longer has, and files that only patches made, go.
@@ -93,11 +94,22 @@ make_copy() {
         echo "run.sh: bootstrap failed; see $work/logs/bootstrap" >&2
         exit 2
     }
-    [ -f "$build/Makefile" ] || (
-        # shellcheck disable=SC2086
-        cd "$build" && "$copy/configure" --without-cuda --disable-static CFLAGS='-O1 -g' \
-            ${MUTANTS_CONFIGURE-}
-    ) >"$work/logs/configure" 2>&1 || {
+}
+
+# choose_build PATCH: sets $build to the directory of the build that the patch needs, and configures
+# it if it is new.
+choose_build() {
+    flags='-O1 -g'
+    build=$work/plain
+    if [ "$(field needs "$1")" = asan ]; then
+        flags="$flags -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+        build=$work/asan
+    fi
+    [ ! -f "$build/Makefile" ] || return 0
+    mkdir -p "$build"
+    # shellcheck disable=SC2086
+    (cd "$build" && "$copy/configure" --without-cuda --disable-static CFLAGS="$flags" \
+        CXXFLAGS="$flags" ${MUTANTS_CONFIGURE-}) >"$work/logs/configure" 2>&1 || {
         echo "run.sh: configure failed; see $work/logs/configure" >&2
         exit 2
     }
@@ -123,8 +135,10 @@ put_in() {
 # compile TEST: builds what the test needs.
 compile() {
     case $1 in
-    test_*) make -C "$build" -j "$jobs" all "tests/unit/${1%%:*}" ;;
-    tests/*.bats*) make -C "$build" -j "$jobs" programs-for-bats ;;
+    # `all` starts a make of its own, so it must not run beside the other target.
+    test_*) make -C "$build" -j "$jobs" all &&
+            make -C "$build" tests/default_signals "tests/unit/${1%%:*}" ;;
+    tests/*.bats*) make -C "$build" -j "$jobs" all && make -C "$build" programs-for-bats ;;
     python/*)
         [ -x "$work/venv/bin/python" ] || python3 -m venv "$work/venv" &&
             MAX_JOBS=$jobs "$work/venv/bin/pip" install -q --force-reinstall "$copy/python"
@@ -163,16 +177,21 @@ run_test() {
 
 # Runs the tests of all patches without a fault.
 check_tests() {
+    done=' '
     for patch; do
-        field kills "$patch"
-    done | tr -s ' ' '\n' | sort -u >"$work/tests"
-    while read -r test; do
-        log=$work/logs/without
-        { compile "$test" && run_test "$test"; } >"$log" 2>&1 </dev/null || {
-            echo "run.sh: $test fails without a fault; see $log" >&2
-            exit 1
-        }
-    done <"$work/tests"
+        choose_build "$patch"
+        for test in $(field kills "$patch"); do
+            case $done in
+            *" $build:$test "*) continue ;;
+            esac
+            done="$done$build:$test "
+            log=$work/logs/without
+            { compile "$test" && run_test "$test"; } >"$log" 2>&1 </dev/null || {
+                echo "run.sh: $test fails without a fault; see $log" >&2
+                exit 1
+            }
+        done
+    done
 }
 
 # try PATCH: puts the fault in, runs its tests, and prints the result.
@@ -181,6 +200,7 @@ try() {
     log=$work/logs/$name
     by=
     tests=$(field kills "$1")
+    choose_build "$1"
     if [ -z "$(field change "$1")" ] || [ -z "$tests$(field survives "$1")" ]; then
         echo "stale     $name: has no \`change\`, or neither \`kills\` nor \`survives\`"
         stale=$((stale + 1))
@@ -239,10 +259,6 @@ for patch; do
 done
 
 make_copy
-make -C "$build" -j "$jobs" programs-for-bats >"$work/logs/build" 2>&1 || {
-    echo "run.sh: the build failed; see $work/logs/build" >&2
-    exit 2
-}
 ! $baseline || check_tests "$@"
 killed=0 survived=0 expected=0 stale=0
 for patch; do
