@@ -1668,6 +1668,68 @@ static void test_descriptors(void)
     gzlzss_free(z);
 }
 
+/* Bytes before and after the data of a call, in its files. */
+#define AROUND ((off_t)1000)
+
+/* Makes a file with AROUND other bytes before in[0..len).  The descriptor's offset is at the
+ * data. */
+static FILE *file_with(const void *in, size_t len)
+{
+    FILE *file = tmpfile();
+    char other[AROUND];
+
+    memset(other, 'x', sizeof(other));
+    CHECK(file != NULL && fwrite(other, 1, sizeof(other), file) == sizeof(other) &&
+          fwrite(in, 1, len, file) == len && fflush(file) == 0);
+    CHECK_EQ(lseek(fileno(file), AROUND, SEEK_SET), AROUND);
+    return file;
+}
+
+/* Whether the file has `len` bytes after the first AROUND ones, which are still the others. */
+static bool has_after(FILE *file, const uint8_t *bytes, size_t len)
+{
+    uint8_t *back = unit_need(malloc(len + 1));
+    bool has = pread(fileno(file), back, 1, AROUND - 1) == 1 && back[0] == 'x';
+
+    has = has && pread(fileno(file), back, len + 1, AROUND) == (ssize_t)len &&
+          memcmp(back, bytes, len) == 0;
+    free(back);
+    return has;
+}
+
+/* Calls from and to descriptors that are not at their files' starts read and write from there on,
+ * and leave both just after the data (gzlzss.3). */
+static void test_descriptors_in_the_middle(void)
+{
+    static const size_t lens[] = {0, 100, 3 * SEGMENT + 5, 40 * SEGMENT};
+
+    for (unsigned i = 0; i < sizeof(lens) / sizeof(*lens); i++)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            gzlzss *z = object(6, threads);
+            size_t len;
+            uint8_t *packed = compressed(z, input, lens[i], &len);
+            FILE *in = file_with(input, lens[i]), *out = file_with("", 0), *back = file_with("", 0);
+            gzlzss_call call = GZLZSS_CALL_INIT;
+
+            CHECK_EQ(gzlzss_compress_fd(z, fileno(out), fileno(in), &call), GZLZSS_OK);
+            CHECK_EQ(call.in_bytes, lens[i]);
+            CHECK_EQ(lseek(fileno(in), 0, SEEK_CUR), AROUND + (off_t)lens[i]);
+            CHECK_EQ(lseek(fileno(out), 0, SEEK_CUR), AROUND + (off_t)len);
+            CHECK(has_after(out, packed, len));
+            CHECK_EQ(lseek(fileno(out), AROUND, SEEK_SET), AROUND);
+            CHECK_EQ(gzlzss_decompress_fd(z, fileno(back), fileno(out), &call), GZLZSS_OK);
+            CHECK_EQ(call.out_bytes, lens[i]);
+            CHECK_EQ(lseek(fileno(out), 0, SEEK_CUR), AROUND + (off_t)len);
+            CHECK_EQ(lseek(fileno(back), 0, SEEK_CUR), AROUND + (off_t)lens[i]);
+            CHECK(has_after(back, input, lens[i]));
+            fclose(in);
+            fclose(out);
+            fclose(back);
+            free(packed);
+            gzlzss_free(z);
+        }
+}
+
 enum { TASKS_MAX = 64 };
 
 /* Sets `tasks` to the process's threads.  Returns how many there are; 0: unknown. */
@@ -2237,6 +2299,7 @@ int main(void)
     RUN(test_call_levels);
     RUN(test_flush);
     RUN(test_descriptors);
+    RUN(test_descriptors_in_the_middle);
     RUN(test_signals);
     RUN(test_threads);
     RUN(test_fork);
