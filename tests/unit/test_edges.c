@@ -524,7 +524,7 @@ static void test_huge(void)
  * third block, 32767 bytes after it at most, a match copies the last byte of the window. */
 static void check_last_copy(size_t fill)
 {
-    uint64_t state = 9;
+    uint64_t state = 10;
     struct made m = {.out = unit_need(malloc(OUT_MAX))};
     struct access_point p = {.has_crc = false};
     uint8_t window[INF_WINDOW];
@@ -547,6 +547,7 @@ static void check_last_copy(size_t fill)
     CHECK(access_window_pack(&p, &source, m.out, DEFLATE_WINDOW_SIZE));
     CHECK_EQ(p.form, ACCESS_PACKED);
     CHECK_EQ(access_window_get(&p, NULL, window + INF_WINDOW), INF_WINDOW);
+    CHECK(m.out[DEFLATE_WINDOW_SIZE - 1] != 0);
     CHECK_EQ(window[INF_WINDOW - 1], m.out[DEFLATE_WINDOW_SIZE - 1]);
     /* Nothing else is copied, and random bytes are rarely all zeros. */
     CHECK_EQ(window[INF_WINDOW - 2] | window[INF_WINDOW - 3], 0);
