@@ -1465,6 +1465,7 @@ static void test_stalled(void)
 #endif
     gzlzss *z = object(1, THREADS);
     uint8_t *plain = unit_need(malloc(len)), *packed, *out[STREAMS];
+    gzlzss_call calls[STREAMS];
     gzlzss_stream *s[STREAMS];
     gzlzss_in in[STREAMS];
     size_t packed_len, done[STREAMS] = {0}, mapped = 0, resident = 0;
@@ -1477,7 +1478,8 @@ static void test_stalled(void)
         /* Touch the caller's buffer now, so that it does not count as the stream's memory. */
         memset(out[i], 1, len);
         in[i] = (gzlzss_in){packed, packed_len, 0};
-        CHECK_EQ(gzlzss_decompress_stream(&s[i], z, NULL), GZLZSS_OK);
+        calls[i] = (gzlzss_call)GZLZSS_CALL_INIT;
+        CHECK_EQ(gzlzss_decompress_stream(&s[i], z, &calls[i]), GZLZSS_OK);
     }
     memory_now(&mapped, &resident);
     for (size_t part = 1; part <= 2; part++)
@@ -1490,6 +1492,9 @@ static void test_stalled(void)
         }
     for (int i = 0; i < STREAMS; i++) {
         CHECK(memcmp(out[i], plain, len) == 0);
+        /* Bytes that were decoded, given up for the memory, and decoded again count once. */
+        CHECK_EQ(calls[i].in_bytes, packed_len);
+        CHECK_EQ(calls[i].out_bytes, len);
         gzlzss_stream_free(s[i]);
         free(out[i]);
     }
