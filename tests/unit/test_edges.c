@@ -518,6 +518,64 @@ static void test_huge(void)
     made_free(&m);
 }
 
+/* --- Bytes that were written already -------------------------------------------------------- */
+
+/* As if a GPU had failed after it had written the first bytes of block 1. */
+struct failed_ahead {
+    struct job job;
+    const struct made *m;
+    struct gz_skip skip;
+};
+
+static bool failed_run(void *ctx, struct gz_place *place)
+{
+    const struct failed_ahead *a = ctx;
+
+    memcpy(place->end - INF_WINDOW, a->m->out, INF_WINDOW);
+    place->bit = 8 * HEADER_SIZE + a->m->blocks[1];
+    place->len = place->made = a->m->before[1];
+    place->check = crc_of(a->m->out, a->m->before[1]);
+    place->skip = a->skip;
+    return true;
+}
+
+/* `skip` bytes after block 0 were written already, and had this CRC. */
+static enum gz_status decode_after(const struct made *m, const struct bytes *gz, size_t skip,
+                                   uint32_t crc)
+{
+    struct failed_ahead a = {
+        .job = {.in = gz->data, .in_len = gz->len}, .m = m, .skip = {.left = skip, .crc = crc}};
+    const struct gz_ahead ahead = {huge_has, failed_run, huge_seek, &a};
+    const struct gz_io io = {.read = job_read, .write = job_write, .ctx = &a.job, .ahead = &ahead};
+    const enum gz_status status = gz_decompress(&io, &a.job.info);
+    const size_t from = m->before[1] + skip;
+
+    CHECK(a.job.out.len == m->len - from &&
+          (a.job.out.len == 0 || memcmp(a.job.out.data, m->out + from, m->len - from) == 0));
+    drop(&a.job.out);
+    return status;
+}
+
+/* They are not written again, but count for the member's CRC, and are compared. */
+static void test_skipped(void)
+{
+    static const size_t skips[] = {1, 5000, 32768, 65536, 100000};
+    uint64_t state = 11;
+    struct bytes gz;
+    struct made m;
+
+    make_far(&m, &state);
+    gz = gz_of(&m.raw, crc_of(m.out, m.len), m.len);
+    for (size_t i = 0; i < sizeof(skips) / sizeof(*skips); i++) {
+        const uint32_t crc = crc_of(m.out + m.before[1], skips[i]);
+
+        CHECK_EQ(decode_after(&m, &gz, skips[i], crc), GZ_OK);
+        CHECK_EQ(decode_after(&m, &gz, skips[i], crc ^ 1), GZ_BAD_CRC);
+    }
+    drop(&gz);
+    made_free(&m);
+}
+
 /* --- Windows of points ---------------------------------------------------------------------- */
 
 /* Makes a stream, and the window of its second block.  `fill` bytes after that block's start, in a
@@ -569,6 +627,7 @@ int main(void)
     RUN(test_distances);
     RUN(test_before_the_start);
     RUN(test_huge);
+    RUN(test_skipped);
     RUN(test_window_of_a_point);
     return unit_done();
 }
