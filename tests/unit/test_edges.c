@@ -22,6 +22,7 @@
 #include "inflate/symbols.h"
 #include "inflate/whole.h"
 #include "tests/unit/encoders.h"
+#include "tests/unit/paths.h"
 #include "tests/unit/streams.h"
 #include "tests/unit/unit.h"
 
@@ -629,5 +630,5 @@ int main(void)
     RUN(test_huge);
     RUN(test_skipped);
     RUN(test_window_of_a_point);
-    return unit_done();
+    return unit_done_on_paths();
 }
