@@ -196,6 +196,26 @@ have_unnamed() {
     done
 }
 
+@test "--synchronous without --atomic: the file, then its directory, is synced before the input goes" {
+    needs_strace
+    local action
+    for action in '' -d; do
+        if [ "$action" = -d ]; then
+            "$GZLZSS" -c data >f.gz
+            set -- -d f.gz
+        else
+            cp data f
+            set -- f
+        fi
+        strace -f -y -e trace=fsync,linkat,renameat,unlinkat -o trace "$GZLZSS" --synchronous "$@"
+        # Lines: the call, and whether its descriptor is the directory.
+        sed -n -e "s,^[0-9]* *\\(fsync\\)([0-9]*<$PWD>.*,\\1 directory,p; t" \
+            -e 's/^[0-9]* *\([a-z]*\)(.*/\1/p' trace | tr '\n' ' ' >order
+        [ "$(cat order)" = 'fsync fsync directory unlinkat ' ] || fail "$(cat trace)"
+        rm f f.gz 2>/dev/null || true
+    done
+}
+
 # prepare ACTION: copies the files for this action from ../kept, and lists them in $files.
 prepare() {
     local name

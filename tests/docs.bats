@@ -314,3 +314,16 @@ links() {
     done
     [ "${#wrong[@]}" -eq 0 ] || fail "there are no such files: $(printf '\n%s' "${wrong[@]}")"
 }
+
+@test "each fault in tests/mutants says what it is, and reliability.md has it" {
+    local patch name
+    for patch in "$srcdir"/tests/mutants/*.patch; do
+        name=$(basename "$patch" .patch)
+        sed '/^--- /q' "$patch" | grep -q '^change: .' || fail "$name has no change"
+        sed '/^--- /q' "$patch" | grep -qE '^(kills|survives): .' || fail "$name has no kills"
+        grep -q "^| \`$name\` |" "$srcdir/docs/reliability.md" || fail "reliability.md lacks $name"
+    done
+    # The two tables have as many lines.
+    [ "$(sed -n '/^## Faults in the sources/,/^## --verify/p' "$srcdir/docs/reliability.md" |
+        grep -c '^| `')" -eq "$(find "$srcdir/tests/mutants" -name '*.patch' | wc -l)" ]
+}

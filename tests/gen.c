@@ -16,7 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_SIZE = 1 << 18, RING_SIZE = 1 << 16, PICK_SIZE = 4096, PERIOD_MAX = 65536 };
+enum {
+    BUFFER_SIZE = 1 << 18,
+    RING_SIZE = 1 << 16,
+    PICK_SIZE = 4096,
+    PERIOD_MAX = 65536,
+    BASE_SIZE = 300
+};
+
+struct prefixed;
 
 struct gen {
     uint64_t random; /* state of the random numbers */
@@ -36,6 +44,10 @@ struct gen {
     uint32_t lfsr, lfsr_steps; /* for debruijn */
     unsigned char ring[RING_SIZE];
     uint32_t position; /* the next index in `ring` */
+    unsigned stretch; /* for copies: the number of the stretch; the others are of the current one */
+    uint32_t records_left, suffixes;
+    const struct prefixed *kind;
+    unsigned char base[BASE_SIZE];
 };
 
 /* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
@@ -680,6 +692,104 @@ static void put_mixed(struct gen *g)
     g->left = whole - stretch;
 }
 
+/*
+ * copies: data in which the output depends on every parameter of the level table (tests/levels.c
+ * checks that).  Stretches of three kinds take turns.
+ */
+
+/* Puts `n` bytes that are also kept in g->ring. */
+static void put_kept(struct gen *g, const unsigned char *bytes, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        g->ring[g->position++ % RING_SIZE] = bytes[i];
+    put(g, bytes, n);
+}
+
+static void put_random_byte(struct gen *g)
+{
+    unsigned char byte = (unsigned char)below(g, 256);
+
+    put_kept(g, &byte, 1);
+}
+
+/* Matches of three to six bytes whose distance is near a power of two: for the largest distance of
+ * a match of three. */
+static void put_short_copy(struct gen *g)
+{
+    uint32_t dice = below(g, 8);
+    uint32_t distance = (UINT32_C(1) << (dice < 2 ? below(g, 16) : 12 + below(g, 3)));
+    uint32_t n = 3;
+
+    if (below(g, 4) == 0)
+        n += below(g, 4);
+    distance += below(g, 3) - 1; /* 0 stands for the ring's size */
+    for (uint32_t i = 0; i < n; i++)
+        put_kept(g, &g->ring[(g->position - distance) % RING_SIZE], 1);
+    for (uint32_t i = below(g, 3); i > 0; i--)
+        put_random_byte(g);
+}
+
+/* What the records of a stretch of put_prefixed are like. */
+struct prefixed {
+    uint8_t prefix, suffix; /* bytes of each */
+    uint16_t suffixes;      /* about how many different suffixes there are */
+    uint16_t records;       /* about how many records there are */
+};
+
+/* The stretch's prefix, and one of many suffixes: for the depths, as many candidates have the
+ * prefix, and the match is longer with the right one. */
+static void put_prefixed(struct gen *g)
+{
+    uint32_t suffix = below(g, g->suffixes) * UINT32_C(0x9e3779b1);
+
+    put_kept(g, g->base, g->kind->prefix);
+    for (unsigned i = 0; i < g->kind->suffix; i++, suffix >>= 8) {
+        unsigned char byte = (unsigned char)suffix;
+
+        put_kept(g, &byte, 1);
+    }
+    /* Where no byte follows, a match often ends just before a prefix, and the next search, which is
+     * no look-ahead, begins there. */
+    if (below(g, 2) == 0)
+        put_random_byte(g);
+}
+
+/* The first bytes of the base, then another byte: matches of all lengths, for `nice`. */
+static void put_part_of_base(struct gen *g)
+{
+    uint32_t dice = below(g, 8);
+    uint32_t n = dice == 0 ? 250 + below(g, 12) : dice == 1 ? 3 + below(g, 270) : skewed(g, 8);
+    unsigned char other = (unsigned char)(g->base[n] + 1 + below(g, 255));
+
+    put_kept(g, g->base, n);
+    put_kept(g, &other, 1);
+}
+
+static void put_copies(struct gen *g)
+{
+    static const struct prefixed kinds[] = {
+        {4, 2, 64, 800}, {8, 4, 512, 2400}, {6, 1, 16, 500}, {13, 3, 64, 400},
+        {5, 1, 24, 500}, {26, 2, 64, 300},  {4, 2, 32, 500}, {8, 4, 640, 2600},
+        {7, 3, 48, 500}, {66, 3, 64, 150},  {6, 1, 24, 500}, {12, 4, 128, 400},
+    };
+
+    if (g->records_left == 0) {
+        g->kind = &kinds[g->stretch / 3 % (sizeof(kinds) / sizeof(*kinds))];
+        g->suffixes = g->kind->suffixes / 2 + below(g, g->kind->suffixes);
+        g->records_left = g->stretch % 3 == 0 ? g->kind->records : 200 + below(g, 200);
+        g->stretch++;
+        for (unsigned i = 0; i < BASE_SIZE; i++)
+            g->base[i] = (unsigned char)below(g, 256);
+    }
+    g->records_left--;
+    if (g->stretch % 3 == 1)
+        put_prefixed(g);
+    else if (g->stretch % 3 == 2)
+        put_short_copy(g);
+    else
+        put_part_of_base(g);
+}
+
 static const struct {
     const char *name;
     void (*put)(struct gen *);
@@ -695,7 +805,7 @@ static const struct {
     {"text", put_text, 0, 0},         {"source", put_source, 0, 0},
     {"binary", put_binary, 0, 0},     {"mixed", put_mixed, 0, 0},
     {"debruijn", put_debruijn, 0, 0}, {"sparse", put_sparse, 0, 0},
-    {"match32k", put_match32k, 0, 0},
+    {"match32k", put_match32k, 0, 0}, {"copies", put_copies, 0, 0},
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };

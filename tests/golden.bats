@@ -79,6 +79,39 @@ check_lines() {
     check_lines '1[0-9] default '
 }
 
+@test "formats and strategies" {
+    local digest kind size options wrong=0 checked=0
+    while read -r digest kind size options; do
+        [ "$digest" != '#' ] || continue
+        checked=$((checked + 1))
+        if [ "$(options_digest "$kind" "$size" "$options")" != "$digest" ]; then
+            wrong=$((wrong + 1))
+            echo "differs: $options, $kind $size"
+        fi
+    done <"$srcdir/tests/data/options.sha256"
+    [ "$checked" -gt 0 ] || fail "nothing recorded"
+    [ "$wrong" -eq 0 ]
+}
+
+# If this fails after a row of the table was changed on purpose, take other or more data, and record
+# it for all rows (tests/data/README).
+@test "each number of the level table decides a recorded digest" {
+    local level kind
+    without_sanitizers
+    "$GEN" copies 560017 >c
+    "$GEN" binary 800011 >b
+    "${GEN%gen}levels" c b
+    for kind in 'copies 560017' 'binary 800011'; do
+        for level in $(levels | tail -n +2); do
+            grep -qxE "[0-9a-f]{64} $level 1024 $kind" "$srcdir/tests/data/golden.sha256" ||
+                fail "level $level is not recorded with $kind"
+            grep -qxE "[0-9a-f]{64} $kind --format=bgzf -$level" \
+                "$srcdir/tests/data/options.sha256" ||
+                fail "BGZF's level $level is not recorded with $kind"
+        done
+    done
+}
+
 @test "every level is recorded with the default segment size" {
     local level
     for level in $(levels); do

@@ -387,6 +387,30 @@ paper_digest() {
     golden_input "$2" "$3" | "$GZLZSS" --backend=cpu -n "--matcher=$1" | sha
 }
 
+# The lines of options.sha256 have options of the command at the end:
+#
+#     DIGEST KIND SIZE OPTION...          of `gen KIND SIZE | gzlzss -n OPTION...`
+
+# options_digest KIND SIZE OPTIONS: prints the digest that this build gives for a line with these
+# words.
+options_digest() {
+    local options
+    read -ra options <<<"$3"
+    golden_input "$1" "$2" | "$GZLZSS" --backend=cpu -n "${options[@]}" | sha
+}
+
+# Prints options.sha256 with the digests of this build (tests/data/README).
+options_update() {
+    local digest kind size options
+    while read -r digest kind size options; do
+        if [ "$digest" = '#' ]; then
+            echo "$digest $kind $size $options"
+        else
+            echo "$(options_digest "$kind" "$size" "$options") $kind $size $options"
+        fi
+    done <"$srcdir/tests/data/options.sha256"
+}
+
 # Prints papers.sha256 with the digests of this build (tests/data/README).
 papers_update() {
     local digest matcher kind size

@@ -93,6 +93,23 @@ try_ranges() {
     stderr_is "${GZLZSS##*/}: ours-1.gz: read by the marks between its segments"
 }
 
+# all_places FILE [OPTION]...: reads from places in each of the first segments, from a segment's
+# start on and across it.  Each read must be right, and find the index to be right.
+all_places() {
+    local range
+    for range in 0:10 65536:10 131071:2 1M:10 2097151:2 2M:10 2200000:10 4M:10 5M:10 6M:10 9M:10; do
+        "$GZLZSS" -v "--range=$range" "${@:2}" "$1" 2>stderr >got
+        case $range in
+        *M:*) part $((${range%M:*} << 20)) "${range#*:}" >expected ;;
+        *) part "${range%:*}" "${range#*:}" >expected ;;
+        esac
+        cmp expected got || fail "$*: $range"
+        if grep -q 'does not fit' stderr; then
+            fail "$*: $range: $(cat stderr)"
+        fi
+    done
+}
+
 @test "an index made while compressing is right" {
     local option
     for option in -1 -9 -0 '-b 64'; do
@@ -101,12 +118,14 @@ try_ranges() {
         "$GZLZSS" $option --index copy
         [ -s copy.gz.gzi ]
         try_ranges copy.gz
+        all_places copy.gz
         "$GZLZSS" -v --range=9M:10 copy.gz 2>stderr >got
         stderr_is "${GZLZSS##*/}: copy.gz: read by an index"
         rm copy.gz copy.gz.gzi
     done
     "$GZLZSS" -c --index-file=piped.gzi <plain >piped.gz
     try_ranges piped.gz --index-file=piped.gzi
+    all_places piped.gz --index-file=piped.gzi
 }
 
 @test "an index made while decompressing is right, and does not change the output" {
@@ -114,6 +133,7 @@ try_ranges() {
     for file in ours-6.gz rsyncable.gz members.gz; do
         "$GZLZSS" -dk -c --index "$file" | cmp - plain
         try_ranges "$file"
+        all_places "$file"
     done
     "$GZLZSS" -dc --index-file=piped.gzi <rsyncable.gz | cmp - plain
     try_ranges rsyncable.gz --index-file=piped.gzi

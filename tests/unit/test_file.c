@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -21,6 +22,22 @@
 static uint8_t *input;
 static gzlzss *z;
 static char directory[] = "/tmp/test_file.XXXXXX";
+
+/* --- A close that fails --------------------------------------------------------------------- */
+
+/* The error that close(2) gives from now on, although it closes the descriptor; 0: none. */
+static int close_error;
+
+/* The library calls this function in place of the C library's. */
+__attribute__((visibility("default"))) int close(int fd)
+{
+    const int result = (int)syscall(SYS_close, fd);
+
+    if (close_error == 0)
+        return result;
+    errno = close_error;
+    return -1;
+}
 
 /* --- Memory that grows ---------------------------------------------------------------------- */
 
@@ -478,6 +495,78 @@ static void test_interrupted_open(void)
 }
 
 /* An error stays until the program goes back to a place before it. */
+/* Writes or reads a file whose close fails with `error`.  Returns what gzlzss_file_close returns. */
+static gzlzss_status close_with(int error, gzlzss_file_mode mode, int *error_number)
+{
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    gzlzss_status status;
+    gzlzss_file *f;
+    char byte;
+    size_t len = 1;
+
+    CHECK_EQ(gzlzss_file_open(&f, z, path_of("i.gz"), mode, &call), GZLZSS_OK);
+    if (mode == GZLZSS_READ)
+        CHECK_EQ(gzlzss_file_read(f, &byte, &len), GZLZSS_OK);
+    else
+        CHECK_EQ(gzlzss_file_write(f, "a", 1), GZLZSS_OK);
+    close_error = error;
+    status = gzlzss_file_close(f);
+    close_error = 0;
+    *error_number = call.error_number;
+    return status;
+}
+
+/* If close fails, a file that was written may not be on the disk.  EINTR says nothing of the kind,
+ * and a file that was read has no more to lose. */
+static void test_failed_close(void)
+{
+    static const gzlzss_file_mode modes[] = {GZLZSS_WRITE, GZLZSS_APPEND, GZLZSS_READ};
+    int error;
+
+    for (unsigned i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+        const gzlzss_status expected = modes[i] == GZLZSS_READ ? GZLZSS_OK : GZLZSS_ERROR_WRITE;
+
+        CHECK_EQ(close_with(EIO, modes[i], &error), expected);
+        CHECK_EQ(error, expected == GZLZSS_OK ? 0 : EIO);
+        CHECK_EQ(close_with(ENOSPC, modes[i], &error), expected);
+        CHECK_EQ(error, expected == GZLZSS_OK ? 0 : ENOSPC);
+        CHECK_EQ(close_with(EINTR, modes[i], &error), GZLZSS_OK);
+        CHECK_EQ(error, 0);
+    }
+}
+
+/* A write to a pipe without a reader fails with EPIPE.  It leaves no signal pending, and the same
+ * signals blocked as before. */
+static void test_mask_after_a_failed_write(void)
+{
+    static const int signals[] = {SIGPIPE, SIGXFSZ};
+
+    for (int blocked = 0; blocked <= 1; blocked++) {
+        sigset_t set, before, after;
+        gzlzss_file *f;
+        int ends[2];
+
+        sigemptyset(&set);
+        sigaddset(&set, SIGPIPE);
+        pthread_sigmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &set, &before);
+        if (pipe(ends) != 0)
+            abort();
+        close(ends[0]);
+        CHECK_EQ(gzlzss_file_of(&f, z, ends[1], GZLZSS_WRITE, NULL), GZLZSS_OK);
+        CHECK_EQ(gzlzss_file_write(f, "a", 1), GZLZSS_OK);
+        CHECK_EQ(gzlzss_file_flush(f, GZLZSS_FLUSH), GZLZSS_ERROR_WRITE);
+        pthread_sigmask(SIG_SETMASK, NULL, &after);
+        CHECK_EQ(sigismember(&after, SIGPIPE), blocked);
+        CHECK_EQ(sigismember(&after, SIGXFSZ), 0);
+        CHECK_EQ(sigpending(&set), 0);
+        for (unsigned i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+            CHECK_EQ(sigismember(&set, signals[i]), 0);
+        CHECK_EQ(gzlzss_file_close(f), GZLZSS_ERROR_WRITE);
+        close(ends[1]);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+}
+
 static void test_errors(void)
 {
     uint8_t *bytes = unit_need(malloc(INPUT_SIZE));
@@ -595,8 +684,8 @@ static void make_input(void)
 
 int main(void)
 {
-    static const char *const names[] = {"a.gz", "b.gz", "c.gz", "d.gz",
-                                        "e.gz", "f.gz", "g.gz", "h.gz"};
+    static const char *const names[] = {"a.gz", "b.gz", "c.gz", "d.gz", "e.gz",
+                                        "f.gz", "g.gz", "h.gz", "i.gz"};
     gzlzss_options o = GZLZSS_OPTIONS_INIT;
 
     o.threads = 3;
@@ -616,6 +705,8 @@ int main(void)
     RUN(test_descriptor);
     RUN(test_pipe);
     RUN(test_interrupted_open);
+    RUN(test_failed_close);
+    RUN(test_mask_after_a_failed_write);
     RUN(test_errors);
     RUN(test_arguments);
     gzlzss_free(z);

@@ -259,6 +259,99 @@ static void test_many_streams(void)
     gzlzss_free(z);
 }
 
+/* Flushes every `step` bytes, far past a window and past 64 KiB, where a stream cuts off bytes that
+ * no match can reach.  The segments are long, so that no mark empties the window.  zlib decodes all
+ * output; its CRC and length are `crc` and `out_len`. */
+static void flush_regularly(int level, size_t step, uint32_t crc, size_t out_len)
+{
+    gzlzss_options o = options(level, 1);
+    gzlzss *z;
+    struct line l;
+
+    o.segment_size = (size_t)1 << 20;
+    z = object(o);
+    line_open(&l, z, INPUT_SIZE);
+    while (l.pushed < 300000) {
+        CHECK_EQ(run(&l, step, GZLZSS_FLUSH, 5000), GZLZSS_OK);
+        if (!CHECK(is_current(&l)))
+            break;
+    }
+    end(&l);
+    CHECK_EQ(crc32(0, l.out, (uInt)l.out_len), crc);
+    CHECK_EQ(l.out_len, out_len);
+    line_close(&l);
+    gzlzss_free(z);
+}
+
+/* The recorded CRCs and lengths change only when a level is changed on purpose. */
+static void test_regular(void)
+{
+    static const struct {
+        int level;
+        size_t step;
+        uint32_t crc;
+        size_t out_len;
+    } recorded[] = {
+        {1, 777, 0xb5a9ce92, 184671},    {4, 777, 0xf9aad0c9, 186534},
+        {6, 777, 0x39a37073, 187299},    {0, 3000, 0x179121a2, 301020},
+        {1, 3000, 0xafac1e88, 185289},   {2, 3000, 0x880eac15, 185289},
+        {3, 3000, 0x6b9f6db6, 187931},   {4, 3000, 0xa6b3183f, 187254},
+        {5, 3000, 0x6c2e32f4, 187253},   {6, 3000, 0xfafa5cdf, 187741},
+        {7, 3000, 0x99bf7c49, 187305},   {8, 3000, 0x9537b237, 187306},
+        {9, 3000, 0x796a2162, 187306},   {10, 3000, 0x796a2162, 187306},
+        {11, 3000, 0x796a2162, 187306},  {12, 3000, 0x796a2162, 187306},
+        {1, 4096, 0x85095937, 188217},   {4, 4096, 0xcc0cebaf, 190042},
+        {6, 4096, 0xe5d9c8d9, 190548},   {1, 10000, 0x7aefe2fd, 184185},
+        {4, 10000, 0x866d2ea0, 185378},  {6, 10000, 0x6086229b, 185907},
+        {1, 32767, 0x5f0f5512, 199493},  {4, 32767, 0xe59f19b3, 199608},
+        {6, 32767, 0xcf90dffc, 200545},  {1, 32768, 0x8089066f, 199489},
+        {4, 32768, 0x9aa46513, 199605},  {6, 32768, 0x4a4f565f, 200533},
+        {1, 32769, 0x5864fc79, 199493},  {4, 32769, 0xe06e21a4, 199617},
+        {6, 32769, 0x3dcaeae6, 200548},  {1, 40000, 0x3240f006, 197142},
+        {4, 40000, 0xa0877914, 197131},  {6, 40000, 0x9f38a31d, 197914},
+        {1, 65535, 0x7a0ec8d6, 199333},  {4, 65535, 0x5f320792, 199519},
+        {6, 65535, 0xd720fd3f, 200480},  {1, 65537, 0xc8f31330, 199334},
+        {4, 65537, 0x47aab2e7, 199521},  {6, 65537, 0x24859ae6, 200478},
+        {1, 100000, 0xa2ef0afe, 183544}, {4, 100000, 0x018bc984, 183557},
+        {6, 100000, 0x18c78ea7, 184466}, {6, 300, 0x4039c63c, 191569},
+    };
+
+    for (size_t i = 0; i < sizeof(recorded) / sizeof(*recorded); i++)
+        flush_regularly(recorded[i].level, recorded[i].step, recorded[i].crc, recorded[i].out_len);
+}
+
+/* More streams than the object keeps sets of tools for (TOOLS_MOST in flush.c) are flushed and freed.
+ * Others then get the tools of freed streams, and must not write to these streams' memory.  The
+ * memory of a freed stream soon becomes that of a new one, so streams that lose their tools too
+ * early, or keep them too long, get wrong output. */
+static void test_freed_owners(void)
+{
+    enum { STREAMS = 300, KEPT = 40, STEP = 700 };
+    gzlzss *z = object(options(6, 1));
+    struct line *lines = unit_need(calloc(STREAMS, sizeof(*lines)));
+
+    for (int round = 0; round < 3; round++) {
+        for (int i = round == 0 ? 0 : KEPT; i < STREAMS; i++)
+            line_open(&lines[i], z, 0);
+        for (int flush = 0; flush < 2; flush++)
+            for (int i = 0; i < STREAMS; i++) {
+                CHECK_EQ(run(&lines[i], STEP, GZLZSS_FLUSH, 3000), GZLZSS_OK);
+                CHECK(is_current(&lines[i]));
+            }
+        /* Every second stream goes first, then the rest. */
+        for (int i = KEPT; i < STREAMS; i += 2)
+            line_close(&lines[i]);
+        for (int i = KEPT + 1; i < STREAMS; i += 2)
+            line_close(&lines[i]);
+    }
+    for (int i = 0; i < KEPT; i++) {
+        end(&lines[i]);
+        line_close(&lines[i]);
+    }
+    free(lines);
+    gzlzss_free(z);
+}
+
 /* Tests flushes where there is nothing to flush. */
 static void test_nothing_new(void)
 {
@@ -647,6 +740,8 @@ int main(void)
     RUN(test_random);
     RUN(test_one_output);
     RUN(test_many_streams);
+    RUN(test_regular);
+    RUN(test_freed_owners);
     RUN(test_nothing_new);
     RUN(test_nothing_new_by_paper);
     RUN(test_given_up);

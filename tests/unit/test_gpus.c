@@ -1618,6 +1618,39 @@ static void test_own_level(void)
     free(output);
 }
 
+/* A GPU is not wanted for a job with a level of its own, however large it is. */
+static void test_own_level_wants_no_gpu(void)
+{
+    static const uint8_t header[10] = {0x1f, 0x8b, 8};
+    const struct pipeline_config c = {.level = LZ_LEVEL_MAX,
+                                      .threads = 2,
+                                      .segment_size = (size_t)1 << 20,
+                                      .backend = BACKEND_AUTO};
+
+    gpu_min = NO_MINIMUM;
+    for (int has_own = 1; has_own >= 0; has_own--) {
+        FILE *in = unit_need(tmpfile()), *out = unit_need(tmpfile());
+        struct pipeline_job job = {.size = (uint64_t)4 << 20,
+                                   .level = has_own ? lz_level(9) : NULL,
+                                   .in_fd = fileno(in),
+                                   .out_fd = fileno(out),
+                                   .header = header,
+                                   .header_len = sizeof(header)};
+        struct pipeline *p;
+
+        be_good(1);
+        p = new_pipeline(&c);
+        CHECK(ftruncate(fileno(in), (off_t)job.size) == 0);
+        CHECK_EQ(pipeline_run(p, &job), PIPELINE_OK);
+        CHECK_EQ(job.stats.wanted_gpus, !has_own);
+        wait_tried(job.stats.wanted_gpus);
+        free_pipeline(p);
+        fclose(in);
+        fclose(out);
+    }
+    gpu_min = 0;
+}
+
 /* --- Input in a GPU's memory ---------------------------------------------------------------- */
 
 /* The input in a GPU's memory, masked. */
@@ -1895,6 +1928,7 @@ int main(void)
     RUN(test_pushed);
     RUN(test_flushed);
     RUN(test_own_level);
+    RUN(test_own_level_wants_no_gpu);
     on_gpu = unit_need(malloc(input_size));
     unmask(on_gpu, input, input_size);
     RUN(test_gpu_memory);

@@ -1465,6 +1465,7 @@ static void test_stalled(void)
 #endif
     gzlzss *z = object(1, THREADS);
     uint8_t *plain = unit_need(malloc(len)), *packed, *out[STREAMS];
+    gzlzss_call calls[STREAMS];
     gzlzss_stream *s[STREAMS];
     gzlzss_in in[STREAMS];
     size_t packed_len, done[STREAMS] = {0}, mapped = 0, resident = 0;
@@ -1477,7 +1478,8 @@ static void test_stalled(void)
         /* Touch the caller's buffer now, so that it does not count as the stream's memory. */
         memset(out[i], 1, len);
         in[i] = (gzlzss_in){packed, packed_len, 0};
-        CHECK_EQ(gzlzss_decompress_stream(&s[i], z, NULL), GZLZSS_OK);
+        calls[i] = (gzlzss_call)GZLZSS_CALL_INIT;
+        CHECK_EQ(gzlzss_decompress_stream(&s[i], z, &calls[i]), GZLZSS_OK);
     }
     memory_now(&mapped, &resident);
     for (size_t part = 1; part <= 2; part++)
@@ -1490,6 +1492,9 @@ static void test_stalled(void)
         }
     for (int i = 0; i < STREAMS; i++) {
         CHECK(memcmp(out[i], plain, len) == 0);
+        /* Bytes that were decoded, given up for the memory, and decoded again count once. */
+        CHECK_EQ(calls[i].in_bytes, packed_len);
+        CHECK_EQ(calls[i].out_bytes, len);
         gzlzss_stream_free(s[i]);
         free(out[i]);
     }
@@ -1666,6 +1671,68 @@ static void test_descriptors(void)
     CHECK_EQ(call.error_number, EBADF);
     fclose(file);
     gzlzss_free(z);
+}
+
+/* Bytes before and after the data of a call, in its files. */
+#define AROUND ((off_t)1000)
+
+/* Makes a file with AROUND other bytes before in[0..len).  The descriptor's offset is at the
+ * data. */
+static FILE *file_with(const void *in, size_t len)
+{
+    FILE *file = tmpfile();
+    char other[AROUND];
+
+    memset(other, 'x', sizeof(other));
+    CHECK(file != NULL && fwrite(other, 1, sizeof(other), file) == sizeof(other) &&
+          fwrite(in, 1, len, file) == len && fflush(file) == 0);
+    CHECK_EQ(lseek(fileno(file), AROUND, SEEK_SET), AROUND);
+    return file;
+}
+
+/* Whether the file has `len` bytes after the first AROUND ones, which are still the others. */
+static bool has_after(FILE *file, const uint8_t *bytes, size_t len)
+{
+    uint8_t *back = unit_need(malloc(len + 1));
+    bool has = pread(fileno(file), back, 1, AROUND - 1) == 1 && back[0] == 'x';
+
+    has = has && pread(fileno(file), back, len + 1, AROUND) == (ssize_t)len &&
+          memcmp(back, bytes, len) == 0;
+    free(back);
+    return has;
+}
+
+/* Calls from and to descriptors that are not at their files' starts read and write from there on,
+ * and leave both just after the data (gzlzss.3). */
+static void test_descriptors_in_the_middle(void)
+{
+    static const size_t lens[] = {0, 100, 3 * SEGMENT + 5, 40 * SEGMENT};
+
+    for (unsigned i = 0; i < sizeof(lens) / sizeof(*lens); i++)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            gzlzss *z = object(6, threads);
+            size_t len;
+            uint8_t *packed = compressed(z, input, lens[i], &len);
+            FILE *in = file_with(input, lens[i]), *out = file_with("", 0), *back = file_with("", 0);
+            gzlzss_call call = GZLZSS_CALL_INIT;
+
+            CHECK_EQ(gzlzss_compress_fd(z, fileno(out), fileno(in), &call), GZLZSS_OK);
+            CHECK_EQ(call.in_bytes, lens[i]);
+            CHECK_EQ(lseek(fileno(in), 0, SEEK_CUR), AROUND + (off_t)lens[i]);
+            CHECK_EQ(lseek(fileno(out), 0, SEEK_CUR), AROUND + (off_t)len);
+            CHECK(has_after(out, packed, len));
+            CHECK_EQ(lseek(fileno(out), AROUND, SEEK_SET), AROUND);
+            CHECK_EQ(gzlzss_decompress_fd(z, fileno(back), fileno(out), &call), GZLZSS_OK);
+            CHECK_EQ(call.out_bytes, lens[i]);
+            CHECK_EQ(lseek(fileno(out), 0, SEEK_CUR), AROUND + (off_t)len);
+            CHECK_EQ(lseek(fileno(back), 0, SEEK_CUR), AROUND + (off_t)lens[i]);
+            CHECK(has_after(back, input, lens[i]));
+            fclose(in);
+            fclose(out);
+            fclose(back);
+            free(packed);
+            gzlzss_free(z);
+        }
 }
 
 enum { TASKS_MAX = 64 };
@@ -2293,6 +2360,7 @@ int main(void)
     RUN(test_call_levels);
     RUN(test_flush);
     RUN(test_descriptors);
+    RUN(test_descriptors_in_the_middle);
     RUN(test_signals);
     RUN(test_threads);
     RUN(test_fork);
