@@ -156,11 +156,16 @@ static inline uint64_t gz_segments_size(const struct gz_segments *s)
     return 2 * s->votes >= s->count ? s->size : 0;
 }
 
-/* Whether the run is a whole member with the right CRC and length. */
-static inline bool gz_run_is_right(const struct gz_run *run)
+/* Whether the run, which ends with GZ_RUN_MEMBER, has the length in the trailer. */
+static inline bool gz_run_has_length(const struct gz_run *run)
 {
-    return run->end == GZ_RUN_MEMBER && run->unknown == 0 && run->crc == run->stored_crc &&
-           (uint32_t)run->made == run->stored_len;
+    return (uint32_t)run->made == run->stored_len;
+}
+
+/* Whether the run is a whole member with the right CRC. */
+static inline bool gz_run_has_crc(const struct gz_run *run)
+{
+    return run->end == GZ_RUN_MEMBER && run->unknown == 0 && run->crc == run->stored_crc;
 }
 
 #endif

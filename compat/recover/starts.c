@@ -265,7 +265,7 @@ static bool try_start(struct gz_starts *s, const struct gz_start *start)
     case GZ_RUN_DONE:
         return run.made < TRIAL_OUT ? is_block(view, run.bit) : is_sure;
     case GZ_RUN_MEMBER:
-        return gz_run_is_right(&run) || gz_starts_end(view, run.next);
+        return (gz_run_has_crc(&run) && gz_run_has_length(&run)) || gz_starts_end(view, run.next);
     case GZ_RUN_CUT:
         return is_sure || pass.limit >= 8 * view->size;
     case GZ_RUN_BAD:
