@@ -185,6 +185,24 @@ static void find_after_error(struct recovery *r, struct leg *leg)
     }
 }
 
+/* If damaged data refers to bytes before the leg's start, decoding may have ended for that reason,
+ * though the data goes on.  gunzip decodes on, too, with any bytes in their place.  So decodes again
+ * with unknown bytes before the start, and takes the result if it goes further. */
+static void look_back(struct recovery *r, struct leg *leg)
+{
+    const struct gz_run run = leg->run;
+
+    if (run.end != GZ_RUN_BAD || leg->start.kind == GZ_START_BLOCK || run.made >= INF_WINDOW)
+        return;
+    leg->start.looks_back = true;
+    survey(r, leg, true);
+    if (leg->run.bit > run.bit || leg->run.end == GZ_RUN_NO_MEMORY)
+        return;
+    leg->start.looks_back = false;
+    leg->run = run;
+    leg->limit = UINT64_MAX;
+}
+
 /* Examines the leg that starts at `start`. */
 static void examine(struct recovery *r, struct leg *leg, const struct gz_start *start)
 {
@@ -192,6 +210,7 @@ static void examine(struct recovery *r, struct leg *leg, const struct gz_start *
     survey(r, leg, start->kind != GZ_START_MEMBER || !gz_runner_may(&r->runner, start->bit));
     if (start->kind == GZ_START_MEMBER && !gz_run_has_crc(&leg->run))
         survey(r, leg, true);
+    look_back(r, leg);
     leg->is_right = gz_run_has_crc(&leg->run);
     leg->ends = leg->run.end == GZ_RUN_MEMBER && (leg->is_right || gz_run_has_length(&leg->run) ||
                                                   gz_starts_end(&r->view, leg->run.next));
@@ -605,8 +624,9 @@ static bool write_both(struct recovery *r, const struct leg *leg, const struct l
 
     if (leg->is_damaged && leg->has_next)
         loss.is_known = find_lost(r, leg, next, at_end, segment_at_end(r, leg), &loss.lost);
-    /* Only segments are cut: there, everything has a place that does not depend on one length. */
-    if (loss.lost < 0 && gz_segments_size(&r->segments) > 0)
+    /* What is decoded up to the first damage is not cut, because gunzip writes it, too.  Segments are
+     * an exception: their places are known from each other. */
+    if (loss.lost < 0 && (r->sums->damages > 0 || gz_segments_size(&r->segments) > 0))
         loss.cut = (uint64_t)-loss.lost;
     if (!leg->is_empty && !write_leg(r, leg, loss.cut))
         return false;

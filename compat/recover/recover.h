@@ -19,9 +19,10 @@
  *   - fill bytes, in place of lost data whose length is known.  So the data after the fill bytes is
  *     at the same place as in the original.
  *
- * Everything that decodes from the member's start up to the first error is written, as gunzip does.
- * There are two exceptions: if a start is found before the error, the data behind it is decoded
- * from there; and with segments, the end of a segment may be cut (below).  If a member's decoded
+ * Everything that decodes up to the first damage is written, as gunzip does.  There are two
+ * exceptions: if a start is found before the error, the data behind it is decoded from there; and
+ * with segments, the end of a segment may be cut (below).  After later damage, doubtful bytes are
+ * cut if there are too many of them.  If a member's decoded
  * length is not the one in its trailer, and nothing tells where bytes are missing or too many, the
  * member is written as it was decoded.
  *

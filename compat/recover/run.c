@@ -188,7 +188,7 @@ static bool go_on(struct decoding *d)
 static bool begin(struct decoding *d)
 {
     const struct gz_start *const start = &d->pass->start;
-    const bool has_window = start->kind == GZ_START_BLOCK;
+    const bool has_window = start->kind == GZ_START_BLOCK || start->looks_back;
 
     d->decoders = has_window && !d->pass->is_trial ? 2 : 1;
     for (int i = 0; i < d->decoders; i++) {

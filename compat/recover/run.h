@@ -31,6 +31,9 @@ struct gz_start {
     enum gz_start_kind kind;
     uint64_t bit; /* where the block starts, in bits of the input */
     uint64_t at;  /* the byte where the member's header starts; without one, the byte of `bit` */
+    /* Nothing should refer to bytes before the start, but the data is damaged and does so.  These
+     * bytes count as unknown. */
+    bool looks_back;
 };
 
 enum gz_run_end {

@@ -93,7 +93,7 @@ bool gz_starts_member(struct gz_view *view, uint64_t at, struct gz_start *start)
     const uint8_t *const in = gz_view_at(view, at, BEHIND, &got);
 
     used = gz_member_header(in, got);
-    *start = (struct gz_start){GZ_START_MEMBER, 8 * (at + used), at};
+    *start = (struct gz_start){.kind = GZ_START_MEMBER, .bit = 8 * (at + used), .at = at};
     return used > 0;
 }
 
@@ -228,7 +228,7 @@ static bool make_start(struct gz_starts *s, enum kind kind, uint64_t bit, struct
     const uint64_t at = bit / 8;
     size_t got;
 
-    *start = (struct gz_start){GZ_START_BLOCK, bit, at};
+    *start = (struct gz_start){.kind = GZ_START_BLOCK, .bit = bit, .at = at};
     if (kind == MEMBER)
         return gz_starts_member(view, at, start);
     if (kind == FLUSH && inf_is_mark(gz_view_at(view, at, 1, &got) - INF_MARK_SIZE))
@@ -280,10 +280,11 @@ static bool leads_to(struct gz_starts *s, const struct gz_start *start, uint64_t
 {
     /* The input ends after the stored block's lengths.  If decoding comes to this block, it can go
      * no further. */
-    const struct gz_pass pass = {.start = {GZ_START_BLOCK, start->bit, start->bit / 8},
-                                 .limit = bit + 8 * STORED_HEADER,
-                                 .most = LEADS_OUT,
-                                 .is_trial = true};
+    const struct gz_pass pass = {
+        .start = {.kind = GZ_START_BLOCK, .bit = start->bit, .at = start->bit / 8},
+        .limit = bit + 8 * STORED_HEADER,
+        .most = LEADS_OUT,
+        .is_trial = true};
     struct gz_run run;
 
     if (start->bit + 7 >= bit)
