@@ -30,10 +30,10 @@
 /* A byte of DEFLATE data makes fewer bytes of output than this. */
 #define RATIO_MAX 1040
 
-/* A segment that has too many bytes is cut, so that the data after it has its right place.  But if a
- * mark between two segments is lost, they look like one, and nothing must be cut.  So a segment with
- * at least seven eighths of a segment too many, or with EXCESS_MAX bytes too many, counts as two.
- * With a larger EXCESS_MAX, more memory is needed; with a smaller one, noise in a large segment may
+/* A segment that has too many bytes is cut, so that the data after it has its right place.  But if
+ * a mark between two segments is lost, they look like one, and nothing must be cut.  So a segment
+ * with at least seven eighths of a segment too many, or with EXCESS_MAX bytes too many, counts as
+ * two.  With a larger EXCESS_MAX, more memory is needed; with a smaller one, noise in a large segment may
  * be taken for a segment. */
 #define EXCESS_MAX ((uint64_t)512 << 10)
 
@@ -186,7 +186,7 @@ static void find_after_error(struct recovery *r, struct leg *leg)
 }
 
 /* If damaged data refers to bytes before the leg's start, decoding may have ended for that reason,
- * though the data goes on.  gunzip decodes on, too, with any bytes in their place.  So decodes again
+ * though the data goes on.  gunzip decodes on, with any bytes in place of those.  So decodes again
  * with unknown bytes before the start, and takes the result if it goes further. */
 static void look_back(struct recovery *r, struct leg *leg)
 {
@@ -624,8 +624,8 @@ static bool write_both(struct recovery *r, const struct leg *leg, const struct l
 
     if (leg->is_damaged && leg->has_next)
         loss.is_known = find_lost(r, leg, next, at_end, segment_at_end(r, leg), &loss.lost);
-    /* What is decoded up to the first damage is not cut, because gunzip writes it, too.  Segments are
-     * an exception: their places are known from each other. */
+    /* What is decoded up to the first damage is not cut, because gunzip writes it, too.  Segments
+     * are an exception: their places are known from each other. */
     if (loss.lost < 0 && (r->sums->damages > 0 || gz_segments_size(&r->segments) > 0))
         loss.cut = (uint64_t)-loss.lost;
     if (!leg->is_empty && !write_leg(r, leg, loss.cut))

@@ -366,22 +366,25 @@ static bool is_one_of(const struct gz_run *run, enum kind kind, uint64_t bit)
     return run != NULL && (bit - run->block.bit <= most || bit - run->before.bit <= most);
 }
 
-/* Returns the first bit, from `from` on, from which the budget allows to search. */
-static uint64_t allowed_from(struct gz_starts *s, uint64_t from)
+/* Returns the first bit, from `from` on, from which the budget allows to search.  Bytes that the
+ * run before the search has decoded do not count as passed over. */
+static uint64_t allowed_from(struct gz_starts *s, uint64_t from, const struct gz_run *before)
 {
     const uint64_t size = s->r->view->size, allowed = gz_runner_from(s->r);
     const uint64_t at = allowed < size ? allowed : size;
+    const uint64_t decoded = before != NULL ? before->bit / 8 : 0;
+    const uint64_t passed_from = decoded > from / 8 ? decoded : from / 8;
 
     if (at <= from / 8)
         return from;
-    s->passed += at - from / 8;
+    s->passed += at > passed_from ? at - passed_from : 0;
     return 8 * at;
 }
 
 bool gz_starts_find(struct gz_starts *s, uint64_t from, const struct gz_run *except,
                     struct gz_start *start)
 {
-    for (enum kind kind = MEMBER; (from = allowed_from(s, from)) / 8 < s->r->view->size;) {
+    for (enum kind kind = MEMBER; (from = allowed_from(s, from, except)) / 8 < s->r->view->size;) {
         const uint64_t place = earliest(s, from, from + 8 * STEP, &kind);
 
         if (place == INF_NOWHERE) {
