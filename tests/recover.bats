@@ -207,6 +207,9 @@ flips() {
     [ "$(flips 53 data.gz)" -ge 10 ]
     gzip -9nc data >gzip.gz
     flips 12 gzip.gz
+    # Of two segments, nothing tells which one has the wrong length.
+    "$GZLZSS" -6nb 200 -c data >two.gz
+    flips 12 two.gz
     for part in 1 2 3 4; do
         tail -c +$(((part - 1) * 75000 + 1)) data | head -c 75000 | gzip -nc
     done >members.gz

@@ -33,8 +33,8 @@
 /* A segment that has too many bytes is cut, so that the data after it has its right place.  But if
  * a mark between two segments is lost, they look like one, and nothing must be cut.  So a segment
  * with at least seven eighths of a segment too many, or with EXCESS_MAX bytes too many, counts as
- * two.  With a larger EXCESS_MAX, more memory is needed; with a smaller one, noise in a large segment may
- * be taken for a segment. */
+ * two.  With a larger EXCESS_MAX, more memory is needed; with a smaller one, noise in a large
+ * segment may be taken for a segment. */
 #define EXCESS_MAX ((uint64_t)512 << 10)
 
 /* If bytes of a stored block were deleted, its data ends before the place that its length gives,
@@ -504,7 +504,8 @@ static bool write_run(struct recovery *r, const struct leg *leg, uint64_t withou
 
 /* If the leg, which was just written, ends its member, and the member's last segment has too few
  * bytes, fills up the segment.  The last segment may have any length.  But if it would be longer
- * than the others, the bytes are not missing there, or not all of them. */
+ * than the others, the bytes are not missing there, or not all of them.  If the member has only one
+ * other segment, nothing tells which of the two has the wrong length. */
 static bool fill_last(struct recovery *r, const struct leg *leg)
 {
     const uint32_t lacks = leg->run.stored_len - (uint32_t)r->member_out;
@@ -514,7 +515,7 @@ static bool fill_last(struct recovery *r, const struct leg *leg)
                                .length = r->in_segment};
 
     if (!leg->ends || leg->is_right || r->size == 0 || !r->is_aligned || r->gaps_in > 0 ||
-        lacks == 0 || lacks + r->in_segment > r->size)
+        r->segments.count < 2 || lacks == 0 || lacks + r->in_segment > r->size)
         return true;
     if (!put_fill(r, lacks))
         return false;
