@@ -81,7 +81,7 @@ marks() {
 }
 
 @test "members are verified by their CRC" {
-    local size
+    local size moved
     for i in 1 2 3 4 5; do
         "$GEN" source 50000 "$i" >part
         gzip -nc part >>all.gz
@@ -91,11 +91,15 @@ marks() {
     "$GEN" random 500 | put $((size / 2)) all.gz
     exits 2 "$GZLZSS" --recover -vt all.gz
     [[ $output == *"output bytes 0 to 99999: verified by CRC"* ]]
-    [[ $output == *"output bytes 150000 to 249999: verified by CRC"* ]]
     [[ $output == *"200000 verified by CRC"* ]]
     "$GZLZSS" --recover -qc all.gz >recovered || [ $? -eq 2 ]
     cmp -n 100000 data recovered
-    cmp -i 150000 data recovered
+    # If the damaged member has another length, and nothing tells where, what follows is moved, and
+    # a message says so.
+    moved=$(($(stat -c %s recovered) - 250000))
+    [[ $output == *"output bytes $((150000 + moved)) to $((249999 + moved)): verified by CRC"* ]]
+    [ "$moved" -eq 0 ] || [[ $output == *"at 1 place, bytes may be missing or too many"* ]]
+    cmp -i "150000:$((150000 + moved))" data recovered
 }
 
 @test "garbage in front, a lost header, a cut file" {
