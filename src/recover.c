@@ -21,8 +21,9 @@
 
 /* Findings in a row for which no line was printed. */
 struct unlisted {
+    uint64_t count;                  /* findings */
     uint64_t places;                 /* damaged places */
-    uint64_t in, in_end;             /* bytes of the input; empty if there are none */
+    uint64_t in, in_end;             /* bytes of the input */
     uint64_t out, out_end;           /* bytes of the output */
     uint64_t verified, not_verified; /* bytes of the output */
 };
@@ -69,7 +70,13 @@ static bool may_print(const struct recovering *r, uint64_t count)
 
 static bool has_unlisted(const struct recovering *r)
 {
-    return r->unlisted.in_end > r->unlisted.in;
+    return r->unlisted.count > 0;
+}
+
+/* Returns the last byte of bytes [from, end), which may be empty. */
+static uint64_t last(uint64_t from, uint64_t end)
+{
+    return end > from ? end - 1 : from;
 }
 
 /* Prints the sums of the findings that got no line. */
@@ -77,14 +84,14 @@ static void tell_unlisted(struct recovering *r)
 {
     const struct unlisted *const u = &r->unlisted;
 
-    if (has_unlisted(r))
-        msg_warning(&r->f->m,
-                    "%s: bytes %" PRIu64 " to %" PRIu64 ", output bytes %" PRIu64 " to %" PRIu64
-                    ": %" PRIu64 " more damaged places, not listed; %" PRIu64
-                    " bytes verified by CRC, %" PRIu64 " not verified",
-                    r->f->name, u->in, u->in_end - 1, u->out,
-                    u->out_end > u->out ? u->out_end - 1 : u->out, u->places, u->verified,
-                    u->not_verified);
+    if (!has_unlisted(r))
+        return;
+    msg_warning(&r->f->m,
+                "%s: bytes %" PRIu64 " to %" PRIu64 ", output bytes %" PRIu64 " to %" PRIu64
+                ": %" PRIu64 " more damaged places, not listed; %" PRIu64
+                " bytes verified by CRC, %" PRIu64 " not verified",
+                r->f->name, u->in, last(u->in, u->in_end), u->out, last(u->out, u->out_end),
+                u->places, u->verified, u->not_verified);
     r->unlisted = (struct unlisted){0};
     r->lines++;
 }
@@ -94,19 +101,21 @@ static void add_unlisted(struct recovering *r, const struct gz_finding *found)
 {
     struct unlisted *const u = &r->unlisted;
     const uint64_t written = found->out_end - found->out;
+    /* A segment is a part of the finding after it, and has no place in the input. */
+    const bool is_segment = found->kind == GZ_FOUND_SEGMENT;
+    const uint64_t in = is_segment ? r->in : found->in, in_end = is_segment ? r->in : found->in_end;
 
-    if (found->kind == GZ_FOUND_SEGMENT)
-        return;
-    if (!has_unlisted(r)) {
-        u->in = found->in;
-        u->out = found->out;
-    }
-    u->in_end = found->in_end > u->in_end ? found->in_end : u->in_end;
-    u->out_end = found->out_end;
-    u->places += found->kind == GZ_FOUND_LOST || found->damage == GZ_DAMAGE_CRC ||
+    if (u->count++ == 0)
+        *u = (struct unlisted){.count = 1, .in = in, .in_end = in, .out = found->out};
+    u->in = in < u->in ? in : u->in;
+    u->in_end = in_end > u->in_end ? in_end : u->in_end;
+    u->out = found->out < u->out ? found->out : u->out;
+    u->out_end = found->out_end > u->out_end ? found->out_end : u->out_end;
+    u->places += is_segment || found->kind == GZ_FOUND_LOST || found->damage == GZ_DAMAGE_CRC ||
                  found->damage == GZ_DAMAGE_LENGTH;
     u->verified += found->kind == GZ_FOUND_VERIFIED ? written : 0;
-    u->not_verified += found->kind == GZ_FOUND_UNVERIFIED ? written - found->unknown : 0;
+    if (found->kind == GZ_FOUND_UNVERIFIED)
+        u->not_verified += written - found->unknown - found->filled;
 }
 
 /* Prints, for -v, which output is verified. */
@@ -211,7 +220,7 @@ static void tell_lost(struct recovering *r, const struct gz_finding *found)
 
     describe_loss(r, found, what, sizeof(what));
     msg_warning(&r->f->m, "%s: bytes %" PRIu64 " to %" PRIu64 ": %s; %s", r->f->name, found->in,
-                found->in_end > found->in ? found->in_end - 1 : found->in, reason(r, found), what);
+                last(found->in, found->in_end), reason(r, found), what);
     r->lines++;
 }
 
@@ -255,7 +264,7 @@ static void tell(void *ctx, const struct gz_finding *found)
     const bool has_room = may_print(r, 4);
 
     r->in = found->in_end > r->in ? found->in_end : r->in;
-    if (has_room && has_unlisted(r))
+    if (has_room)
         tell_unlisted(r);
     if (found->kind == GZ_FOUND_VERIFIED && !has_unlisted(r) && (has_room || is_right))
         add_verified(r, found);

@@ -552,8 +552,9 @@ static bool write_leg(struct recovery *r, const struct leg *leg, uint64_t withou
         return false;
     found.out_end = r->out;
     found.unknown = r->sums->unknown - unknown;
+    found.filled = r->sums->filled - filled;
     found.doubtful = in_doubt > without ? in_doubt - without : 0;
-    known = r->out - found.out - found.unknown - (r->sums->filled - filled);
+    known = r->out - found.out - found.unknown - found.filled;
     if (leg->is_right)
         r->sums->verified += known;
     else

@@ -76,9 +76,9 @@ struct gz_finding {
     enum gz_damage damage;
     uint64_t in, in_end;   /* bytes [in, in_end) of the input */
     uint64_t out, out_end; /* bytes [out, out_end) of the output; empty if nothing was written */
-    /* GZ_FOUND_UNVERIFIED: how many of the bytes are unknown, and how many at the end are
-     * doubtful. */
-    uint64_t unknown, doubtful;
+    /* GZ_FOUND_UNVERIFIED: how many of the bytes are unknown, how many are fill bytes of segments,
+     * and how many at the end are doubtful. */
+    uint64_t unknown, filled, doubtful;
     /* GZ_FOUND_LOST: bytes of output that are lost, or GZ_LOST_UNKNOWN.  With `gathers`, the bytes
      * that are lost at earlier places of the member, with GZ_LOST_UNKNOWN, are among them. */
     uint64_t lost;
