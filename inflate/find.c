@@ -181,8 +181,8 @@ static inline uint64_t bits_at(const uint8_t *in, uint64_t place)
     return load64(in + place / 8) >> (place % 8);
 }
 
-uint64_t inf_find_dynamic(const struct inf_finder *f, const uint8_t *in, size_t len, uint64_t from,
-                          uint64_t to)
+uint64_t inf_find_counted(const struct inf_finder *f, const uint8_t *in, size_t len, uint64_t from,
+                          uint64_t to, uint64_t *checked)
 {
     const uint64_t end = 8 * (uint64_t)len;
 
@@ -199,6 +199,7 @@ uint64_t inf_find_dynamic(const struct inf_finder *f, const uint8_t *in, size_t 
             const unsigned skipped = (unsigned)(place % 8);
             struct inf_block block;
 
+            ++*checked;
             if (inf_check_block((uint64_t)in[first] >> skipped, 8 - skipped, in + first + 1,
                                 len - first - 1, &block) == INF_BLOCK_GOOD)
                 return place;
@@ -206,4 +207,12 @@ uint64_t inf_find_dynamic(const struct inf_finder *f, const uint8_t *in, size_t 
         place++;
     }
     return INF_NOWHERE;
+}
+
+uint64_t inf_find_dynamic(const struct inf_finder *f, const uint8_t *in, size_t len, uint64_t from,
+                          uint64_t to)
+{
+    uint64_t checked = 0;
+
+    return inf_find_counted(f, in, len, from, to, &checked);
 }

@@ -78,4 +78,9 @@ void inf_finder_init_final(struct inf_finder *f);
 uint64_t inf_find_dynamic(const struct inf_finder *f, const uint8_t *in, size_t len, uint64_t from,
                           uint64_t to);
 
+/* As inf_find_dynamic, but adds to *checked how many headers were read beyond their precode.  In
+ * data that was made for it, reading them takes nearly all the time: up to 2 us for each byte. */
+uint64_t inf_find_counted(const struct inf_finder *f, const uint8_t *in, size_t len, uint64_t from,
+                          uint64_t to, uint64_t *checked);
+
 #endif

@@ -10,6 +10,7 @@
 #include "compat/recover/recover.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compat/gzip.h"
@@ -29,10 +30,12 @@
 /* A byte of DEFLATE data makes fewer bytes of output than this. */
 #define RATIO_MAX 1040
 
-/* A member without a gap of unknown length may have fewer bytes than its trailer says.  If at most
- * LACK_MAX bytes plus an eighth of the member's own length are missing, the member is filled up
- * (lack). */
-#define LACK_MAX 4096
+/* A segment that has too many bytes is cut, so that the data after it has its right place.  But if
+ * a mark between two segments is lost, they look like one, and nothing must be cut.  So a segment
+ * with at least seven eighths of a segment too many, or with EXCESS_MAX bytes too many, counts as
+ * two.  With a larger EXCESS_MAX, more memory is needed; with a smaller one, noise in a large
+ * segment may be taken for a segment. */
+#define EXCESS_MAX ((uint64_t)512 << 10)
 
 /* If bytes of a stored block were deleted, its data ends before the place that its length gives,
  * and the next block begins before that place, too.  So a search for a start begins this many bits
@@ -46,7 +49,7 @@ struct leg {
     struct gz_run run;
     uint64_t limit;  /* the bit of the input before which the run ends at the latest */
     bool ends;       /* the run ends with its member's trailer */
-    bool is_right;   /* the run is a whole member, with the right CRC */
+    bool is_right;   /* the run is a whole member with the right CRC */
     bool has_next;   /* another run follows, from `next` on */
     bool is_damaged; /* damage follows, up to byte damage_end of the input */
     enum gz_damage damage;
@@ -73,8 +76,11 @@ struct recovery {
     /* The segment that is being written: */
     bool is_aligned;     /* in_segment is known to count from the segment's start */
     uint64_t in_segment; /* bytes of the segment that were written */
-    uint64_t dropped;    /* bytes that were not written, since the segment is too long */
     uint64_t size;       /* the length that the segment should have; 0 if any length is right */
+    /* held[0..held_len): bytes that are not written yet, because the segment has its length without
+     * them.  `held_unknown` of them are unknown. */
+    uint8_t *held;
+    size_t held_len, held_unknown;
 };
 
 /* --- Examining a leg ------------------------------------------------------------------------ */
@@ -179,10 +185,22 @@ static void find_after_error(struct recovery *r, struct leg *leg)
     }
 }
 
-/* Whether the trailer has the length of the decoded data. */
-static bool has_length(const struct gz_run *run)
+/* If damaged data refers to bytes before the leg's start, decoding may have ended for that reason,
+ * though the data goes on.  gunzip decodes on, with any bytes in place of those.  So decodes again
+ * with unknown bytes before the start, and takes the result if it goes further. */
+static void look_back(struct recovery *r, struct leg *leg)
 {
-    return (uint32_t)run->made == run->stored_len;
+    const struct gz_run run = leg->run;
+
+    if (run.end != GZ_RUN_BAD || leg->start.kind == GZ_START_BLOCK || run.made >= INF_WINDOW)
+        return;
+    leg->start.looks_back = true;
+    survey(r, leg, true);
+    if (leg->run.bit > run.bit || leg->run.end == GZ_RUN_NO_MEMORY)
+        return;
+    leg->start.looks_back = false;
+    leg->run = run;
+    leg->limit = UINT64_MAX;
 }
 
 /* Examines the leg that starts at `start`. */
@@ -190,11 +208,12 @@ static void examine(struct recovery *r, struct leg *leg, const struct gz_start *
 {
     *leg = (struct leg){.start = *start, .limit = UINT64_MAX};
     survey(r, leg, start->kind != GZ_START_MEMBER || !gz_runner_may(&r->runner, start->bit));
-    if (start->kind == GZ_START_MEMBER && !gz_run_is_right(&leg->run))
+    if (start->kind == GZ_START_MEMBER && !gz_run_has_crc(&leg->run))
         survey(r, leg, true);
-    leg->is_right = gz_run_is_right(&leg->run);
-    leg->ends = leg->run.end == GZ_RUN_MEMBER &&
-                (leg->is_right || has_length(&leg->run) || gz_starts_end(&r->view, leg->run.next));
+    look_back(r, leg);
+    leg->is_right = gz_run_has_crc(&leg->run);
+    leg->ends = leg->run.end == GZ_RUN_MEMBER && (leg->is_right || gz_run_has_length(&leg->run) ||
+                                                  gz_starts_end(&r->view, leg->run.next));
     if (leg->ends)
         find_member(r, leg, leg->run.next);
     else
@@ -295,11 +314,11 @@ static bool interpret(const struct recovery *r, const struct leg *leg, uint32_t 
     return true;
 }
 
-/* Computes *lost from the length of segments.  This is possible only if the next leg starts at a
- * mark or has a mark, because a segment begins after a mark.  Returns false if *lost cannot be
- * known in this way. */
+/* Computes *lost from the length of segments.  The leg's last segment has `in_segment` bytes.  This
+ * is possible only if the next leg starts at a mark or has a mark, because a segment begins after a
+ * mark.  Returns false if *lost cannot be known in this way. */
 static bool lost_in_segment(const struct recovery *r, const struct leg *leg, const struct leg *next,
-                            int64_t *lost)
+                            uint64_t in_segment, int64_t *lost)
 {
     const uint64_t size = gz_segments_size(&r->segments), in = leg->run.bit / 8 - leg->start.at;
     const int64_t least = -(int64_t)doubtful(leg);
@@ -308,8 +327,7 @@ static bool lost_in_segment(const struct recovery *r, const struct leg *leg, con
     if (size == 0 || size > INT32_MAX || (!at_mark && next->run.marks == 0) ||
         (!r->is_aligned && leg->run.marks == 0))
         return false;
-    *lost = (int64_t)size - (int64_t)segment_at_end(r, leg) -
-            (at_mark ? 0 : (int64_t)next->run.first_mark);
+    *lost = (int64_t)size - (int64_t)in_segment - (at_mark ? 0 : (int64_t)next->run.first_mark);
     if (*lost < least)
         *lost += (least - *lost + (int64_t)size - 1) / (int64_t)size * (int64_t)size;
     /* Whole segments may be lost, too.  To guess how many, assume that a byte of the lost input
@@ -325,13 +343,13 @@ static bool lost_in_segment(const struct recovery *r, const struct leg *leg, con
     return *lost <= (int64_t)(RATIO_MAX * damaged_in(leg));
 }
 
-/* Sets *lost to the number of bytes of output that are lost between `leg`, which will be written
- * next, and `next`, the leg after it.  The number is negative if `leg` has too many bytes.  Returns
- * false if the number is not known. */
+/* Sets *lost to the number of bytes of output that are lost between `leg` and `next`, the leg after
+ * it.  At the end of `leg`, its member has `at_end` bytes, and the member's last segment has
+ * `in_segment` bytes.  The number is negative if `leg` has too many bytes.  Returns false if the
+ * number is not known. */
 static bool find_lost(struct recovery *r, const struct leg *leg, const struct leg *next,
-                      int64_t *lost)
+                      uint64_t at_end, uint64_t in_segment, int64_t *lost)
 {
-    const uint64_t at_end = member_at_end(r, leg);
     const uint8_t *length;
     size_t got;
 
@@ -353,7 +371,7 @@ static bool find_lost(struct recovery *r, const struct leg *leg, const struct le
         if (interpret(r, leg, next->run.stored_len - (uint32_t)(before + after), lost))
             return true;
     }
-    return !leg->ends && lost_in_segment(r, leg, next, lost);
+    return !leg->ends && lost_in_segment(r, leg, next, in_segment, lost);
 }
 
 /* --- Writing -------------------------------------------------------------------------------- */
@@ -382,30 +400,70 @@ static bool put_fill(struct recovery *r, uint64_t count)
     return true;
 }
 
+/* Writes the bytes that were held back. */
+static bool put_held(struct recovery *r)
+{
+    const size_t len = r->held_len;
+
+    r->sums->unknown += r->held_unknown;
+    r->held_len = r->held_unknown = 0;
+    return put(r, r->held, len);
+}
+
+/* Holds back the next bytes of a segment that has its length already, as many as there is room for.
+ * If there is no room, the segment has far too many bytes: a mark is lost, and the held bytes begin
+ * another segment.  Sets *len to the number of bytes taken, which may be 0. */
+static bool hold(struct recovery *r, const uint8_t *bytes, const uint8_t *other, size_t *len)
+{
+    const uint64_t most = r->size - r->size / 8 < EXCESS_MAX ? r->size - r->size / 8 : EXCESS_MAX;
+    const size_t room = (size_t)most - r->held_len;
+
+    if (room == 0) {
+        *len = 0;
+        r->in_segment = 0;
+        return put_held(r);
+    }
+    *len = *len < room ? *len : room;
+    memcpy(r->held + r->held_len, bytes, *len);
+    r->held_len += *len;
+    for (size_t i = 0; other != NULL && i < *len; i++)
+        r->held_unknown += bytes[i] != other[i];
+    return true;
+}
+
 /* The callbacks of a pass that writes: */
 
 static bool write_bytes(void *ctx, const uint8_t *bytes, const uint8_t *other, size_t len)
 {
     struct recovery *const r = ctx;
+    const bool has_size = r->size > 0 && r->is_aligned;
+    size_t n = len;
 
-    if (r->size > 0 && r->is_aligned) {
-        const uint64_t room = r->size - (r->in_segment < r->size ? r->in_segment : r->size);
+    for (; len > 0; len -= n, bytes += n, other = other != NULL ? other + n : NULL) {
+        const uint64_t left = !has_size                 ? UINT64_MAX
+                              : r->in_segment < r->size ? r->size - r->in_segment
+                                                        : 0;
 
-        if (len > room) {
-            r->dropped += len - room;
-            len = (size_t)room;
+        n = len < left ? len : (size_t)left;
+        if (n == 0) {
+            n = len;
+            if (!hold(r, bytes, other, &n))
+                return false;
+            continue;
         }
+        for (size_t i = 0; other != NULL && i < n; i++)
+            r->sums->unknown += bytes[i] != other[i];
+        if (!put(r, bytes, n))
+            return false;
     }
-    for (size_t i = 0; other != NULL && i < len; i++)
-        r->sums->unknown += bytes[i] != other[i];
-    return put(r, bytes, len);
+    return true;
 }
 
-/* Ends a segment, and fills it up if it is too short. */
+/* Ends a segment.  Fills it up if it is too short, and cuts it if it is too long. */
 static bool write_mark(void *ctx)
 {
     struct recovery *const r = ctx;
-    const uint64_t length = r->in_segment + r->dropped;
+    const uint64_t length = r->in_segment + r->held_len;
     bool ok = true;
 
     /* A length of 0 means that a fill has ended the segment already. */
@@ -421,7 +479,7 @@ static bool write_mark(void *ctx)
         tell(r, &found);
     }
     r->is_aligned = true;
-    r->in_segment = r->dropped = 0;
+    r->in_segment = r->held_len = r->held_unknown = 0;
     return ok;
 }
 
@@ -441,71 +499,97 @@ static bool write_run(struct recovery *r, const struct leg *leg, uint64_t withou
     r->size = segment_size(r, leg);
     gz_run_decode(&r->runner, &pass, &written);
     r->out_of_memory |= written.end == GZ_RUN_NO_MEMORY;
-    return written.end != GZ_RUN_WRITE_ERROR && written.end != GZ_RUN_NO_MEMORY;
+    return written.end != GZ_RUN_WRITE_ERROR && written.end != GZ_RUN_NO_MEMORY && put_held(r);
 }
 
-/* Returns how many bytes fewer the leg's member has than its trailer says.  The result is negative
- * if the member has more.  Returns 0 if the difference is so large that the trailer must be
- * damaged. */
-static int64_t lack(const struct recovery *r, const struct leg *leg)
+/* If the leg, which was just written, ends its member, and the member's last segment has too few
+ * bytes, fills up the segment.  The last segment may have any length.  But if it would be longer
+ * than the others, the bytes are not missing there, or not all of them.  If the member has only one
+ * other segment, nothing tells which of the two has the wrong length. */
+static bool fill_last(struct recovery *r, const struct leg *leg)
 {
-    const uint64_t length = member_at_end(r, leg);
-    const uint32_t more = leg->run.stored_len - (uint32_t)length, less = -more;
+    const uint32_t lacks = leg->run.stored_len - (uint32_t)r->member_out;
+    struct gz_finding found = {.kind = GZ_FOUND_SEGMENT,
+                               .damage = GZ_DAMAGE_DATA,
+                               .out = r->out - r->in_segment,
+                               .length = r->in_segment};
 
-    if (!leg->ends || leg->is_right || r->gaps_in > 0 || leg->run.crc == leg->run.stored_crc)
-        return 0;
-    if (more <= length / 8 + LACK_MAX)
-        return more;
-    return less <= leg->run.made / 8 ? -(int64_t)less : 0;
+    if (!leg->ends || leg->is_right || r->size == 0 || !r->is_aligned || r->gaps_in > 0 ||
+        r->segments.count < 2 || lacks == 0 || lacks + r->in_segment > r->size)
+        return true;
+    if (!put_fill(r, lacks))
+        return false;
+    found.out_end = r->out;
+    tell(r, &found);
+    return true;
 }
 
-/* Writes the leg's run without its last `without` bytes, and tells the caller about it.  If the run
- * ends its member, the member is cut or filled up to the length in its trailer. */
+/* Sets what is wrong with the leg, if it is a whole member. */
+static void judge_member(struct recovery *r, const struct leg *leg, struct gz_finding *found)
+{
+    found->damage = leg->is_right ? GZ_DAMAGE_NONE : leg->damage;
+    if (!leg->ends || leg->start.kind != GZ_START_MEMBER ||
+        (leg->is_right && gz_run_has_length(&leg->run)))
+        return;
+    found->damage = leg->is_right ? GZ_DAMAGE_LENGTH : GZ_DAMAGE_CRC;
+    found->length = r->member_out;
+    found->stored_len = leg->run.stored_len;
+    r->sums->damages++;
+    r->sums->gaps += !leg->is_right && (uint32_t)r->member_out != leg->run.stored_len;
+}
+
+/* Writes the leg's run without its last `without` bytes, and tells the caller about it. */
 static bool write_leg(struct recovery *r, const struct leg *leg, uint64_t without)
 {
     struct gz_finding found = {.kind = leg->is_right ? GZ_FOUND_VERIFIED : GZ_FOUND_UNVERIFIED,
                                .in = leg->start.at,
                                .in_end = leg->ends ? leg->run.next : (leg->run.bit + 7) / 8,
-                               .out = r->out,
-                               .damage = leg->damage,
-                               .length = leg->run.made};
+                               .out = r->out};
     const uint64_t filled = r->sums->filled, unknown = r->sums->unknown, in_doubt = doubtful(leg);
-    const int64_t lacks = lack(r, leg);
     uint64_t known;
 
-    if (!write_run(r, leg, lacks < 0 ? (uint64_t)-lacks : without) ||
-        (lacks > 0 && !put_fill(r, (uint64_t)lacks)))
+    if (!write_run(r, leg, without) || !fill_last(r, leg))
         return false;
     found.out_end = r->out;
     found.unknown = r->sums->unknown - unknown;
+    found.filled = r->sums->filled - filled;
     found.doubtful = in_doubt > without ? in_doubt - without : 0;
-    known = r->out - found.out - found.unknown - (r->sums->filled - filled);
+    known = r->out - found.out - found.unknown - found.filled;
     if (leg->is_right)
         r->sums->verified += known;
     else
         r->sums->unverified += known;
-    if (leg->ends && !leg->is_right && leg->start.kind == GZ_START_MEMBER) {
-        found.damage = GZ_DAMAGE_CRC;
-        r->sums->damages++;
-    }
+    judge_member(r, leg, &found);
     tell(r, &found);
     return true;
 }
 
+/* What is known about the data that is lost after a leg. */
+struct loss {
+    bool is_known;
+    int64_t lost; /* bytes of output; negative: the leg has too many bytes */
+    uint64_t cut; /* bytes too many that are not written */
+};
+
 /* Fills the gap after the leg, if the gap's length is known, and tells the caller about the gap. */
-static bool write_gap(struct recovery *r, const struct leg *leg, bool is_known, int64_t lost)
+static bool write_gap(struct recovery *r, const struct leg *leg, const struct loss *loss)
 {
+    const int64_t lost = loss->lost + (int64_t)loss->cut;
     struct gz_finding found = {.kind = GZ_FOUND_LOST,
                                .damage = leg->damage,
                                .in = leg->ends ? leg->run.next : leg->run.bit / 8,
                                .in_end = leg->damage_end,
                                .out = r->out,
-                               .lost =
-                                   is_known ? (uint64_t)(lost > 0 ? lost : 0) : GZ_LOST_UNKNOWN};
+                               .lost = GZ_LOST_UNKNOWN};
 
     if (found.in > found.in_end)
         found.in = found.in_end;
-    if (is_known && lost > 0) {
+    if (loss->is_known) {
+        found.lost = lost > 0 ? (uint64_t)lost : 0;
+        found.excess = lost < 0 ? (uint64_t)-lost : 0;
+        found.gathers = lost > 0 && r->gaps_in > 0;
+    }
+    if (loss->is_known && lost > 0) {
         const uint64_t size = gz_segments_size(&r->segments);
 
         if (!put_fill(r, (uint64_t)lost))
@@ -515,9 +599,9 @@ static bool write_gap(struct recovery *r, const struct leg *leg, bool is_known, 
     }
     found.out_end = r->out;
     r->sums->damages++;
-    if (!is_known && leg->has_next) {
+    if (leg->has_next && (!loss->is_known || lost < 0)) {
         r->sums->gaps++;
-        r->gaps_in += damaged_in(leg);
+        r->gaps_in += loss->is_known ? 0 : damaged_in(leg);
         r->is_aligned = false;
     }
     tell(r, &found);
@@ -529,7 +613,7 @@ static bool write_gap(struct recovery *r, const struct leg *leg, bool is_known, 
 /* Begins to write the member to which the leg belongs. */
 static void begin_member(struct recovery *r, const struct leg *leg)
 {
-    r->member_out = r->gaps_in = r->in_segment = r->dropped = 0;
+    r->member_out = r->gaps_in = r->in_segment = 0;
     r->is_aligned = true;
     r->segments = leg->run.segments;
 }
@@ -537,15 +621,26 @@ static void begin_member(struct recovery *r, const struct leg *leg)
 /* Writes a leg and the gap after it.  `next` is the leg after the gap, if there is one. */
 static bool write_both(struct recovery *r, const struct leg *leg, const struct leg *next)
 {
-    int64_t lost = 0;
-    const bool is_known = leg->is_damaged && find_lost(r, leg, next, &lost);
+    const uint64_t at_end = member_at_end(r, leg);
+    struct loss loss = {0};
 
-    if (!leg->is_empty && !write_leg(r, leg, lost < 0 ? (uint64_t)-lost : 0))
+    if (leg->is_damaged && leg->has_next)
+        loss.is_known = find_lost(r, leg, next, at_end, segment_at_end(r, leg), &loss.lost);
+    /* What is decoded up to the first damage is not cut, because gunzip writes it, too.  Segments
+     * are an exception: their places are known from each other. */
+    if (loss.lost < 0 && (r->sums->damages > 0 || gz_segments_size(&r->segments) > 0))
+        loss.cut = (uint64_t)-loss.lost;
+    if (!leg->is_empty && !write_leg(r, leg, loss.cut))
         return false;
+    /* If a mark is lost, the segments' lengths were not those that were expected. */
+    if (leg->is_damaged && leg->has_next && !leg->ends && r->member_out + loss.cut != at_end) {
+        loss.is_known = find_lost(r, leg, next, r->member_out, r->in_segment, &loss.lost);
+        loss.cut = 0;
+    }
     /* If the leg ends its member, the gap belongs to the next member. */
     if (leg->ends)
         begin_member(r, next);
-    if (leg->is_damaged && !write_gap(r, leg, is_known, lost))
+    if (leg->is_damaged && !write_gap(r, leg, &loss))
         return false;
     if (!leg->ends && next->start.kind == GZ_START_MEMBER)
         begin_member(r, next);
@@ -570,6 +665,7 @@ static enum gz_status recover(struct recovery *r)
             gz_segments_add(&r->segments, &next->run.segments);
         if (!write_both(r, leg, next))
             return r->out_of_memory ? GZ_NO_MEMORY : GZ_WRITE_ERROR;
+        r->sums->passed = gz_starts_passed(r->starts);
         if (!leg->has_next)
             return r->sums->damages > 0 ? GZ_BAD_DATA : GZ_OK;
     }
@@ -588,9 +684,10 @@ enum gz_status gz_recover(const struct gz_recover_io *io, struct gz_recovered *s
     *sums = (struct gz_recovered){0};
     r.runner.view = &r.view;
     if (gz_view_open(&r.view) && gz_runner_open(&r.runner) &&
-        (r.starts = gz_starts_new(&r.runner)) != NULL)
+        (r.starts = gz_starts_new(&r.runner)) != NULL && (r.held = malloc(EXCESS_MAX)) != NULL)
         status = recover(&r);
     error = errno;
+    free(r.held);
     gz_starts_free(r.starts);
     gz_runner_close(&r.runner);
     gz_view_close(&r.view);

@@ -9,23 +9,34 @@
  *
  * The output is a row of stretches:
  *
- *   - verified data: a whole member with the CRC and the length that its trailer has;
+ *   - verified data: a whole member with the CRC that its trailer has;
  *   - unverified data: decoded without an error, but part of a damaged member.  The CRC of a
- *     damaged member tells nothing about its undamaged parts.  Unverified bytes are right unless
- *     damage in them went unnoticed;
+ *     damaged member tells nothing about its undamaged parts.  Damage in unverified bytes may have
+ *     gone unnoticed.  From such damage on, bytes may be wrong, and at another place than in the
+ *     original;
  *   - doubtful data: the end of unverified data before an error.  Doubtful bytes may already be
  *     wrong, as damage is often noticed late;
  *   - fill bytes, in place of lost data whose length is known.  So the data after the fill bytes is
  *     at the same place as in the original.
  *
+ * Everything that decodes up to the first damage is written, as gunzip does.  There are two
+ * exceptions: if a start is found before the error, the data behind it is decoded from there; and
+ * with segments, the end of a segment may be cut (below).  After later damage, doubtful bytes are
+ * cut if there are too many of them.  If a member's decoded
+ * length is not the one in its trailer, and nothing tells where bytes are missing or too many, the
+ * member is written as it was decoded.
+ *
  * The length of lost data is known in two cases.  One is that decoding goes on after the lost data
  * up to the member's trailer, which has the length of all the member's data.  The other is that
  * marks cut the data into segments of equal length, as in files by gzlzss and by `pigz -i`.  A
- * segment with another length than the others is damaged, too, and is cut or filled up.
+ * segment with another length than the others is damaged, too.  If it is shorter, it is filled up.
+ * If it is longer, it is cut, unless a mark seems to be lost.  So the data after it has its right
+ * place.
  *
  * Each stretch is decoded at least twice: to learn where it ends and how long it is, and to write
  * it.  So the input must be readable at any place.  Memory is bounded (about 4 MB), and the time is
- * proportional to the length of the input and the output.
+ * proportional to the length of the input and the output: in an input with a damaged place in every
+ * few hundred bytes, the searches pass over a part of the input (run.h).
  */
 #ifndef GZLZSS_COMPAT_RECOVER_H
 #define GZLZSS_COMPAT_RECOVER_H
@@ -49,27 +60,36 @@ enum gz_finding_kind {
 
 /* Why data is lost, or what is wrong with a member. */
 enum gz_damage {
+    GZ_DAMAGE_NONE,
     GZ_DAMAGE_DATA,   /* the compressed data is not valid */
     GZ_DAMAGE_CUT,    /* the input ends */
     GZ_DAMAGE_ZEROS,  /* sectors of zeros that are not part of the data */
     GZ_DAMAGE_HEADER, /* no member starts where one should */
-    GZ_DAMAGE_CRC,    /* the data is valid, but has the wrong CRC or length */
+    GZ_DAMAGE_CRC,    /* the data is valid, but has the wrong CRC */
+    GZ_DAMAGE_LENGTH, /* the data has the right CRC; only the length in the trailer is wrong */
 };
 
 /* A stretch of the output, and the part of the input to which it belongs. */
 struct gz_finding {
     enum gz_finding_kind kind;
-    enum gz_damage damage; /* the kind of damage; not set with GZ_FOUND_VERIFIED */
+    /* With GZ_FOUND_VERIFIED: GZ_DAMAGE_NONE or GZ_DAMAGE_LENGTH. */
+    enum gz_damage damage;
     uint64_t in, in_end;   /* bytes [in, in_end) of the input */
     uint64_t out, out_end; /* bytes [out, out_end) of the output; empty if nothing was written */
-    /* GZ_FOUND_UNVERIFIED: how many of the bytes are unknown, and how many at the end are
-     * doubtful. */
-    uint64_t unknown, doubtful;
-    /* GZ_FOUND_LOST: bytes of output that are lost, or GZ_LOST_UNKNOWN. */
+    /* GZ_FOUND_UNVERIFIED: how many of the bytes are unknown, how many are fill bytes of segments,
+     * and how many at the end are doubtful. */
+    uint64_t unknown, filled, doubtful;
+    /* GZ_FOUND_LOST: bytes of output that are lost, or GZ_LOST_UNKNOWN.  With `gathers`, the bytes
+     * that are lost at earlier places of the member, with GZ_LOST_UNKNOWN, are among them. */
     uint64_t lost;
-    /* GZ_FOUND_SEGMENT: the length that the segment has.  With GZ_DAMAGE_CRC: the length that the
-     * member has.  Both were cut or filled up to the length that they should have. */
+    bool gathers;
+    /* GZ_FOUND_LOST: how many bytes too many were decoded before this place.  They are kept, so
+     * what follows is that much too far on. */
+    uint64_t excess;
+    /* GZ_FOUND_SEGMENT: the length that the segment has.  It was cut or filled up to the length
+     * that it should have.  GZ_DAMAGE_CRC and GZ_DAMAGE_LENGTH: the member's length. */
     uint64_t length;
+    uint32_t stored_len; /* GZ_DAMAGE_CRC, GZ_DAMAGE_LENGTH: the length in the member's trailer */
 };
 
 /* The caller's functions, and the input. */
@@ -93,10 +113,11 @@ struct gz_recovered {
     uint64_t unverified; /* unverified data, without the unknown bytes */
     uint64_t unknown;
     uint64_t filled;  /* fill bytes in place of lost data */
-    uint64_t damages; /* places with lost data, and members with GZ_DAMAGE_CRC */
-    /* Places where data of unknown length is lost.  The data after such a place may be at another
-     * place than in the original. */
+    uint64_t damages; /* places with lost data; members with GZ_DAMAGE_CRC or GZ_DAMAGE_LENGTH */
+    /* Places where data of unknown length is lost, or bytes are missing or too many.  The data
+     * after such a place may be at another place than in the original. */
     uint64_t gaps;
+    uint64_t passed; /* bytes of the input that were not searched, because of too many damages */
 };
 
 /*

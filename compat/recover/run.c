@@ -188,7 +188,7 @@ static bool go_on(struct decoding *d)
 static bool begin(struct decoding *d)
 {
     const struct gz_start *const start = &d->pass->start;
-    const bool has_window = start->kind == GZ_START_BLOCK;
+    const bool has_window = start->kind == GZ_START_BLOCK || start->looks_back;
 
     d->decoders = has_window && !d->pass->is_trial ? 2 : 1;
     for (int i = 0; i < d->decoders; i++) {
@@ -356,6 +356,7 @@ void gz_run_decode(struct gz_runner *r, const struct gz_pass *pass, struct gz_ru
     const struct gz_start *const start = &pass->start;
     const uint64_t limit = pass->limit / 8 + (pass->limit % 8 != 0);
     struct decoding d = {.r = r, .pass = pass, .run = run};
+    uint64_t work;
 
     *run = (struct gz_run){.bit = start->bit,
                            .block.bit = start->bit,
@@ -368,7 +369,10 @@ void gz_run_decode(struct gz_runner *r, const struct gz_pass *pass, struct gz_ru
         run->end = GZ_RUN_CUT;
     else
         run->end = begin(&d) ? decode(&d) : GZ_RUN_NO_MEMORY;
-    r->work += GZ_WORK_DECODING + (run->bit - start->bit) / 8 + run->made / GZ_WORK_OUTPUT;
+    work = GZ_WORK_INPUT * ((run->bit - start->bit) / 8) + run->made / GZ_WORK_OUTPUT;
+    r->work += (work + GZ_WORK_DECODING) * (uint64_t)(pass->is_trial ? 1 : 2);
+    if (pass->bytes != NULL)
+        r->allowed += GZ_WORK_PASSES * 2 * work;
     if (d.in_hole &&
         (run->end == GZ_RUN_HOLE || run->end == GZ_RUN_BAD || run->end == GZ_RUN_CUT)) {
         *run = d.at_hole;

@@ -31,6 +31,9 @@ struct gz_start {
     enum gz_start_kind kind;
     uint64_t bit; /* where the block starts, in bits of the input */
     uint64_t at;  /* the byte where the member's header starts; without one, the byte of `bit` */
+    /* Nothing should refer to bytes before the start, but the data is damaged and does so.  These
+     * bytes count as unknown. */
+    bool looks_back;
 };
 
 enum gz_run_end {
@@ -96,27 +99,44 @@ struct gz_runner {
     uint8_t fill;
     struct inf_raw *raw[2];
     uint8_t *memory[2];
-    uint64_t work; /* units of work done so far; see gz_runner_may */
+    uint64_t work;    /* units of work done so far (see the budget below) */
+    uint64_t allowed; /* units that the runs written so far add to the budget */
 };
 
 /*
- * Bytes are decoded again and again, because a search for a start begins at a block that was
- * decoded already, and tries places that turn out to be false.  In a real file, that is little
- * work.  In hostile data, the work could be without bound.  So each byte of the input allows
- * GZ_WORK_RATIO units of work, in addition to GZ_WORK_FREE units for the whole input.  A unit is
- * the decoding of a byte of input, or of GZ_WORK_OUTPUT bytes of output.  Each call of
- * gz_run_decode counts as GZ_WORK_DECODING more units, because the call itself takes as long as
- * decoding some thousand bytes.
+ * The budget.  Recovering tries places that turn out to be false, and decodes bytes again.  In a
+ * real file, that is little work.  In hostile data, the work could be without bound.  So all work
+ * counts, in units of about a nanosecond, and the whole input has one budget: GZ_WORK_FREE units,
+ * GZ_WORK_RATIO units for each byte of the input up to the place where the work is done, and the
+ * units of decoding each run that was written, GZ_WORK_PASSES times.  If the budget is used up, the
+ * next search for a start begins further on, at the first byte for which the budget is large enough
+ * (gz_runner_from).  With larger constants, more is recovered of a file with a damaged place in
+ * every few KB, and a hostile file takes longer.
  */
-#define GZ_WORK_RATIO 32
-#define GZ_WORK_FREE ((uint64_t)64 << 20)
-#define GZ_WORK_DECODING ((uint64_t)8 << 10)
-#define GZ_WORK_OUTPUT 64 /* bytes of output in a unit */
+#define GZ_WORK_FREE ((uint64_t)256 << 20)
+#define GZ_WORK_RATIO ((uint64_t)64)
+#define GZ_WORK_PASSES 4
 
-/* Whether bytes before bit `bit` of the input may be decoded again. */
+/* The units of work: for each byte that a decoder takes; for GZ_WORK_OUTPUT bytes that it makes;
+ * for each call of gz_run_decode, which prepares windows of 32 KiB; and for checking the header of
+ * a dynamic block. */
+#define GZ_WORK_INPUT 8
+#define GZ_WORK_OUTPUT 4
+#define GZ_WORK_DECODING ((uint64_t)2 << 10)
+#define GZ_WORK_CHECK ((uint64_t)1 << 10)
+
+/* Returns the first byte of the input for which the budget is large enough. */
+static inline uint64_t gz_runner_from(const struct gz_runner *r)
+{
+    const uint64_t allowed = GZ_WORK_FREE + r->allowed;
+
+    return r->work <= allowed ? 0 : (r->work - allowed + GZ_WORK_RATIO - 1) / GZ_WORK_RATIO;
+}
+
+/* Whether the budget allows that bytes before bit `bit` of the input are decoded again. */
 static inline bool gz_runner_may(const struct gz_runner *r, uint64_t bit)
 {
-    return r->work <= GZ_WORK_FREE + GZ_WORK_RATIO * (bit / 8);
+    return gz_runner_from(r) <= bit / 8;
 }
 
 /* Allocates the memory.  The caller has set `view` and `fill`.  Returns false if memory is
@@ -124,7 +144,7 @@ static inline bool gz_runner_may(const struct gz_runner *r, uint64_t bit)
 bool gz_runner_open(struct gz_runner *r);
 void gz_runner_close(struct gz_runner *r);
 
-/* Decodes a run as `pass` says, and fills in *run. */
+/* Decodes a run as `pass` says, and fills in *run.  A pass that writes adds to the budget. */
 void gz_run_decode(struct gz_runner *r, const struct gz_pass *pass, struct gz_run *run);
 
 /* Whether the block that starts at bit `bit` of the input is a stored block. */
@@ -139,11 +159,16 @@ static inline uint64_t gz_segments_size(const struct gz_segments *s)
     return 2 * s->votes >= s->count ? s->size : 0;
 }
 
-/* Whether the run is a whole member with the right CRC and length. */
-static inline bool gz_run_is_right(const struct gz_run *run)
+/* Whether the run, which ends with GZ_RUN_MEMBER, has the length in the trailer. */
+static inline bool gz_run_has_length(const struct gz_run *run)
 {
-    return run->end == GZ_RUN_MEMBER && run->unknown == 0 && run->crc == run->stored_crc &&
-           (uint32_t)run->made == run->stored_len;
+    return (uint32_t)run->made == run->stored_len;
+}
+
+/* Whether the run is a whole member with the right CRC. */
+static inline bool gz_run_has_crc(const struct gz_run *run)
+{
+    return run->end == GZ_RUN_MEMBER && run->unknown == 0 && run->crc == run->stored_crc;
 }
 
 #endif

@@ -7,9 +7,8 @@
  * good, but are not blocks of this input.  So the search also looks for stored blocks, and accepts
  * no place inside them.
  *
- * The time is bounded by the length of the input.  Decoding from a place that turns out to be false
- * pushes the search forward by a sixteenth of the bytes decoded, and a little more if there were
- * too many such places (gz_runner_may).
+ * The time is bounded by the length of the input: all work counts against one budget (run.h).  If
+ * the budget is used up, a search begins further on, and passes over what is before.
  */
 #ifndef GZLZSS_RECOVER_STARTS_H
 #define GZLZSS_RECOVER_STARTS_H
@@ -28,6 +27,10 @@ void gz_starts_free(struct gz_starts *s);
  * `except`, which may be NULL, are passed over.  Returns false if there is no start. */
 bool gz_starts_find(struct gz_starts *s, uint64_t from, const struct gz_run *except,
                     struct gz_start *start);
+
+/* Returns how many bytes of the input the searches have passed over so far, since the budget was
+ * used up. */
+uint64_t gz_starts_passed(const struct gz_starts *s);
 
 /* Whether a member starts at byte `at` of the input.  Sets *start to the member's start. */
 bool gz_starts_member(struct gz_view *view, uint64_t at, struct gz_start *start);
