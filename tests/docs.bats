@@ -319,8 +319,8 @@ links() {
     local patch name
     for patch in "$srcdir"/tests/mutants/*.patch; do
         name=$(basename "$patch" .patch)
-        sed '/^--- /q' "$patch" | grep -q '^change: .' || fail "$name has no change"
-        sed '/^--- /q' "$patch" | grep -qE '^(kills|survives): .' || fail "$name has no kills"
+        sed '/^--- /q' "$patch" | reads_all grep -q '^change: .' || fail "$name has no change"
+        sed '/^--- /q' "$patch" | reads_all grep -qE '^(kills|survives): .' || fail "$name has no kills"
         grep -q "^| \`$name\` |" "$srcdir/docs/reliability.md" || fail "reliability.md lacks $name"
     done
     # The two tables have as many lines.

@@ -218,7 +218,7 @@ flips() {
     "$GZLZSS" -6nb 200 -c data >two.gz
     flips 12 two.gz
     for part in 1 2 3 4; do
-        tail -c +$(((part - 1) * 75000 + 1)) data | head -c 75000 | gzip -nc
+        tail -c +$(((part - 1) * 75000 + 1)) data | reads_all head -c 75000 | gzip -nc
     done >members.gz
     flips 12 members.gz
     "$GZLZSS" --format=bgzf -nc data >bgzf.gz
@@ -263,8 +263,8 @@ EOF
     exits 2 "$GZLZSS" --recover -k length.gz
     cat data data >both
     cmp both length
-    echo "$output" | grep -q "a member with the wrong length: it has 50000 bytes, and its trailer says $((50000 + (1 << 24))), but its CRC is right"
-    echo "$output" | grep -q '100000 bytes written: 100000 verified by CRC, 0 not verified, 0 unknown'
+    grep -q "a member with the wrong length: it has 50000 bytes, and its trailer says $((50000 + (1 << 24))), but its CRC is right" <<<"$output"
+    grep -q '100000 bytes written: 100000 verified by CRC, 0 not verified, 0 unknown' <<<"$output"
     [ "$(wc -l <<<"$output")" -eq 2 ]
     exits 2 "$GZLZSS" --recover -qt length.gz
     [ -z "$output" ]
