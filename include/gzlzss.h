@@ -538,7 +538,8 @@ typedef enum gzlzss_file_mode {
 /*
  * Opens a file by its path, and sets *file.  On an error, *file is NULL.  If open(2) fails, the
  * status is GZLZSS_ERROR_READ or GZLZSS_ERROR_WRITE, and call->error_number has the errno.  New
- * files have mode 0666 less the umask.
+ * files have mode 0666 less the umask.  As with fopen, a link is followed, and a device or a pipe
+ * is written to; nothing is removed or replaced.
  *
  * call: the header's name and time, `level` and `progress`, or NULL; it must stay valid until
  * gzlzss_file_close.

@@ -130,10 +130,12 @@ static void note_segment(struct pipeline_job *job, uint64_t in, uint64_t out)
     access_builder_note(f->builder, 8 * out, in, NULL, 0);
 }
 
-/* Begins an index of the output.  False, with a message, if memory is short, or the output cannot
- * have one. */
+/* Begins an index of the output.  False, with a message, if memory is short, the output cannot have
+ * an index, or the index cannot have its name. */
 static bool begin_index(struct file *f, struct pipeline_job *job)
 {
+    if (!indexes_may_write(f, file_output_in_messages(f)))
+        return false;
     if (f->o->pipeline.container == CONTAINER_BGZF) {
         if (f->to_stdout)
             msg_error(&f->m, "%s: an index of BGZF needs a file as output, which is read again",

@@ -331,6 +331,114 @@ try_ranges() {
     absent b.gz
 }
 
+# make_places: makes one of everything that can have an index's name, in the directory "there".
+make_places() {
+    mkdir -p there/directory
+    echo precious >there/foreign
+    : >there/empty
+    "$GEN" random 24 >there/random
+    echo precious >target
+    ln -s "$PWD/target" there/link
+    ln -s "$PWD/nowhere" there/dangling
+    mkfifo there/fifo
+    # Only root can make a device, and not everywhere.  Never give a test the real one.
+    if [ "$(id -u)" -eq 0 ] && mknod there/device c 1 3 2>/dev/null; then
+        { : >>there/device; } 2>/dev/null || rm there/device
+    fi
+}
+
+# state: prints what is in "there", and what the links lead to.
+state() {
+    (cd there && find . -printf '%p %y %l\n' | LC_ALL=C sort && cat foreign random | od -A n -t x1)
+    cat target
+    [ ! -e nowhere ] || echo nowhere
+}
+
+@test "an index takes the place of nothing but an index, unless -f says so" {
+    local place name=${GZLZSS##*/}
+    head -c 100000 plain >a
+    "$GZLZSS" -k a
+    make_places
+    state >before
+    for place in foreign empty random link dangling; do
+        for options in '-k -S .x a' '-t a.gz' '-dkc a.gz' '-k --atomic -S .x a'; do
+            # shellcheck disable=SC2086 # The shell splits it into words.
+            ends_with 1 "$GZLZSS" --index-file=there/$place $options
+            stderr_is "$name: there/$place: exists and is no index -- not overwritten without -f"
+            state | diff before -
+            absent a.x
+        done
+        # The same for a name that the command chooses.
+        cp -a there/$place a.gz.gzi
+        ends_with 1 "$GZLZSS" -t --index a.gz
+        stderr_is "$name: a.gz.gzi: exists and is no index -- not overwritten without -f"
+        [ "$(stat -c '%F %s' a.gz.gzi)" = "$(stat -c '%F %s' there/$place)" ]
+        ends_with 0 "$GZLZSS" -tf --index a.gz
+        ends_with 0 "$GZLZSS" -v --range=5:5 a.gz
+        [ -f a.gz.gzi ]
+        [ ! -L a.gz.gzi ]
+        rm a.gz.gzi
+    done
+    ends_with 1 "$GZLZSS" -t --index-file=there/directory a.gz
+    ends_with 1 "$GZLZSS" -tf --index-file=there/directory a.gz
+    stderr_is "$name: there/directory: Is a directory"
+    state | diff before -
+    for place in foreign empty random link dangling; do
+        ends_with 0 "$GZLZSS" -tf --index-file=there/$place a.gz
+        [ ! -L there/$place ]
+        "$GZLZSS" --range=5:5 --index-file=there/$place a.gz | cmp - <(part 5 5)
+    done
+    [ "$(cat target)" = precious ]
+    absent nowhere
+}
+
+@test "an old index is replaced, whichever format it has" {
+    local old new
+    head -c 200000 plain >a
+    "$GZLZSS" -k a
+    "$GZLZSS" -k --format=bgzf -S .bgz a
+    "$GZLZSS" -t --index-file=gztool a.gz
+    "$GZLZSS" -t --index-file=x.gzidx a.gz
+    "$GZLZSS" -t --index-file=bgzip a.bgz
+    for old in gztool x.gzidx bgzip; do
+        for new in a.gz a.bgz; do
+            cp $old old
+            ends_with 0 "$GZLZSS" -t --index-file=old $new
+            stderr_is
+            "$GZLZSS" --range=150000:5 --index-file=old $new | cmp - <(part 150000 5)
+        done
+    done
+}
+
+@test "a device or a pipe that --index-file names is written to, and stays" {
+    head -c 100000 plain >a
+    "$GZLZSS" -k a
+    make_places
+    ln -s /proc/self/fd/1 there/stdout
+    "$GZLZSS" -t --index-file=expected a.gz
+    for force in '' -f; do
+        timeout 20 cat there/fifo >got &
+        # shellcheck disable=SC2086 # It may be empty.
+        ends_with 0 timeout 20 "$GZLZSS" -t $force --index-file=there/fifo a.gz
+        wait $!
+        cmp expected got
+        [ -p there/fifo ]
+        # shellcheck disable=SC2086
+        "$GZLZSS" -t $force --index-file=there/stdout a.gz >got
+        cmp expected got
+        [ -L there/stdout ]
+        if [ -e there/device ]; then
+            # shellcheck disable=SC2086
+            ends_with 0 "$GZLZSS" -t $force --index-file=there/device a.gz
+            [ -c there/device ]
+        fi
+    done
+    # Nobody opens a pipe that has the name of an index by chance: that would wait for ever.
+    mkfifo a.gz.gzi
+    ends_with 1 timeout 20 "$GZLZSS" -t --index a.gz
+    [ -p a.gz.gzi ]
+}
+
 @test "wrong ranges and combinations are errors" {
     local range
     for range in '' 5 5:x x:5 :-5 5:5:5 1Q:5 '5 :5' 99999999999999999999:1 9000000000G:1; do
