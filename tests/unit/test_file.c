@@ -265,8 +265,8 @@ static void test_modes(void)
     CHECK(zlib_reads("b.gz", 10));
 }
 
-/* What a name stands for stays, but for a regular file's data: the library writes to it, and removes
- * and replaces nothing. */
+/* What a name stands for stays, but for a regular file's data: the library writes to it, and
+ * removes and replaces nothing. */
 static void test_names(void)
 {
     struct stat link, st;
