@@ -123,6 +123,46 @@ bool indexes_open(struct file *f, struct index_file *index, struct access_reader
     return true;
 }
 
+/* Whether `name` in `directory` is a regular file, and no link, that begins as an index does. */
+static bool is_index(int directory, const char *name)
+{
+    const int fd =
+        io_open_at(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+    struct stat st;
+    bool is;
+
+    if (fd < 0)
+        return false;
+    is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+         access_index_begins(&(struct access_source){.fd = fd, .size = (uint64_t)st.st_size});
+    close(fd);
+    return is;
+}
+
+/* Whether a regular file has the name name[0..length) followed by `suffix`. */
+static bool has_file(int directory, const char *name, size_t length, const char *suffix)
+{
+    char *const path = names_join(name, length, suffix);
+    struct stat st;
+    const bool has = path != NULL && fstatat(directory, path, &st, 0) == 0 && S_ISREG(st.st_mode);
+
+    free(path);
+    return has;
+}
+
+bool indexes_is_beside(int directory, const char *name, const char *suffix)
+{
+    const char *const end = strrchr(names_base(name), '.');
+    const size_t length = end != NULL ? (size_t)(end - name) : 0;
+
+    if (end == NULL || (strcmp(end, SUFFIX) != 0 && strcmp(end, SUFFIX_INDEXED_GZIP) != 0) ||
+        !is_index(directory, name))
+        return false;
+    /* The last two are for gztool's names: it gives the index of FILE.gz the name FILE.gzi. */
+    return has_file(directory, name, length, "") || has_file(directory, name, length, suffix) ||
+           has_file(directory, name, length, NAMES_SUFFIX_DEFAULT);
+}
+
 /* --- Writing -------------------------------------------------------------------------------- */
 
 static bool put(void *ctx, const void *bytes, size_t len)
@@ -141,21 +181,6 @@ static bool is_own(const struct file *f, const struct stat *st)
     return (st->st_dev == f->in_stat.st_dev && st->st_ino == f->in_stat.st_ino) ||
            (f->out_fd >= 0 && fstat(f->out_fd, &out) == 0 && st->st_dev == out.st_dev &&
             st->st_ino == out.st_ino);
-}
-
-/* Whether `name` is a regular file, and no link, that begins as an index does. */
-static bool is_old_index(const char *name)
-{
-    const int fd = io_open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-    struct stat st;
-    bool is;
-
-    if (fd < 0)
-        return false;
-    is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-         access_index_begins(&(struct access_source){.fd = fd, .size = (uint64_t)st.st_size});
-    close(fd);
-    return is;
 }
 
 /* How an index gets its name. */
@@ -181,7 +206,7 @@ static enum way find_way(const struct file *f, const char *name)
         return WAY_KEEP;
     if (lstat(name, &st) != 0)
         return errno == ENOENT ? WAY_NEW : WAY_ERROR;
-    return f->o->force || is_old_index(name) ? WAY_REPLACE : WAY_FOREIGN;
+    return f->o->force || is_index(AT_FDCWD, name) ? WAY_REPLACE : WAY_FOREIGN;
 }
 
 /* Returns the index's name, for the caller to free.  NULL if memory is short. */

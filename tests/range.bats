@@ -439,6 +439,52 @@ state() {
     [ -p a.gz.gzi ]
 }
 
+# names DIR: prints the names of all files in DIR, sorted, on one line.
+names() {
+    (cd "$1" && find . -type f -printf '%P\n' | LC_ALL=C sort | tr '\n' ' ')
+}
+
+@test "-r leaves indexes beside their files alone, however often it runs" {
+    local i before expected options name=${GZLZSS##*/}
+    mkdir -p d/e
+    head -c 100000 plain | tee d/x >d/e/y
+    "$GZLZSS" -r --index d
+    expected='e/y.gz e/y.gz.gzi x.gz x.gz.gzi '
+    [ "$(names d)" = "$expected" ]
+    for options in '-r --index' '-r' '-r -p1' '-rk --format=bgzf' '-rf -S .gz'; do
+        # Only -f compresses what is compressed.
+        # shellcheck disable=SC2086 # The shell splits it into words.
+        ends_with 0 "$GZLZSS" -q $options d
+        stderr_is
+        ! names d | grep -F gzi. || fail "$options: $(names d)"
+        rm -f d/x.* d/e/y.*
+        head -c 100000 plain | "$GZLZSS" | tee d/x.gz >d/e/y.gz
+        "$GZLZSS" -rt --index d
+    done
+    # Names of bgzip's, indexed_gzip's and gztool's indexes.
+    "$GZLZSS" -ck --format=bgzf plain >d/b.bgz
+    "$GZLZSS" -t --index-file=d/b.bgz.gzi d/b.bgz
+    "$GZLZSS" -t --index-file=d/x.gz.gzidx d/x.gz
+    mv d/e/y.gz.gzi d/e/y.gzi
+    before=$(names d | sed 's/b.bgz /b.bgz.gz /')
+    ends_with 0 "$GZLZSS" -vr d
+    for i in b.bgz.gzi e/y.gzi x.gz.gzi x.gz.gzidx; do
+        grep -qxF "$name: d/$i is an index -- unchanged" stderr || fail "$(cat stderr)"
+    done
+    [ "$(names d)" = "$before" ]
+    # A file that only has the name of an index is compressed, and so is an index without its file.
+    mkdir f
+    echo foreign >f/x.gz.gzi
+    cp plain f/x.gz
+    "$GZLZSS" -t --index-file=f/alone.gz.gzi ours-6.gz
+    ends_with 0 "$GZLZSS" -qr f
+    [ "$(names f)" = 'alone.gz.gzi.gz x.gz x.gz.gzi.gz ' ]
+    # An index that the user names is compressed.
+    "$GZLZSS" -t --index ours-6.gz
+    "$GZLZSS" -r ours-6.gz.gzi
+    [ -e ours-6.gz.gzi.gz ]
+}
+
 @test "wrong ranges and combinations are errors" {
     local range
     for range in '' 5 5:x x:5 :-5 5:5:5 1Q:5 '5 :5' 99999999999999999999:1 9000000000G:1; do
