@@ -79,6 +79,13 @@ static bool open_given(struct file *f, struct index_file *index, struct access_r
     return status == ACCESS_INDEX_OK;
 }
 
+/* Whether an index beside the file belongs to the user, to root or to the file's owner.  Anybody
+ * else may have made it to show wrong data, where many can write to the directory. */
+static bool is_trusted(const struct file *f, const struct stat *st)
+{
+    return st->st_uid == geteuid() || st->st_uid == 0 || st->st_uid == f->in_stat.st_uid;
+}
+
 /* Gives the reader the index `name` if there is one and it is usable.  True if the reader has the
  * index now. */
 static bool try(struct file *f, const char *name, struct index_file *index,
@@ -90,7 +97,9 @@ static bool try(struct file *f, const char *name, struct index_file *index,
 
     if (name == NULL || !open_file(name, index, &st))
         return false;
-    if (st.st_mtim.tv_sec >= f->in_stat.st_mtim.tv_sec) {
+    if (!is_trusted(f, &st)) {
+        trouble = "the index belongs to another user";
+    } else if (st.st_mtim.tv_sec >= f->in_stat.st_mtim.tv_sec) {
         status = access_use_index(reader, &index->source);
         if (status == ACCESS_INDEX_OK)
             return true;

@@ -22,8 +22,8 @@ bool indexes_open(struct file *f, struct index_file *index, struct access_reader
 /* Closes the index.  Nothing may use the reader afterwards. */
 void indexes_close(struct index_file *index);
 
-/* Whether `name` in the directory `directory` is an index, and its file is beside it.  A walk leaves
- * such an index alone.  suffix: the user's suffix of compressed files. */
+/* Whether `name` in the directory `directory` is an index, and its file is beside it.  A walk
+ * leaves such an index alone.  suffix: the user's suffix of compressed files. */
 bool indexes_is_beside(int directory, const char *name, const char *suffix);
 
 /* Whether indexes_write may write the index of the compressed file `name`, as far as can be told

@@ -188,9 +188,9 @@ static void do_file(struct operands *w, const char *name, struct directory *dire
         enter(w, fd, is_by_path(name, directory));
 }
 
-/* Leaves out an entry of directory d, whose path is w->walk.path, if it is the index of a file beside
- * it.  Otherwise, a run with --index would compress the indexes of an earlier run, and would make
- * indexes of these. */
+/* Leaves out an entry of directory d, whose path is w->walk.path, if it is the index of a file
+ * beside it.  Otherwise, a run with --index would compress the indexes of an earlier run, and would
+ * make indexes of these. */
 static bool leave_out(struct operands *w, const struct directory *d)
 {
     const char *const name = w->walk.path;

@@ -155,8 +155,8 @@ holds() {
     [ -e a ]
 }
 
-# make_device NAME MINOR: makes a device like /dev/null (minor 3) or /dev/full (7).  Fails where that
-# is not allowed.  No test writes to the real ones, because a wrong command would replace them.
+# make_device NAME MINOR: makes a device like /dev/null (minor 3) or /dev/full (7).  Fails where
+# that is not allowed.  No test writes to the real ones: a wrong command would replace them.
 make_device() {
     if [ "$(id -u)" -ne 0 ] || ! mknod "$1" c 1 "$2" 2>/dev/null; then
         return 1
