@@ -94,7 +94,7 @@ void access_set_strict(struct access_reader *r, bool is_strict)
     r->is_strict = is_strict;
 }
 
-/* A thread that waits for another thread asks this often, in nanoseconds, whether it shall go on. */
+/* Nanoseconds after which a thread that waits for another one asks again whether it shall go on. */
 #define WAIT_NS 20000000
 
 /* --- Hints ---------------------------------------------------------------------------------- */
@@ -583,6 +583,9 @@ static enum gz_status check_start(struct access_reader *r, uint64_t offset, bool
     error = errno;
     pthread_mutex_lock(&r->lock);
     end_reading(&g, status == GZ_OK);
+    /* The places of BGZF's members are sums of such lengths. */
+    if (status == GZ_BAD_LENGTH && r->hints == ACCESS_BGZF)
+        drop_hints(r);
     *wrong = r->hints == ACCESS_WRONG_HINTS;
     r->is_start_checked |= status != GZ_READ_ERROR && status != GZ_NO_MEMORY;
     pthread_mutex_unlock(&r->lock);
@@ -769,8 +772,8 @@ enum gz_status access_size(struct access_reader *r, uint64_t *size,
         knows = r->knows_size;
         *size = r->size;
         pthread_mutex_unlock(&r->lock);
-        /* Another thread may find that the size came from wrong hints.  It then takes the size back,
-         * and this thread reads again. */
+        /* Another thread may find that the size came from wrong hints.  It then takes the size
+         * back, and this thread reads again. */
         if (knows || status != GZ_OK)
             return status;
         /* This read decodes from the last point up to the end, and notes the size. */

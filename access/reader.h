@@ -109,10 +109,10 @@ struct access_point access_proven_point(struct access_reader *r, uint64_t offset
 bool access_is_far(struct access_reader *r, uint64_t offset, uint64_t len);
 
 /* Adds *p, a proven point where a block starts, with the window window[0..len), which is copied.
- * p->is_hint says whether decoding began at a hint.  Does nothing if the last point before *p is too
- * near, or if decoding began at a hint and the hints were wrong.  Ignores the members is_checked,
- * form, stored and bytes of *p.  Returns the first byte of output at which the next point would be
- * added. */
+ * p->is_hint says whether decoding began at a hint.  Does nothing if the last point before *p is
+ * too near, or if decoding began at a hint and the hints were wrong.  Ignores the members
+ * is_checked, form, stored and bytes of *p.  Returns the first byte of output at which the next
+ * point would be added. */
 uint64_t access_leave_point(struct access_reader *r, const struct access_point *p,
                             const uint8_t *window, size_t len);
 
@@ -137,8 +137,8 @@ struct access_stretch {
 bool access_find_line(struct access_reader *r, uint64_t line, struct access_stretch *found);
 
 /* Writes an index of the points that are known, as access_index_write does.  A BGZF file gets
- * bgzip's index, whatever the format.  Hints that no read has found wrong are written, too.  Returns
- * false with errno set, also if `watch`, which may be NULL, has ended the work. */
+ * bgzip's index, whatever the format.  Hints that no read has found wrong are written, too.
+ * Returns false with errno set, also if `watch`, which may be NULL, has ended the work. */
 bool access_export(struct access_reader *r, enum access_format format,
                    bool (*put)(void *ctx, const void *bytes, size_t len), void *ctx,
                    const struct access_watch *watch);

@@ -291,8 +291,8 @@ static enum gz_status read_once(gzlzss_reader *r, struct operation *o, uint8_t *
     return status;
 }
 
-/* Does as read_once.  If the hints turn out to be wrong, reads again, without hints: the threads may
- * have begun at a hint. */
+/* Does as read_once.  If the hints turn out to be wrong, reads again, without hints: the threads
+ * may have begun at a hint. */
 static enum gz_status read_at(gzlzss_reader *r, struct operation *o, uint8_t *buf, size_t len,
                               uint64_t offset, size_t *done)
 {

@@ -419,6 +419,17 @@ static bool check_lines(struct ranges *w, const struct access_stretch *t)
     return lines == 0;
 }
 
+/* Whether the line feeds before the first place with a line number are as many as the index says.
+ * Numbers that are all wrong by the same number of lines agree with each other, but not with these.
+ * Does not look if these are many bytes, or were counted already in the stretch t. */
+static bool check_first_lines(struct ranges *w, const struct access_stretch *t)
+{
+    struct access_stretch first;
+
+    return !access_find_line(w->reader, 1, &first) || first.from == t->from ||
+           first.to > ACCESS_START_MAX || check_lines(w, &first);
+}
+
 /* Writes lines from line `from` on, counted from 0, by the line numbers in the index. */
 static enum outcome select_indexed_lines(struct ranges *w, uint64_t from, uint64_t count)
 {
@@ -429,7 +440,7 @@ static enum outcome select_indexed_lines(struct ranges *w, uint64_t from, uint64
     if (w->reader == NULL || from == 0 || !looks_for_hints(w) || w->hints != ACCESS_INDEX ||
         !access_find_line(w->reader, from, &t))
         return NOT_KNOWN;
-    if (!check_lines(w, &t)) {
+    if (!check_lines(w, &t) || !check_first_lines(w, &t)) {
         if (!w->f->m.quiet)
             msg_note(&w->f->m, "%s: the index does not fit it, so it is ignored", w->f->name);
         return NOT_KNOWN;

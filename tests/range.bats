@@ -281,6 +281,116 @@ try_ranges() {
     cmp stdout <(sed -n 30000,30001p two)
 }
 
+# shift_index INDEX BYTES FROM: shifts the places in the data of an index of gztool's, from point FROM
+# on, and the length of the data.
+shift_index() {
+    perl -e '
+        my ($name, $by, $from) = @ARGV;
+        open(my $f, "+<:raw", $name) or die;
+        my $all = do { local $/; <$f> };
+        my $lines = substr($all, 8, 8) eq "gzipindX";
+        my $at = $lines ? 20 : 16;
+        my $count = unpack("Q>", substr($all, $at, 8));
+        $at += 16;
+        for my $i (0 .. $count - 1) {
+            my $out = unpack("Q>", substr($all, $at, 8));
+            substr($all, $at, 8) = pack("Q>", $out + $by) if $i >= $from;
+            $at += 24 + unpack("N", substr($all, $at + 20, 4)) + ($lines ? 8 : 0);
+        }
+        substr($all, $at, 8) = pack("Q>", unpack("Q>", substr($all, $at, 8)) + $by);
+        seek($f, 0, 0);
+        print $f $all;
+    ' "$@"
+}
+
+@test "places that are all shifted are noticed, and the right data is written" {
+    local wrong by name=${GZLZSS##*/}
+    have perl || skip "perl is not installed"
+    for file in members.gz ours-1.gz rsyncable.gz; do
+        for by in 1 -1 1000; do
+            "$GZLZSS" -t --index-file=index $file
+            shift_index index $by 1
+            wrong="$name: $file: the index does not fit it, so it is decompressed from the start"
+            ends_with 0 "$GZLZSS" --index-file=index --range=11M:50 $file
+            cmp stdout <(part $((11 << 20)) 50)
+            stderr_is "$wrong"
+            ends_with 0 "$GZLZSS" --index-file=index --range=5M:5M $file
+            cmp stdout <(part $((5 << 20)) $((5 << 20)))
+            stderr_is "$wrong"
+            ends_with 0 "$GZLZSS" --index-file=index --range=-1000:10 $file
+            cmp stdout <(part $((size - 1000)) 10)
+        done
+    done
+}
+
+@test "an index that is found wrong after data was written by it is an error" {
+    local name=${GZLZSS##*/}
+    have perl || skip "perl is not installed"
+    "$GZLZSS" -t --index-file=index ours-1.gz
+    shift_index index 50 6
+    # The first range is read by wrong places that agree with each other.  The second passes the
+    # first of them.
+    ends_with 1 "$GZLZSS" --index-file=index --range=9M:50 --range=5M:5M ours-1.gz
+    grep -q "^$name: ours-1.gz: the index, marks or members were found wrong too late: " stderr ||
+        fail "$(cat stderr)"
+    ends_with 0 "$GZLZSS" --index-file=index --range=5M:5M ours-1.gz
+    cmp stdout <(part $((5 << 20)) $((5 << 20)))
+}
+
+@test "an index beside a file that belongs to somebody else is passed over" {
+    local name=${GZLZSS##*/}
+    [ "$(id -u)" -eq 0 ] || skip "only root can give files away"
+    cp rsyncable.gz a.gz
+    "$GZLZSS" -t --index a.gz
+    chown 12345 a.gz.gzi
+    ends_with 0 "$GZLZSS" --range=9M:10 a.gz
+    stderr_is "$name: a.gz.gzi: the index belongs to another user, so it is ignored"
+    cmp stdout <(part $((9 << 20)) 10)
+    ends_with 0 "$GZLZSS" -q --range=9M:10 a.gz
+    stderr_is
+    # It is used if it belongs to the file's owner, or if the user names it.
+    ends_with 0 "$GZLZSS" -v --range=9M:10 --index-file=a.gz.gzi a.gz
+    stderr_is "$name: a.gz: read by an index"
+    chown 12345 a.gz
+    ends_with 0 "$GZLZSS" -v --range=9M:10 a.gz
+    stderr_is "$name: a.gz: read by an index"
+    # Root's is used by anybody.
+    chown root a.gz.gzi
+    if have setpriv; then
+        chmod 711 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR" || true
+        if setpriv --reuid 23456 --clear-groups true 2>/dev/null &&
+            setpriv --reuid 23456 --clear-groups "$GZLZSS" --version >/dev/null 2>&1 &&
+            setpriv --reuid 23456 --clear-groups test -r a.gz; then
+            ends_with 0 setpriv --reuid 23456 --clear-groups "$GZLZSS" -v --range=9M:10 a.gz
+            stderr_is "$name: a.gz: read by an index"
+        fi
+    fi
+}
+
+@test "line numbers that are all wrong by the same number are noticed" {
+    local name=${GZLZSS##*/}
+    have perl || skip "perl is not installed"
+    "$GZLZSS" -tp1 --index-file=index ours-1.gz
+    perl -e '
+        open(my $f, "+<:raw", "index") or die;
+        my $all = do { local $/; <$f> };
+        my $at = 36;
+        for my $i (0 .. unpack("Q>", substr($all, 20, 8)) - 1) {
+            $at += 24 + unpack("N", substr($all, $at + 20, 4));
+            my $line = unpack("Q>", substr($all, $at, 8));
+            substr($all, $at, 8) = pack("Q>", $line + 3) if $i > 0;
+            $at += 8;
+        }
+        substr($all, $at + 8, 8) = pack("Q>", unpack("Q>", substr($all, $at + 8, 8)) + 3);
+        seek($f, 0, 0);
+        print $f $all;
+    '
+    local line=$(($(wc -l <plain) - 1000))
+    ends_with 0 "$GZLZSS" --index-file=index --lines=$line:2 ours-1.gz
+    stderr_is "$name: ours-1.gz: the index does not fit it, so it is ignored"
+    cmp stdout <(sed -n "$line,$((line + 1))p" plain)
+}
+
 @test "-v says where an index was written, and in whose format" {
     local index
     head -c 100000 plain >a

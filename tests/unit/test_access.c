@@ -823,7 +823,7 @@ static void test_later_shifted(void)
             const struct access_source bad_source = source_of(&bad);
             struct access_reader *r = unit_need(access_open(&source));
             uint8_t *buf = unit_need(malloc(SIZE));
-            uint64_t size;
+            uint64_t size, last;
             size_t done;
 
             CHECK_EQ(access_use_index(r, &bad_source), ACCESS_INDEX_OK);
@@ -832,9 +832,12 @@ static void test_later_shifted(void)
                 CHECK_EQ(access_read(r, buf, 150 * 1000, right.out[k] + 10, &done, NULL), GZ_OK);
             CHECK_EQ(access_size(r, &size, NULL), GZ_OK);
             CHECK(kind != ONE_MEMBER || size == SIZE);
+            CHECK_EQ(access_read(r, buf, 50 * 1000, right.out[7] + 10, &done, NULL), GZ_OK);
+            last = right.out[7] + 10 + done;
             /* This read passes the point. */
             CHECK(reads_right(r, right.out[4] + 10, (size_t)(right.out[5] - right.out[4]) + 50));
             CHECK_EQ(access_look(r, NULL), ACCESS_WRONG_HINTS);
+            CHECK(reads_right(r, last + 20, 100));
             for (size_t k = 6; k < right.count; k++)
                 CHECK(reads_right(r, right.out[k] + 3000, 20 * 1000));
             read_at_random(r, 8, 5);
@@ -869,6 +872,23 @@ static void test_shifted_in_order(void)
         drop(&index);
         drop(&file);
     }
+}
+
+/* If a member of BGZF says a wrong length, the places of all later members are shifted. */
+static void test_shifted_members(void)
+{
+    struct bytes file = make_file(BGZF);
+    const struct access_source source = source_of(&file);
+    struct access_reader *r = unit_need(access_open(&source));
+    size_t len = file.data[16] + 256u * file.data[17] + 1, done;
+    uint8_t byte;
+
+    file.data[len - 4] ^= 5;
+    CHECK_EQ(access_look(r, NULL), ACCESS_BGZF);
+    CHECK_EQ(access_read(r, &byte, 1, SIZE / 2, &done, NULL), GZ_BAD_LENGTH);
+    CHECK_EQ(access_look(r, NULL), ACCESS_WRONG_HINTS);
+    access_close(r);
+    drop(&file);
 }
 
 /* --- Ends of work ---------------------------------------------------------------------------- */
@@ -1086,6 +1106,7 @@ int main(void)
     RUN(test_all_shifted);
     RUN(test_later_shifted);
     RUN(test_shifted_in_order);
+    RUN(test_shifted_members);
     RUN(test_stopped_look);
     RUN(test_stopped_export);
     RUN(test_stopped_read);
