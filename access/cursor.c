@@ -134,6 +134,8 @@ bool access_cursor_begin(struct access_cursor *c, const struct access_point *p,
     c->crc = p->crc;
     c->len = p->len;
     c->is_proven = !p->is_hint || p->is_checked;
+    c->is_hint = p->is_hint;
+    c->began = p->out;
     come_to_place(c, p->bit, p->is_header);
     if (p->is_header)
         return true;
@@ -249,7 +251,8 @@ static enum gz_status step_trailer(struct access_cursor *c)
     }
     if (c->knows_member && load32(trailer) != c->crc)
         return GZ_BAD_CRC;
-    if (c->knows_member && load32(trailer + 4) != (uint32_t)c->len)
+    c->stored_len = load32(trailer + 4);
+    if (c->knows_member && c->stored_len != (uint32_t)c->len)
         return GZ_BAD_LENGTH;
     c->state = CURSOR_HEADER;
     come_to_place(c, 8 * position(c), true);

@@ -36,14 +36,18 @@ struct access_cursor {
     bool has_garbage;
 
     /* For the reader alone (reader.c): whether decoding began at the start of the file or at a
-     * point that was checked. */
-    bool is_proven;
+     * point that was checked; and whether it began at a hint, checked or not.  `began` is the byte
+     * of the output at which it began. */
+    bool is_proven, is_hint;
+    uint64_t began;
 
     /* The CRC and the length of the member's data before the cursor.  knows_member says whether
      * both are known. */
     bool knows_member;
     uint32_t crc;
     uint64_t len;
+    /* With is_at_header: the length of the member before, modulo 2^32, as its trailer says. */
+    uint32_t stored_len;
 
     /* For cursor.c alone. */
     enum { CURSOR_HEADER, CURSOR_DATA, CURSOR_TRAILER } state;

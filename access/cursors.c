@@ -14,6 +14,21 @@ void access_cursors_clear(struct access_cursors *s)
     *s = (struct access_cursors){0};
 }
 
+void access_cursors_drop_hints(struct access_cursors *s)
+{
+    int kept = 0;
+
+    for (int i = 0; i < ACCESS_CURSORS; i++) {
+        struct access_cursor *c = s->idle[i];
+
+        s->idle[i] = NULL;
+        if (c != NULL && c->is_hint)
+            access_cursor_free(c);
+        else if (c != NULL)
+            s->idle[kept++] = c;
+    }
+}
+
 /* Returns the index of the cursor with the highest place from `from` to `to`, or ACCESS_CURSORS if
  * there is none. */
 static int find(const struct access_cursors *s, uint64_t to, uint64_t from)

@@ -21,6 +21,9 @@ struct access_cursors {
 /* Frees all cursors in s. */
 void access_cursors_clear(struct access_cursors *s);
 
+/* Frees the cursors that began at a hint. */
+void access_cursors_drop_hints(struct access_cursors *s);
+
 /* Whether a cursor is at byte `from` of the output or after it, and not after `to`. */
 bool access_cursors_have(const struct access_cursors *s, uint64_t to, uint64_t from);
 

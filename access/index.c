@@ -111,11 +111,17 @@ static void add(struct reading *r, struct access_point *p, uint64_t byte, uint64
         fail(r, ACCESS_INDEX_NO_MEMORY);
 }
 
+/* Whether an index of bgzip with `count` members has `size` bytes. */
+static bool is_bgzip_size(uint64_t count, uint64_t size)
+{
+    return size >= 8 && (size - 8) % 16 == 0 && count == (size - 8) / 16;
+}
+
 static void read_bgzip(struct reading *r)
 {
     const uint64_t count = next_number(r, 8);
 
-    if (count != (r->source->size - 8) / 16 || (r->source->size - 8) % 16 != 0) {
+    if (!is_bgzip_size(count, r->source->size)) {
         fail(r, ACCESS_INDEX_UNKNOWN);
         return;
     }
@@ -201,12 +207,37 @@ static void read_indexed_gzip(struct reading *r, struct access_index *index)
         fail(r, ACCESS_INDEX_DAMAGED);
 }
 
+/* Bytes at the start of an index that tell its format. */
+#define MAGIC_SIZE 16
+
+/* Returns the format of an index that begins with the bytes magic[0..MAGIC_SIZE).  ACCESS_BGZIP
+ * means that it is none of the others. */
+static enum access_format format_of(const uint8_t *magic)
+{
+    static const uint8_t zeros[8];
+
+    if (memcmp(magic, INDEXED_GZIP_MAGIC, 5) == 0)
+        return ACCESS_INDEXED_GZIP;
+    if (memcmp(magic, zeros, 8) == 0 && memcmp(magic + 8, GZTOOL_MAGIC, 7) == 0 &&
+        (magic[15] == 'x' || magic[15] == 'X'))
+        return ACCESS_GZTOOL;
+    return ACCESS_BGZIP;
+}
+
+bool access_index_begins(const struct access_source *source)
+{
+    uint8_t magic[MAGIC_SIZE] = {0};
+
+    return access_source_read(source, magic, sizeof(magic), 0) >= 8 &&
+           (format_of(magic) != ACCESS_BGZIP || is_bgzip_size(get(magic, 8, false), source->size));
+}
+
 enum access_index_status access_index_read(const struct access_source *source, uint64_t file_size,
                                            struct access_points *points, struct access_index *index)
 {
     const struct access_point start = {.is_header = true};
     struct reading r = {.source = source, .file_size = file_size, .points = points};
-    uint8_t magic[16] = {0};
+    uint8_t magic[MAGIC_SIZE] = {0};
 
     *index = (struct access_index){.format = ACCESS_BGZIP,
                                    .file_size = UINT64_MAX,
@@ -218,15 +249,13 @@ enum access_index_status access_index_read(const struct access_source *source, u
         return ACCESS_INDEX_UNKNOWN;
     if (!access_points_add(points, &start))
         return ACCESS_INDEX_NO_MEMORY;
-    if (memcmp(magic, INDEXED_GZIP_MAGIC, 5) == 0) {
-        index->format = ACCESS_INDEXED_GZIP;
+    index->format = format_of(magic);
+    if (index->format == ACCESS_INDEXED_GZIP)
         read_indexed_gzip(&r, index);
-    } else if (memcmp(magic + 8, GZTOOL_MAGIC, 7) == 0 && (magic[15] == 'x' || magic[15] == 'X')) {
-        index->format = ACCESS_GZTOOL;
+    else if (index->format == ACCESS_GZTOOL)
         read_gztool(&r, index, magic[15] == 'X');
-    } else {
+    else
         read_bgzip(&r);
-    }
     if (r.status == ACCESS_INDEX_OK && points->count > 0 && index->size != UINT64_MAX &&
         points->list[points->count - 1].out > index->size)
         r.status = ACCESS_INDEX_DAMAGED;

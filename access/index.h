@@ -84,6 +84,10 @@ enum access_index_status access_index_read(const struct access_source *source, u
                                            struct access_points *points,
                                            struct access_index *index);
 
+/* Whether the file begins as an index in one of the formats.  An index of bgzip has no magic
+ * number, so its length must be what its first number says. */
+bool access_index_begins(const struct access_source *source);
+
 /* Writes an index in gztool's or indexed_gzip's format by calls of `put`, which returns false if it
  * fails.  The windows of the points are in memory, or in `source`, the index from which they were
  * read.  Returns false if `put` fails, memory is short, or a window is damaged.  is_header must be

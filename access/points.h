@@ -27,10 +27,11 @@ struct access_point {
     uint64_t line; /* line feeds before the point, or ACCESS_NO_LINE */
     /* Whether a member's header starts at the point; if not, a DEFLATE block starts there. */
     bool is_header;
-    /* Whether the point comes from an index or a guess.  If not, decoding from the start of the
-     * file has come to the point. */
+    /* Whether the point comes from an index or a guess, or from decoding that began at such a
+     * point.  If not, decoding from the start of the file has come to the point. */
     bool is_hint;
-    /* Whether decoding from this hint has come to the place that another hint gives. */
+    /* Whether decoding from this hint has come to the place that another hint gives, or decoding
+     * has come to this hint.  A later read may still find that both are wrong. */
     bool is_checked;
     /* The CRC and the length of the member's data before the point.  has_crc says whether both are
      * known. */

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "access/builder.h"
 #include "access/cursor.h"
@@ -25,13 +26,34 @@ struct access_reader {
     pthread_mutex_t lock;
     struct access_points points;
     enum access_hints hints;
-    /* The length of the data.  If `knows_size` is false, this length is only a hint, or
-     * UINT64_MAX. */
+    bool is_looking;           /* a thread looks for hints, without the lock */
+    pthread_cond_t has_looked; /* signalled when is_looking becomes false */
+    /* The length of the data.  If `knows_size` is false, no decoding has come to the end, and this
+     * length is only a hint, or UINT64_MAX.  size_is_hint: decoding has come to the end, but began
+     * at a hint. */
     uint64_t size;
-    bool knows_size;
+    bool knows_size, size_is_hint;
+    /* Whether the data before the first hint was decoded and compared, or cannot be decoded. */
+    bool is_start_checked;
+    /* The first member has at least this many bytes of data. */
+    uint64_t first_member;
     uint64_t lines;
     struct access_cursors cursors; /* cursors that no read uses; all are proven */
 };
+
+/* Makes the condition `has_looked`, whose waits are by the monotonic clock. */
+static bool open_condition(struct access_reader *r)
+{
+    pthread_condattr_t by_clock;
+    bool ok = pthread_condattr_init(&by_clock) == 0;
+
+    if (!ok)
+        return false;
+    pthread_condattr_setclock(&by_clock, CLOCK_MONOTONIC);
+    ok = pthread_cond_init(&r->has_looked, &by_clock) == 0;
+    pthread_condattr_destroy(&by_clock);
+    return ok;
+}
 
 struct access_reader *access_open(const struct access_source *source)
 {
@@ -40,7 +62,12 @@ struct access_reader *access_open(const struct access_source *source)
 
     if (r == NULL)
         return NULL;
+    if (!open_condition(r)) {
+        free(r);
+        return NULL;
+    }
     r->source = *source;
+    r->source.watch = NULL; /* each call has its own */
     r->points.most = ACCESS_POINTS_MEMORY;
     r->size = UINT64_MAX;
     r->lines = ACCESS_NO_LINE;
@@ -57,6 +84,7 @@ void access_close(struct access_reader *r)
         return;
     access_cursors_clear(&r->cursors);
     access_points_clear(&r->points);
+    pthread_cond_destroy(&r->has_looked);
     pthread_mutex_destroy(&r->lock);
     free(r);
 }
@@ -65,6 +93,9 @@ void access_set_strict(struct access_reader *r, bool is_strict)
 {
     r->is_strict = is_strict;
 }
+
+/* Nanoseconds after which a thread that waits for another one asks again whether it shall go on. */
+#define WAIT_NS 20000000
 
 /* --- Hints ---------------------------------------------------------------------------------- */
 
@@ -96,54 +127,114 @@ enum access_index_status access_use_index(struct access_reader *r,
     if (!take_points(r, &found))
         return ACCESS_INDEX_NO_MEMORY;
     r->index = *index;
+    r->index.watch = NULL;
     r->hints = ACCESS_INDEX;
     r->size = about.size;
     r->lines = about.lines;
     return ACCESS_INDEX_OK;
 }
 
-/* Looks for hints in the file.  The caller has the lock. */
-static void look(struct access_reader *r)
+/* Looks for hints in the file, without the lock.  Returns ACCESS_UNKNOWN if `watch` has ended the
+ * search. */
+static enum access_hints find_hints(const struct access_reader *r, struct access_points *found,
+                                    uint64_t *size, const struct access_watch *watch)
 {
-    struct access_points found = {.most = ACCESS_POINTS_MEMORY};
-    uint64_t size;
+    struct access_source source = r->source;
+    enum access_hints hints = ACCESS_NOTHING;
 
-    if (r->hints != ACCESS_UNKNOWN)
-        return;
-    r->hints = ACCESS_NOTHING;
-    if (access_bgzf_list(&r->source, ACCESS_APART / 4, &found, &size) == ACCESS_LAYOUT_FOUND) {
-        r->hints = ACCESS_BGZF;
+    source.watch = watch;
+    if (access_bgzf_list(&source, ACCESS_APART / 4, found, size) == ACCESS_LAYOUT_FOUND) {
+        hints = ACCESS_BGZF;
     } else {
-        access_points_clear(&found);
-        if (access_marks_list(&r->source, &found, &size) == ACCESS_LAYOUT_FOUND)
-            r->hints = ACCESS_MARKS;
+        access_points_clear(found);
+        if (access_marks_list(&source, found, size) == ACCESS_LAYOUT_FOUND)
+            hints = ACCESS_MARKS;
     }
-    if (r->hints == ACCESS_NOTHING)
-        return;
-    take_points(r, &found);
-    if (!r->knows_size)
-        r->size = size;
+    return hints == ACCESS_NOTHING && !access_goes_on(watch) ? ACCESS_UNKNOWN : hints;
 }
 
-enum access_hints access_look(struct access_reader *r)
+/* Waits until no other thread looks for hints.  The caller has the lock.  Returns false if `watch`
+ * has ended the wait. */
+static bool wait_for_look(struct access_reader *r, const struct access_watch *watch)
+{
+    while (r->is_looking) {
+        struct timespec until;
+
+        if (!access_goes_on(watch))
+            return false;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += WAIT_NS;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_nsec -= 1000000000;
+            until.tv_sec++;
+        }
+        pthread_cond_timedwait(&r->has_looked, &r->lock, &until);
+    }
+    return true;
+}
+
+/* Looks for hints if nobody has.  The caller has the lock, which is not held meanwhile. */
+static void look(struct access_reader *r, const struct access_watch *watch)
+{
+    struct access_points found = {.most = ACCESS_POINTS_MEMORY};
+    enum access_hints hints;
+    uint64_t size;
+
+    if (!wait_for_look(r, watch) || r->hints != ACCESS_UNKNOWN)
+        return;
+    r->is_looking = true;
+    pthread_mutex_unlock(&r->lock);
+    hints = find_hints(r, &found, &size, watch);
+    pthread_mutex_lock(&r->lock);
+    r->is_looking = false;
+    pthread_cond_broadcast(&r->has_looked);
+    if (r->hints != ACCESS_UNKNOWN) {
+        access_points_clear(&found);
+        return;
+    }
+    r->hints = hints;
+    if (hints == ACCESS_BGZF || hints == ACCESS_MARKS) {
+        take_points(r, &found);
+        if (!r->knows_size)
+            r->size = size;
+    }
+    /* The search has decoded the first segment. */
+    r->is_start_checked |= hints == ACCESS_MARKS;
+}
+
+enum access_hints access_look(struct access_reader *r, const struct access_watch *watch)
 {
     enum access_hints hints;
 
     pthread_mutex_lock(&r->lock);
-    look(r);
+    look(r, watch);
     hints = r->hints;
     pthread_mutex_unlock(&r->lock);
     return hints;
 }
 
-/* Drops the hints, which are wrong. */
+bool access_had_wrong_hints(struct access_reader *r)
+{
+    bool had;
+
+    pthread_mutex_lock(&r->lock);
+    had = r->hints == ACCESS_WRONG_HINTS;
+    pthread_mutex_unlock(&r->lock);
+    return had;
+}
+
+/* Drops the hints, which are wrong, and all that was found out by decoding from them.  The caller
+ * has the lock. */
 static void drop_hints(struct access_reader *r)
 {
     access_points_drop_hints(&r->points);
+    access_cursors_drop_hints(&r->cursors);
     r->hints = ACCESS_WRONG_HINTS;
     r->lines = ACCESS_NO_LINE;
-    if (!r->knows_size)
+    if (!r->knows_size || r->size_is_hint)
         r->size = UINT64_MAX;
+    r->knows_size &= !r->size_is_hint;
+    r->size_is_hint = false;
 }
 
 /* --- Cursors -------------------------------------------------------------------------------- */
@@ -187,44 +278,71 @@ struct reading {
     struct access_reader *r;
     const struct access_watch *watch; /* or NULL */
     struct access_cursor *c;
-    struct access_point from; /* where the cursor began, if it is not proven */
-    bool has_next;            /* there is a later point */
-    struct access_point next; /* with has_next: the nearest point after `from` */
-    uint64_t size;            /* the length of the data, as hints tell it, or UINT64_MAX */
-    uint64_t leave_at;        /* the next point is left at this byte of output, or later */
-    bool has_failed;          /* the cursor has come to an error, and cannot go on */
+    struct access_source source; /* the reader's, with the read's watch; the cursor reads it */
+    struct access_point from;    /* where the cursor began, if it is not proven */
+    bool has_next;               /* there is a later point, or hint (find_next) */
+    struct access_point next;    /* with has_next: the nearest one */
+    uint64_t size;               /* the length of the data, as hints tell it, or UINT64_MAX */
+    uint64_t leave_at;           /* the next point is left at this byte of output, or later */
+    bool has_failed;             /* the cursor has come to an error, and cannot go on */
 };
 
 /* Sets g->next and g->size, the hints with which compare() checks the cursor.  The caller has the
- * lock. */
+ * lock.  A cursor that is not proven is compared with the nearest point, any other with the nearest
+ * hint. */
 static void find_next(struct reading *g)
 {
     const struct access_points *points = &g->r->points;
-    size_t i = access_points_until(points, g->from.out);
+    const struct access_cursor *c = g->c;
+    size_t i = access_points_until(points, c->is_proven ? c->out : g->from.out);
 
     g->size = g->r->size;
-    while (i < points->count && points->list[i].bit <= g->from.bit)
+    while (i < points->count &&
+           (c->is_proven ? !points->list[i].is_hint : points->list[i].bit <= g->from.bit))
         i++;
     g->has_next = i < points->count;
     if (g->has_next)
         g->next = points->list[i];
 }
 
+/* Sets is_checked in the points at byte `out` of the output and bit `bit`.  The caller has the
+ * lock. */
+static void check_point(struct access_points *points, uint64_t bit, uint64_t out)
+{
+    for (size_t i = access_points_until(points, out); i > 0; i--) {
+        struct access_point *p = &points->list[i - 1];
+
+        if (p->out < out)
+            break;
+        p->is_checked |= p->bit == bit;
+    }
+}
+
 /* Notes that the hint from which the cursor began is right. */
 static void prove(struct reading *g)
 {
-    struct access_points *points = &g->r->points;
-
     g->c->is_proven = true;
     pthread_mutex_lock(&g->r->lock);
-    for (size_t i = access_points_until(points, g->from.out); i > 0; i--) {
-        struct access_point *p = &points->list[i - 1];
-
-        if (p->out < g->from.out)
-            break;
-        p->is_checked |= p->bit == g->from.bit;
-    }
+    check_point(&g->r->points, g->from.bit, g->from.out);
+    find_next(g);
     pthread_mutex_unlock(&g->r->lock);
+}
+
+/* Notes that the proven cursor has come to the hint g->next. */
+static void pass_hint(struct reading *g)
+{
+    struct access_reader *r = g->r;
+    const struct access_cursor *c = g->c;
+
+    pthread_mutex_lock(&r->lock);
+    check_point(&r->points, g->next.bit, g->next.out);
+    if (!c->is_hint) {
+        r->is_start_checked = true;
+        if (c->knows_member && c->len == c->out && c->out > r->first_member)
+            r->first_member = c->out;
+    }
+    find_next(g);
+    pthread_mutex_unlock(&r->lock);
 }
 
 /* Leaves a point where the cursor is, for later reads. */
@@ -234,6 +352,7 @@ static void leave_point(struct reading *g)
     const struct access_point p = {.bit = c->bit,
                                    .out = c->out,
                                    .line = ACCESS_NO_LINE,
+                                   .is_hint = c->is_hint,
                                    .has_crc = c->knows_member,
                                    .crc = c->crc,
                                    .len = c->len};
@@ -243,24 +362,47 @@ static void leave_point(struct reading *g)
     g->leave_at = access_leave_point(g->r, &p, window, len);
 }
 
+/* Whether the length in the trailer that the cursor has passed can be right.  The cursor began at a
+ * hint in the middle of the member.  So the place where the member starts is known modulo 2^32.  It
+ * must be the start of the data, or between the end of what is known of the first member and the
+ * hint. */
+static bool fits_trailer(struct reading *g)
+{
+    const struct access_cursor *c = g->c;
+    uint64_t from = (uint32_t)(c->out - c->stored_len), least;
+
+    if (!c->is_at_place || !c->is_at_header || !c->is_hint || c->knows_member || from == 0)
+        return true;
+    pthread_mutex_lock(&g->r->lock);
+    least = g->r->first_member;
+    pthread_mutex_unlock(&g->r->lock);
+    if (from < least)
+        from += ((least - from + UINT32_MAX) >> 32) << 32;
+    return from <= c->began;
+}
+
 /* Compares the place where the cursor is with the hints.  Returns false if the hints are wrong. */
 static bool compare(struct reading *g)
 {
     const struct access_cursor *c = g->c;
 
-    if (c->is_proven)
-        return true;
+    if (!fits_trailer(g))
+        return false;
     if (c->has_ended) {
         if (g->has_next || (g->size != UINT64_MAX && g->size != c->out))
             return false;
-        prove(g);
+        if (!c->is_proven)
+            prove(g);
         return true;
     }
     if (!c->is_at_place || !g->has_next || c->bit < g->next.bit)
         return !g->has_next || c->out <= g->next.out;
     if (c->bit != g->next.bit || c->out != g->next.out)
         return false;
-    prove(g);
+    if (c->is_proven)
+        pass_hint(g);
+    else
+        prove(g);
     return true;
 }
 
@@ -268,11 +410,25 @@ static bool compare(struct reading *g)
 static void note_end(struct reading *g)
 {
     struct access_reader *r = g->r;
+    const struct access_cursor *c = g->c;
 
     pthread_mutex_lock(&r->lock);
-    r->size = g->c->out;
-    r->knows_size = true;
+    if (!c->is_hint || (r->hints != ACCESS_WRONG_HINTS && (!r->knows_size || r->size_is_hint))) {
+        r->size = c->out;
+        r->knows_size = true;
+        r->size_is_hint = c->is_hint;
+    }
     pthread_mutex_unlock(&r->lock);
+}
+
+/* Drops the hints, since a cursor that does not depend on them has come to other places. */
+static void drop_passed_hints(struct reading *g)
+{
+    pthread_mutex_lock(&g->r->lock);
+    drop_hints(g->r);
+    pthread_mutex_unlock(&g->r->lock);
+    g->has_next = false;
+    g->size = UINT64_MAX;
 }
 
 /* Does a step.  Sets *wrong to whether the hints turned out to be wrong. */
@@ -281,20 +437,21 @@ static enum gz_status step(struct reading *g, bool *wrong)
     struct access_cursor *c = g->c;
     enum gz_status status;
 
-    if (g->watch != NULL && !g->watch->goes_on(g->watch->ctx))
+    if (!access_goes_on(g->watch))
         return GZ_READ_ERROR;
-    if (!c->is_proven)
-        c->stop_at = g->has_next ? g->next.bit : UINT64_MAX;
-    else
-        c->stop_at = c->out >= g->leave_at ? 0 : UINT64_MAX;
+    c->stop_at = c->is_proven && c->out >= g->leave_at ? 0 : g->has_next ? g->next.bit : UINT64_MAX;
     status = access_cursor_step(c);
     if (status != GZ_OK) {
-        *wrong = !c->is_proven && status != GZ_READ_ERROR && status != GZ_NO_MEMORY;
+        /* The data may be damaged, or the hint may be wrong.  Decoding from the start tells. */
+        *wrong = c->is_hint && status != GZ_READ_ERROR && status != GZ_NO_MEMORY;
         return status;
     }
-    *wrong = !compare(g);
-    if (*wrong)
-        return GZ_BAD_DATA;
+    if (!compare(g)) {
+        *wrong = c->is_hint;
+        if (*wrong)
+            return GZ_BAD_DATA;
+        drop_passed_hints(g);
+    }
     if (c->is_proven && c->is_at_place && !c->is_at_header)
         leave_point(g);
     if (c->is_proven && c->has_ended)
@@ -352,29 +509,115 @@ static enum gz_status run(struct reading *g, uint8_t *buf, size_t len, uint64_t 
     return status;
 }
 
+/* Lets the read's cursor ask the read's watch. */
+static void begin_reading(struct reading *g)
+{
+    g->source = g->r->source;
+    g->source.watch = g->watch;
+    g->c->source = &g->source;
+    find_next(g);
+}
+
+/* Keeps the read's cursor for later reads, or frees it.  Returns false if the cursor began at a
+ * hint, and another thread has found meanwhile that the hints are wrong.  The caller has the
+ * lock. */
+static bool end_reading(struct reading *g, bool is_good)
+{
+    const bool is_stale = g->c != NULL && g->c->is_hint && g->r->hints == ACCESS_WRONG_HINTS;
+
+    if (g->c != NULL)
+        g->c->source = &g->r->source;
+    if (is_good && !is_stale && !g->has_failed && g->c->is_proven)
+        access_cursors_put(&g->r->cursors, g->c);
+    else
+        access_cursor_free(g->c);
+    g->c = NULL;
+    return !is_stale;
+}
+
+/* Whether a read at `offset` begins at a hint, and the data before the first hint must be decoded
+ * and compared before that.  If so, sets *first to the byte of output at which the first hint is.
+ * The caller has the lock. */
+static bool needs_start(const struct access_reader *r, uint64_t offset, uint64_t *first)
+{
+    const struct access_points *points = &r->points;
+    const struct access_point *p = &points->list[access_points_until(points, offset) - 1];
+    size_t i = 0;
+
+    if (r->is_start_checked || !p->is_hint || p->out == 0 ||
+        access_cursors_have(&r->cursors, offset, p->out))
+        return false;
+    while (!points->list[i].is_hint || points->list[i].out == 0)
+        i++;
+    *first = points->list[i].out;
+    return *first <= ACCESS_START_MAX;
+}
+
+/* Before the first read that begins at a hint: decodes the data before the first hint, and compares
+ * its place.  If the data is damaged, a read that needs it will find that.  Sets *wrong to whether
+ * the hints are wrong. */
+static enum gz_status check_start(struct access_reader *r, uint64_t offset, bool *wrong,
+                                  const struct access_watch *watch)
+{
+    const struct access_point start = access_start();
+    struct reading g = {.r = r, .watch = watch, .from = start};
+    enum gz_status status = GZ_NO_MEMORY;
+    uint64_t first;
+    size_t done;
+    int error;
+
+    *wrong = false;
+    pthread_mutex_lock(&r->lock);
+    if (!needs_start(r, offset, &first)) {
+        pthread_mutex_unlock(&r->lock);
+        return GZ_OK;
+    }
+    g.c = access_cursors_make(&r->cursors, &r->source);
+    if (g.c != NULL && access_cursor_begin(g.c, &start, NULL, 0)) {
+        begin_reading(&g);
+        status = GZ_OK;
+    }
+    pthread_mutex_unlock(&r->lock);
+    if (status == GZ_OK)
+        status = run(&g, NULL, 1, first, &done, wrong);
+    error = errno;
+    pthread_mutex_lock(&r->lock);
+    end_reading(&g, status == GZ_OK);
+    /* The places of BGZF's members are sums of such lengths. */
+    if (status == GZ_BAD_LENGTH && r->hints == ACCESS_BGZF)
+        drop_hints(r);
+    *wrong = r->hints == ACCESS_WRONG_HINTS;
+    r->is_start_checked |= status != GZ_READ_ERROR && status != GZ_NO_MEMORY;
+    pthread_mutex_unlock(&r->lock);
+    errno = error;
+    return status == GZ_READ_ERROR || status == GZ_NO_MEMORY ? status : GZ_OK;
+}
+
 /* Reads from the best point or cursor.  If `len` is 0, only checks the best point. */
 static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t len, uint64_t offset,
                                 size_t *done, bool *wrong, const struct access_watch *watch)
 {
     struct reading g = {.r = r, .watch = watch};
-    enum gz_status status;
+    enum gz_status status = check_start(r, offset, wrong, watch);
     int error;
 
     *done = 0;
+    if (status != GZ_OK || *wrong)
+        return status != GZ_OK ? status : GZ_BAD_DATA;
     pthread_mutex_lock(&r->lock);
     status = get_cursor(r, offset, len == 0, &g.c, &g.from);
     *wrong = status == GZ_BAD_DATA;
     if (status == GZ_OK)
-        find_next(&g);
+        begin_reading(&g);
     pthread_mutex_unlock(&r->lock);
     if (status == GZ_OK)
         status = run(&g, buf, len, offset, done, wrong);
     error = errno;
     pthread_mutex_lock(&r->lock);
-    if (status == GZ_OK && !g.has_failed && g.c->is_proven)
-        access_cursors_put(&r->cursors, g.c);
-    else
-        access_cursor_free(g.c);
+    if (!end_reading(&g, status == GZ_OK) && status != GZ_READ_ERROR && status != GZ_NO_MEMORY) {
+        status = GZ_BAD_DATA;
+        *wrong = true;
+    }
     if (*wrong)
         drop_hints(r);
     pthread_mutex_unlock(&r->lock);
@@ -407,7 +650,7 @@ static enum gz_status read_at(struct access_reader *r, uint8_t *buf, size_t len,
     bool wrong;
 
     if (access_is_far(r, offset, ACCESS_FAR))
-        access_look(r);
+        access_look(r, watch);
     do
         status = read_once(r, buf, len, offset, done, &wrong, watch);
     while (wrong && !r->is_strict);
@@ -443,20 +686,34 @@ void access_check(struct access_reader *r, uint64_t offset, const struct access_
         (void)read_once(r, NULL, 0, offset, &done, &wrong, watch);
 }
 
+/* Whether p and the points before and after it cannot all be right.  The caller has the lock. */
+static bool contradicts(const struct access_points *points, const struct access_point *p)
+{
+    const size_t after = access_points_until(points, p->out);
+    size_t before = after;
+
+    while (before > 0 && points->list[before - 1].out == p->out)
+        before--;
+    return (before > 0 && points->list[before - 1].bit >= p->bit) ||
+           (after < points->count && points->list[after].bit <= p->bit);
+}
+
 uint64_t access_leave_point(struct access_reader *r, const struct access_point *p,
                             const uint8_t *window, size_t len)
 {
     struct access_point copy = *p;
     uint64_t apart, leave_at;
 
-    copy.is_hint = false;
+    copy.is_checked = copy.is_hint;
     copy.form = len > 0 ? ACCESS_RAW : ACCESS_NO_WINDOW;
     copy.stored = (uint32_t)len;
     copy.bytes = NULL;
     pthread_mutex_lock(&r->lock);
     apart = ACCESS_APART << (r->points.halvings < 32 ? r->points.halvings : 32);
+    if (contradicts(&r->points, p))
+        drop_hints(r);
     leave_at = r->points.list[access_points_until(&r->points, p->out) - 1].out + apart;
-    if (p->out >= leave_at) {
+    if (p->out >= leave_at && (!p->is_hint || r->hints != ACCESS_WRONG_HINTS)) {
         leave_at = p->out + apart;
         copy.bytes = len > 0 ? malloc(len) : NULL;
         if (copy.bytes != NULL || len == 0) {
@@ -489,11 +746,11 @@ struct access_point access_proven_point(struct access_reader *r, uint64_t offset
     return p;
 }
 
-uint64_t access_size_hint(struct access_reader *r)
+uint64_t access_size_hint(struct access_reader *r, const struct access_watch *watch)
 {
     uint64_t size;
 
-    access_look(r);
+    access_look(r, watch);
     pthread_mutex_lock(&r->lock);
     size = r->size;
     if (size == UINT64_MAX && r->hints == ACCESS_INDEX)
@@ -509,17 +766,19 @@ enum gz_status access_size(struct access_reader *r, uint64_t *size,
     size_t done;
     bool knows;
 
-    access_look(r);
-    pthread_mutex_lock(&r->lock);
-    knows = r->knows_size;
-    pthread_mutex_unlock(&r->lock);
-    /* This read decodes from the last point up to the end, and notes the size. */
-    if (!knows)
+    access_look(r, watch);
+    for (;;) {
+        pthread_mutex_lock(&r->lock);
+        knows = r->knows_size;
+        *size = r->size;
+        pthread_mutex_unlock(&r->lock);
+        /* Another thread may find that the size came from wrong hints.  It then takes the size
+         * back, and this thread reads again. */
+        if (knows || status != GZ_OK)
+            return status;
+        /* This read decodes from the last point up to the end, and notes the size. */
         status = read_at(r, NULL, 1, UINT64_MAX - 1, &done, watch);
-    pthread_mutex_lock(&r->lock);
-    *size = r->size;
-    pthread_mutex_unlock(&r->lock);
-    return status;
+    }
 }
 
 bool access_find_line(struct access_reader *r, uint64_t line, struct access_stretch *found)
@@ -548,9 +807,9 @@ bool access_find_line(struct access_reader *r, uint64_t line, struct access_stre
 /* --- Export --------------------------------------------------------------------------------- */
 
 /* Gives the builder the point at the first block, after the first member's header. */
-static bool note_first_block(struct access_reader *r, struct access_builder *b)
+static bool note_first_block(const struct access_source *source, struct access_builder *b)
 {
-    struct access_cursor *c = access_cursor_new(&r->source);
+    struct access_cursor *c = access_cursor_new(source);
     const struct access_point start = access_start();
     const bool ok = c != NULL && access_cursor_begin(c, &start, NULL, 0) &&
                     access_cursor_step(c) == GZ_OK && c->is_at_place;
@@ -561,41 +820,69 @@ static bool note_first_block(struct access_reader *r, struct access_builder *b)
     return ok;
 }
 
-/* Gives the builder all points.  The caller has the lock. */
-static bool note_points(struct access_reader *r, struct access_builder *b)
+/* Copies the first point that the builder wants after the place *p to *p, and its window to the
+ * bytes before `end`; *len becomes the window's length, or -1 after an error.  Returns false if
+ * there is no such point. */
+static bool next_wanted(struct access_reader *r, struct access_builder *b, struct access_point *p,
+                        uint8_t *end, ssize_t *len)
+{
+    const struct access_points *points = &r->points;
+    bool is = false;
+
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = access_points_until(points, p->out); !is && i < points->count; i++) {
+        const struct access_point *next = &points->list[i];
+
+        is = !next->is_header &&
+             access_builder_wants(b, next->bit, next->out, next->form != ACCESS_NO_WINDOW);
+        if (is) {
+            *len = access_window_get(next, &r->index, end);
+            *p = *next;
+        }
+    }
+    pthread_mutex_unlock(&r->lock);
+    return is;
+}
+
+/* Gives the builder all points.  To pack a window takes a millisecond.  So other threads can read
+ * meanwhile, and `watch` is asked for each point. */
+static bool note_points(struct access_reader *r, struct access_builder *b,
+                        const struct access_watch *watch)
 {
     uint8_t *const window = malloc(INF_WINDOW);
+    struct access_point p = {.out = 0};
     bool ok = window != NULL;
+    ssize_t len;
 
-    for (size_t i = 0; ok && i < r->points.count; i++) {
-        const struct access_point *p = &r->points.list[i];
-        ssize_t len;
-
-        if (p->is_header || p->out == 0 ||
-            !access_builder_wants(b, p->bit, p->out, p->form != ACCESS_NO_WINDOW))
-            continue;
-        len = access_window_get(p, &r->index, window + INF_WINDOW);
-        ok = len >= 0;
+    while (ok && next_wanted(r, b, &p, window + INF_WINDOW, &len)) {
+        ok = len >= 0 && access_goes_on(watch);
         if (ok)
-            access_builder_note(b, p->bit, p->out, window + INF_WINDOW, (size_t)len);
+            access_builder_note(b, p.bit, p.out, window + INF_WINDOW, (size_t)len);
     }
     free(window);
     return ok;
 }
 
 bool access_export(struct access_reader *r, enum access_format format,
-                   bool (*put)(void *ctx, const void *bytes, size_t len), void *ctx)
+                   bool (*put)(void *ctx, const void *bytes, size_t len), void *ctx,
+                   const struct access_watch *watch)
 {
-    struct access_builder *b = access_builder_new(&r->source);
-    bool ok = b != NULL;
+    struct access_source source = r->source;
+    struct access_builder *b;
+    uint64_t size;
+    bool ok;
 
-    if (ok && !access_builder_is_bgzf(b)) {
-        ok = note_first_block(r, b);
-        pthread_mutex_lock(&r->lock);
-        ok = ok && note_points(r, b);
-        pthread_mutex_unlock(&r->lock);
-    }
-    ok = ok && access_builder_write(b, format, r->source.size, r->size, put, ctx);
+    source.watch = watch;
+    errno = ENOMEM;
+    b = access_builder_new(&source);
+    ok = b != NULL;
+    if (ok && !access_builder_is_bgzf(b))
+        ok = note_first_block(&source, b) && note_points(r, b, watch);
+    pthread_mutex_lock(&r->lock);
+    size = r->size;
+    pthread_mutex_unlock(&r->lock);
+    errno = ok ? ENOMEM : errno;
+    ok = ok && access_builder_write(b, format, r->source.size, size, put, ctx);
     access_builder_free(b);
     return ok;
 }

@@ -6,12 +6,22 @@
  * index, from the file's layout (BGZF, marks), and from reads, which leave a point every
  * ACCESS_APART bytes.
  *
- * An index and a layout are hints.  They may be wrong, by accident or on purpose.  So the first
- * read from such a point decodes on, up to the first of these: another point, the end of a member
- * that began after the point, or the end of the file.  If the place, the length or a member's CRC
- * is not as expected, the hints are dropped.  This check cannot find wrong bytes in the window that
- * an index gives, or wrong places further ahead.  Only decoding all data before these places could
- * find them.
+ * An index and a layout are hints.  They may be wrong, by accident or on purpose.  So:
+ *
+ *   - The first read from a hint decodes on to the next point, or to the end of the file.
+ *   - Before the first read from a hint, the data from the start of the file to the first hint is
+ *     decoded, if it has at most ACCESS_START_MAX bytes.  So hints that are all shifted by the same
+ *     number of bytes are found.
+ *   - Each read compares all hints that it passes.
+ *   - If decoding began at a hint and comes to a trailer, the length in it must be possible.
+ *
+ * If a place, a length or a CRC is not as expected, all hints are dropped, with everything that was
+ * found out by decoding from them: points, cursors and the length of the data.  Bytes that earlier
+ * reads have given out cannot be taken back.
+ *
+ * These checks cannot find wrong bytes in the window that an index gives.  They also cannot find
+ * places from some hint on that are all shifted, until a read passes that hint.  Only decoding all
+ * data before these places could find them.
  */
 #ifndef GZLZSS_ACCESS_READER_H
 #define GZLZSS_ACCESS_READER_H
@@ -25,6 +35,9 @@
 #ifndef ACCESS_APART /* tests choose other sizes */
 #define ACCESS_APART ((uint64_t)1 << 20)
 #endif
+
+/* The check of the first hint decodes at most this many bytes of output, in 0.2 s. */
+#define ACCESS_START_MAX ((uint64_t)64 << 20)
 
 /* The most bytes of memory for points.  If the points need more, every second point is dropped, and
  * the distance of new points doubles. */
@@ -42,12 +55,6 @@ enum access_hints {
 
 struct access_reader;
 
-/* Tells a read whether it shall go on. */
-struct access_watch {
-    bool (*goes_on)(void *ctx); /* sets errno if it returns false */
-    void *ctx;
-};
-
 /* Makes a reader.  *source is copied; the file or memory to which it refers must not change.
  * Returns NULL if memory is short. */
 struct access_reader *access_open(const struct access_source *source);
@@ -56,17 +63,23 @@ struct access_reader *access_open(const struct access_source *source);
 void access_close(struct access_reader *r);
 
 /* Gives the reader an index.  The index must not change until access_close.  Call this before any
- * read.  If the call fails, the reader is as before. */
+ * read.  If the call fails, the reader is as before.  index->watch is asked during the call
+ * only. */
 enum access_index_status access_use_index(struct access_reader *r,
                                           const struct access_source *index);
 
 /* Looks for BGZF or marks, unless the reader has an index, or has looked before.  Returns the kind
- * of hints that the reader has now. */
-enum access_hints access_look(struct access_reader *r);
+ * of hints that the reader has now.  The result is ACCESS_UNKNOWN if `watch`, which may be NULL,
+ * has ended the search; a later call then begins it again.  If another thread is looking, waits for
+ * it.  Reads that need no hints do not wait. */
+enum access_hints access_look(struct access_reader *r, const struct access_watch *watch);
 
-/* Sets whether a read fails if the hints are wrong.  Such a read returns GZ_BAD_DATA, and
- * access_look returns ACCESS_WRONG_HINTS from then on.  By default, the read goes on without
- * hints. */
+/* Whether a read has found that the hints are wrong. */
+bool access_had_wrong_hints(struct access_reader *r);
+
+/* Sets whether a read fails if it began at a hint, and the hints are wrong.  Such a read returns
+ * GZ_BAD_DATA, and access_look returns ACCESS_WRONG_HINTS from then on.  By default, the read
+ * begins again without hints. */
 void access_set_strict(struct access_reader *r, bool is_strict);
 
 /*
@@ -96,17 +109,19 @@ struct access_point access_proven_point(struct access_reader *r, uint64_t offset
 bool access_is_far(struct access_reader *r, uint64_t offset, uint64_t len);
 
 /* Adds *p, a proven point where a block starts, with the window window[0..len), which is copied.
- * Does nothing if the last point before *p is too near.  Ignores the members is_hint, form, stored
- * and bytes of *p.  Returns the first byte of output at which the next point would be added. */
+ * p->is_hint says whether decoding began at a hint.  Does nothing if the last point before *p is
+ * too near, or if decoding began at a hint and the hints were wrong.  Ignores the members
+ * is_checked, form, stored and bytes of *p.  Returns the first byte of output at which the next
+ * point would be added. */
 uint64_t access_leave_point(struct access_reader *r, const struct access_point *p,
                             const uint8_t *window, size_t len);
 
 /* The length of the decompressed data if hints or an earlier read tell it, else UINT64_MAX.  Hints
  * may be wrong.  With bgzip's index, the result is the place of the last member instead. */
-uint64_t access_size_hint(struct access_reader *r);
+uint64_t access_size_hint(struct access_reader *r, const struct access_watch *watch);
 
 /* Sets *size to the length of the decompressed data.  Decodes from the last point up to the end,
- * unless an earlier read has come to the end. */
+ * unless an earlier read has come to the end.  If the last point is a hint, so is the result. */
 enum gz_status access_size(struct access_reader *r, uint64_t *size,
                            const struct access_watch *watch);
 
@@ -122,8 +137,10 @@ struct access_stretch {
 bool access_find_line(struct access_reader *r, uint64_t line, struct access_stretch *found);
 
 /* Writes an index of the points that are known, as access_index_write does.  A BGZF file gets
- * bgzip's index, whatever the format. */
+ * bgzip's index, whatever the format.  Hints that no read has found wrong are written, too.
+ * Returns false with errno set, also if `watch`, which may be NULL, has ended the work. */
 bool access_export(struct access_reader *r, enum access_format format,
-                   bool (*put)(void *ctx, const void *bytes, size_t len), void *ctx);
+                   bool (*put)(void *ctx, const void *bytes, size_t len), void *ctx,
+                   const struct access_watch *watch);
 
 #endif

@@ -90,6 +90,7 @@ static struct access_point point_at(const struct access_trail *t, uint64_t bit, 
     return (struct access_point){.bit = 8 * t->in + bit,
                                  .out = at,
                                  .line = ACCESS_NO_LINE,
+                                 .is_hint = t->from.is_hint,
                                  .has_crc = t->knows_member,
                                  .len = t->knows_member ? at - t->member : 0};
 }

@@ -547,7 +547,8 @@ typedef enum gzlzss_file_mode {
 /*
  * Opens a file by its path, and sets *file.  On an error, *file is NULL.  If open(2) fails, the
  * status is GZLZSS_ERROR_READ or GZLZSS_ERROR_WRITE, and call->error_number has the errno.  New
- * files have mode 0666 less the umask.
+ * files have mode 0666 less the umask.  As with fopen, a link is followed, and a device or a pipe
+ * is written to; nothing is removed or replaced.
  *
  * call: the header's name and time, `level` and `progress`, or NULL; it must stay valid until
  * gzlzss_file_close.
@@ -624,11 +625,19 @@ gzlzss_status gzlzss_file_close(gzlzss_file *f);
  *
  * An index and marks may be wrong.  Before a read returns data that was decoded from such a place,
  * it checks that decoding comes to the next place, or to the end of the data, where the index or
- * the marks say.  If it does not, the reader ignores the index and the marks from then on.  But two
- * things cannot be noticed: an index whose places are right, but whose windows (bytes before a
- * place) were changed on purpose; and a file that was made so that its marks mislead.  So use an
- * index only if you trust its author as much as the file's author.  A read checks a member's CRC
- * only if it decodes the member from its start to its end.
+ * the marks say.  The first such read also decodes the data before the first place, if that has at
+ * most 64 MiB, and compares.  If anything differs, the reader ignores the index and the marks from
+ * then on, and forgets all that it has found out by them; later reads, the size and an exported
+ * index are right.  Data that earlier reads have returned may have been wrong.
+ *
+ * These things cannot be noticed: an index whose places from some place on are all shifted by the
+ * same number of bytes, until a read decodes the data before the first of these; an index whose
+ * places are right, but whose windows (bytes before a place) were changed on purpose; and a file
+ * that was made so that its marks mislead.  So use an index only if you trust its author as much as
+ * the file's author.  The library looks for no index itself.  A program that does should look at
+ * the owner: the command passes over an index that belongs neither to the user, nor to root, nor to
+ * the file's owner.  A read checks a member's CRC only if it decodes the member from its start to
+ * its end.
  *
  * The members `name`, `mtime` and `progress` of `call` have no effect; gzlzss_cancel ends a read.
  */
@@ -673,7 +682,8 @@ gzlzss_status gzlzss_reader_read(gzlzss_reader *r, void *buf, size_t *len, uint6
                                  gzlzss_call *call);
 
 /* Sets *size to the bytes of the data.  If neither an index nor marks give the size, decodes all of
- * the input once.  Errors are those of gzlzss_reader_read. */
+ * the input once.  If they do, decodes from the last place on; the size is then as right as that
+ * place.  Errors are those of gzlzss_reader_read. */
 gzlzss_status gzlzss_reader_size(gzlzss_reader *r, uint64_t *size, gzlzss_call *call);
 
 /* The format of an index that is written.  The index of a BGZF file always has bgzip's. */
@@ -685,7 +695,8 @@ typedef enum gzlzss_index_format {
 
 /*
  * Writes an index of the input to out, for later readers and other programs.  If the reader does
- * not know all places yet, it first decodes the rest of the input.
+ * not know all places yet, it first decodes the rest of the input.  Places of the reader's own
+ * index are written, too, if no read has found them wrong.
  *
  * *out_len: before the call, the size of out in bytes; afterwards, the bytes of the index.
  * GZLZSS_ERROR_ROOM: out is too small; *out_len is the size that is needed.  Other errors are those

@@ -104,15 +104,16 @@ static bool goes_on(void *ctx)
     return operation_goes_on(ctx);
 }
 
-static gzlzss_status use_index(gzlzss_reader *r, const struct access_source *index,
-                               gzlzss_call *call)
+static gzlzss_status use_index(gzlzss_reader *r, struct access_source index, gzlzss_call *call)
 {
     struct operation o = {0};
+    const struct access_watch watch = {goes_on, &o};
     gzlzss_status status = begin(&o, r, call);
 
     if (status != GZLZSS_OK)
         return status;
-    switch (access_use_index(r->access, index)) {
+    index.watch = &watch;
+    switch (access_use_index(r->access, &index)) {
     case ACCESS_INDEX_OK:
         break;
     case ACCESS_INDEX_UNKNOWN:
@@ -123,7 +124,7 @@ static gzlzss_status use_index(gzlzss_reader *r, const struct access_source *ind
         status = GZLZSS_ERROR_DATA;
         break;
     case ACCESS_INDEX_READ_ERROR:
-        status = operation_error(&o, GZLZSS_ERROR_READ, errno);
+        status = decompress_judge(&o, GZ_READ_ERROR, errno);
         break;
     case ACCESS_INDEX_NO_MEMORY:
         status = GZLZSS_ERROR_MEMORY;
@@ -137,7 +138,7 @@ gzlzss_status gzlzss_reader_index_fd(gzlzss_reader *r, int fd, gzlzss_call *call
 {
     struct access_source index;
 
-    return file_source(fd, &index) ? use_index(r, &index, call) : GZLZSS_ERROR_ARGUMENT;
+    return file_source(fd, &index) ? use_index(r, index, call) : GZLZSS_ERROR_ARGUMENT;
 }
 
 gzlzss_status gzlzss_reader_index(gzlzss_reader *r, const void *index, size_t index_len,
@@ -145,7 +146,7 @@ gzlzss_status gzlzss_reader_index(gzlzss_reader *r, const void *index, size_t in
 {
     const struct access_source source = {.fd = -1, .memory = index, .size = index_len};
 
-    return index != NULL || index_len == 0 ? use_index(r, &source, call) : GZLZSS_ERROR_ARGUMENT;
+    return index != NULL || index_len == 0 ? use_index(r, source, call) : GZLZSS_ERROR_ARGUMENT;
 }
 
 /* --- Reading -------------------------------------------------------------------------------- */
@@ -268,7 +269,7 @@ static bool is_far(const gzlzss_reader *r, uint64_t offset)
 static bool is_long(gzlzss_reader *r, const struct access_watch *watch, size_t len, uint64_t offset)
 {
     if (is_far(r, offset))
-        access_look(r->access);
+        access_look(r->access, watch);
     if (len <= READER_LONG && !is_far(r, offset))
         return false;
     access_check(r->access, offset, watch);
@@ -276,23 +277,38 @@ static bool is_long(gzlzss_reader *r, const struct access_watch *watch, size_t l
 }
 
 /* Reads as access_read does, but first lets all threads decode if there is much to decode. */
-static enum gz_status read_at(gzlzss_reader *r, struct operation *o, uint8_t *buf, size_t len,
-                              uint64_t offset, size_t *done)
+static enum gz_status read_once(gzlzss_reader *r, struct operation *o, uint8_t *buf, size_t len,
+                                uint64_t offset, size_t *done)
 {
     const struct access_watch watch = {goes_on, o};
     enum gz_status status;
     size_t before = 0;
+
+    if (is_long(r, &watch, len, offset))
+        before = read_by_threads(r, o, buf, len, offset);
+    status = access_read(r->access, buf + before, len - before, offset + before, done, &watch);
+    *done += before;
+    return status;
+}
+
+/* Does as read_once.  If the hints turn out to be wrong, reads again, without hints: the threads
+ * may have begun at a hint. */
+static enum gz_status read_at(gzlzss_reader *r, struct operation *o, uint8_t *buf, size_t len,
+                              uint64_t offset, size_t *done)
+{
+    const bool had_wrong_hints = access_had_wrong_hints(r->access);
+    enum gz_status status;
 
     *done = 0;
     if (len > UINT64_MAX - offset)
         len = (size_t)(UINT64_MAX - offset);
     if (len == 0)
         return GZ_OK;
-    if (is_long(r, &watch, len, offset))
-        before = read_by_threads(r, o, buf, len, offset);
-    status = access_read(r->access, buf + before, len - before, offset + before, done, &watch);
-    *done += before;
-    return status;
+    status = read_once(r, o, buf, len, offset, done);
+    if (had_wrong_hints || !access_had_wrong_hints(r->access) || status == GZ_NO_MEMORY ||
+        status == GZ_READ_ERROR)
+        return status;
+    return read_once(r, o, buf, len, offset, done);
 }
 
 gzlzss_status gzlzss_reader_read(gzlzss_reader *r, void *buf, size_t *len, uint64_t offset,
@@ -327,7 +343,7 @@ static enum gz_status find_size(gzlzss_reader *r, struct operation *o, uint64_t 
 {
     const struct access_watch watch = {goes_on, o};
 
-    if (access_size_hint(r->access) == UINT64_MAX)
+    if (access_size_hint(r->access, &watch) == UINT64_MAX)
         read_by_threads(r, o, NULL, 1, UINT64_MAX - 1);
     return access_size(r->access, size, &watch);
 }
@@ -359,8 +375,10 @@ static bool put(void *ctx, const void *bytes, size_t len)
 {
     struct memory *m = ctx;
 
-    if (len > SIZE_MAX - m->len)
+    if (len > SIZE_MAX - m->len) {
+        errno = ENOMEM;
         return false;
+    }
     if (m->len < m->room)
         memcpy(m->bytes + m->len, bytes, len < m->room - m->len ? len : m->room - m->len);
     m->len += len;
@@ -371,6 +389,7 @@ gzlzss_status gzlzss_reader_export(gzlzss_reader *r, gzlzss_index_format format,
                                    size_t *out_len, gzlzss_call *call)
 {
     struct operation o = {0};
+    const struct access_watch watch = {goes_on, &o};
     struct memory m = {.bytes = out};
     enum gz_status result;
     gzlzss_status status;
@@ -390,9 +409,9 @@ gzlzss_status gzlzss_reader_export(gzlzss_reader *r, gzlzss_index_format format,
     status = decompress_judge(&o, result, errno);
     if (status == GZLZSS_OK &&
         !access_export(r->access,
-                       format == GZLZSS_INDEX_GZTOOL ? ACCESS_GZTOOL : ACCESS_INDEXED_GZIP, put,
-                       &m))
-        status = GZLZSS_ERROR_MEMORY;
+                       format == GZLZSS_INDEX_GZTOOL ? ACCESS_GZTOOL : ACCESS_INDEXED_GZIP, put, &m,
+                       &watch))
+        status = decompress_judge(&o, GZ_READ_ERROR, errno);
     if (status == GZLZSS_OK) {
         *out_len = m.len;
         if (m.len > m.room)

@@ -133,11 +133,14 @@ static void note_segment(struct pipeline_job *job, uint64_t in, uint64_t out)
         access_builder_note(f->builder, 8 * out, in, NULL, 0);
 }
 
-/* Begins an index of the output.  False, with a message, if memory is short. */
+/* Begins an index of the output.  False, with a message, if memory is short, or the index cannot
+ * have its name. */
 static bool begin_index(struct file *f, struct pipeline_job *job)
 {
     const bool is_bgzf = f->o->pipeline.container == CONTAINER_BGZF;
 
+    if (!indexes_may_write(f, file_output_in_messages(f)))
+        return false;
     /* An index of BGZF lists all members, which can be many.  So write_index finds them in the
      * output, if it is a file that can be read again. */
     if (is_bgzf && !f->to_stdout)

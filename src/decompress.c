@@ -512,7 +512,8 @@ static void note_result(struct file_reader *r, const struct gz_info *info, uint6
                                                                            : "cpu+gpu"};
 }
 
-/* Begins to make an index if the options want one.  False, with a message, if memory is short. */
+/* Begins to make an index if the options want one.  False, with a message, if memory is short, or
+ * the index cannot have its name. */
 static bool begin_index(struct file_reader *r)
 {
     const struct access_source source = {.fd = r->f->in_fd,
@@ -520,6 +521,8 @@ static bool begin_index(struct file_reader *r)
 
     if (!r->f->o->makes_index)
         return true;
+    if (!indexes_may_write(r->f, r->f->name))
+        return false;
     r->builder = access_builder_new(r->start == 0 ? &source : NULL);
     if (r->builder == NULL)
         file_out_of_memory(r->f);

@@ -24,25 +24,38 @@ static bool is_stdout(const struct stat *st)
     return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == st->st_dev && out.st_ino == st->st_ino;
 }
 
-/* If --output names a device, a pipe, or the file that is standard output already, makes that file
- * the standard output.  Without this, -f -o /dev/null would replace the device by a file. */
-static bool take_as_stdout(struct options *o, struct messages *m)
+bool destination_is_kept(const char *name)
 {
     struct stat st;
+
+    return stat(name, &st) == 0 &&
+           (is_stdout(&st) || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)));
+}
+
+int destination_open_kept(const char *name)
+{
+    struct stat st;
+
+    /* A name may lead to standard output where it cannot be opened again, as a socket cannot. */
+    if (stat(name, &st) == 0 && is_stdout(&st))
+        return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return io_open(name, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+}
+
+/* If --output names a file that is kept, makes that file the standard output.  Without this,
+ * -f -o /dev/null would replace the device by a file. */
+static bool take_as_stdout(struct options *o, struct messages *m)
+{
     int fd;
 
-    if (stat(o->output, &st) != 0)
+    if (!destination_is_kept(o->output))
         return true;
-    if (!is_stdout(&st)) {
-        if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
-            return true;
-        fd = io_open(o->output, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-        if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
-            msg_error(m, "%s: %s", o->output, strerror(errno));
-            return false;
-        }
-        close(fd);
+    fd = destination_open_kept(o->output);
+    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
+        msg_error(m, "%s: %s", o->output, strerror(errno));
+        return false;
     }
+    close(fd);
     o->to_stdout = true;
     o->output = NULL;
     return true;

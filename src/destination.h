@@ -23,6 +23,14 @@ struct destination {
  * step fails. */
 bool destination_prepare(struct options *o, struct messages *m);
 
+/* Whether an output that the user has named must be written to the file that is there: a device, a
+ * pipe, or the file that is standard output already.  Such a file is never removed or replaced. */
+bool destination_is_kept(const char *name);
+
+/* Opens a file for which destination_is_kept is true.  Returns a descriptor, or -1 with errno
+ * set.  Opening a FIFO waits for its reader. */
+int destination_open_kept(const char *name);
+
 /* Whether --output-dir-mirror cannot mirror this operand because its path contains "..".  The
  * output could then be outside the directory that the user has named. */
 bool destination_goes_up(const struct options *o, const char *operand);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "src/destination.h"
 #include "src/indexes.h"
 #include "src/names.h"
 
@@ -78,6 +79,13 @@ static bool open_given(struct file *f, struct index_file *index, struct access_r
     return status == ACCESS_INDEX_OK;
 }
 
+/* Whether an index beside the file belongs to the user, to root or to the file's owner.  Anybody
+ * else may have made it to show wrong data, where many can write to the directory. */
+static bool is_trusted(const struct file *f, const struct stat *st)
+{
+    return st->st_uid == geteuid() || st->st_uid == 0 || st->st_uid == f->in_stat.st_uid;
+}
+
 /* Gives the reader the index `name` if there is one and it is usable.  True if the reader has the
  * index now. */
 static bool try(struct file *f, const char *name, struct index_file *index,
@@ -89,7 +97,9 @@ static bool try(struct file *f, const char *name, struct index_file *index,
 
     if (name == NULL || !open_file(name, index, &st))
         return false;
-    if (st.st_mtim.tv_sec >= f->in_stat.st_mtim.tv_sec) {
+    if (!is_trusted(f, &st)) {
+        trouble = "the index belongs to another user";
+    } else if (st.st_mtim.tv_sec >= f->in_stat.st_mtim.tv_sec) {
         status = access_use_index(reader, &index->source);
         if (status == ACCESS_INDEX_OK)
             return true;
@@ -122,6 +132,46 @@ bool indexes_open(struct file *f, struct index_file *index, struct access_reader
     return true;
 }
 
+/* Whether `name` in `directory` is a regular file, and no link, that begins as an index does. */
+static bool is_index(int directory, const char *name)
+{
+    const int fd =
+        io_open_at(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW, 0);
+    struct stat st;
+    bool is;
+
+    if (fd < 0)
+        return false;
+    is = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+         access_index_begins(&(struct access_source){.fd = fd, .size = (uint64_t)st.st_size});
+    close(fd);
+    return is;
+}
+
+/* Whether a regular file has the name name[0..length) followed by `suffix`. */
+static bool has_file(int directory, const char *name, size_t length, const char *suffix)
+{
+    char *const path = names_join(name, length, suffix);
+    struct stat st;
+    const bool has = path != NULL && fstatat(directory, path, &st, 0) == 0 && S_ISREG(st.st_mode);
+
+    free(path);
+    return has;
+}
+
+bool indexes_is_beside(int directory, const char *name, const char *suffix)
+{
+    const char *const end = strrchr(names_base(name), '.');
+    const size_t length = end != NULL ? (size_t)(end - name) : 0;
+
+    if (end == NULL || (strcmp(end, SUFFIX) != 0 && strcmp(end, SUFFIX_INDEXED_GZIP) != 0) ||
+        !is_index(directory, name))
+        return false;
+    /* The last two are for gztool's names: it gives the index of FILE.gz the name FILE.gzi. */
+    return has_file(directory, name, length, "") || has_file(directory, name, length, suffix) ||
+           has_file(directory, name, length, NAMES_SUFFIX_DEFAULT);
+}
+
 /* --- Writing -------------------------------------------------------------------------------- */
 
 static bool put(void *ctx, const void *bytes, size_t len)
@@ -129,25 +179,73 @@ static bool put(void *ctx, const void *bytes, size_t len)
     return fwrite(bytes, 1, len, ctx) == len;
 }
 
-/* Whether the name belongs to the input or the output. */
+/* Whether the name belongs to the input or the output.  Both may go to one device, such as
+ * /dev/null. */
 static bool is_own(const struct file *f, const struct stat *st)
 {
     struct stat out;
 
+    if (S_ISCHR(st->st_mode))
+        return false;
     return (st->st_dev == f->in_stat.st_dev && st->st_ino == f->in_stat.st_ino) ||
            (f->out_fd >= 0 && fstat(f->out_fd, &out) == 0 && st->st_dev == out.st_dev &&
             st->st_ino == out.st_ino);
 }
 
-/* Returns why an index must not replace what the name stands for, as an errno, or 0. */
-static int why_not(const struct file *f, const char *name)
+/* How an index gets its name. */
+enum way {
+    WAY_NEW,     /* nothing has the name */
+    WAY_REPLACE, /* the index takes the place of what has the name */
+    WAY_KEEP,    /* the index is written to the device or the pipe that has the name */
+    WAY_FOREIGN, /* something has the name that must stay */
+    WAY_ERROR,   /* errno says why there is no way */
+};
+
+/* Looks at what has the index's name. */
+static enum way find_way(const struct file *f, const char *name)
 {
     struct stat st;
 
-    if (stat(name, &st) != 0)
-        return 0;
-    /* To rename a file to "." is EBUSY, which says less. */
-    return S_ISDIR(st.st_mode) ? EISDIR : is_own(f, &st) ? EEXIST : 0;
+    if (stat(name, &st) == 0) {
+        errno = S_ISDIR(st.st_mode) ? EISDIR : is_own(f, &st) ? EEXIST : 0;
+        if (errno != 0)
+            return WAY_ERROR;
+    }
+    if (f->o->index_file != NULL && destination_is_kept(name))
+        return WAY_KEEP;
+    if (lstat(name, &st) != 0)
+        return errno == ENOENT ? WAY_NEW : WAY_ERROR;
+    return f->o->force || is_index(AT_FDCWD, name) ? WAY_REPLACE : WAY_FOREIGN;
+}
+
+/* Returns the index's name, for the caller to free.  NULL if memory is short. */
+static char *name_of(const struct file *f, const char *name)
+{
+    return f->o->index_file != NULL ? names_join(f->o->index_file, strlen(f->o->index_file), "")
+                                    : names_join(name, strlen(name), SUFFIX);
+}
+
+/* Prints why the index `to` cannot be written.  Returns false. */
+static bool refuse(struct file *f, const char *to, enum way way, int error)
+{
+    if (way == WAY_FOREIGN)
+        msg_error(&f->m, "%s: exists and is no index -- not overwritten without -f", to);
+    else
+        msg_error(&f->m, "%s: %s", to, strerror(error));
+    return false;
+}
+
+bool indexes_may_write(struct file *f, const char *name)
+{
+    char *const to = name_of(f, name);
+    const enum way way = to != NULL ? find_way(f, to) : WAY_ERROR;
+    const int error = to != NULL ? errno : ENOMEM;
+    const bool may = way != WAY_FOREIGN && way != WAY_ERROR;
+
+    if (!may)
+        refuse(f, to != NULL ? to : name, way, error);
+    free(to);
+    return may;
 }
 
 /* Writes the index to descriptor fd, which stays open.  False with errno set. */
@@ -189,33 +287,66 @@ static int commit(struct output *output)
     return error;
 }
 
-bool indexes_write(struct file *f, struct access_builder *b, const char *name, uint64_t file_size,
-                   uint64_t size)
-{
-    struct output output = {.replaces = true};
-    char *const own = f->o->index_file == NULL ? names_join(name, strlen(name), SUFFIX) : NULL;
-    const char *const to = own != NULL ? own : f->o->index_file;
-    const char *const end = to != NULL ? strrchr(to, '.') : NULL;
-    const enum access_format format =
-        end != NULL && strcmp(end, SUFFIX_INDEXED_GZIP) == 0 ? ACCESS_INDEXED_GZIP : ACCESS_GZTOOL;
-    int error = to == NULL ? ENOMEM : why_not(f, to);
+/* An index to write, and the facts about its file. */
+struct writing {
+    struct access_builder *b;
+    enum access_format format;
+    uint64_t file_size, size;
+};
 
-    if (error == 0)
-        error = output_create(&output, AT_FDCWD, to, true);
-    if (error == 0 && (!write_to(output.fd, b, format, file_size, size) || !set_mode(f, output.fd)))
+/* Writes the index to the device or the pipe `to`.  Returns 0 or an errno. */
+static int write_kept(const char *to, const struct writing *w)
+{
+    const int fd = destination_open_kept(to);
+    int error = 0;
+
+    if (fd < 0)
+        return errno;
+    if (!write_to(fd, w->b, w->format, w->file_size, w->size))
+        error = errno;
+    return io_close(fd) != 0 && error == 0 ? errno : error;
+}
+
+/* Writes the index to a new file, which then gets the name `to`.  Returns 0 or an errno. */
+static int write_new(const struct file *f, const char *to, bool replaces, const struct writing *w)
+{
+    struct output output = {.replaces = replaces};
+    int error = output_create(&output, AT_FDCWD, to, true);
+
+    if (error == 0 &&
+        (!write_to(output.fd, w->b, w->format, w->file_size, w->size) || !set_mode(f, output.fd)))
         error = errno;
     if (error == 0)
         error = output_finish(&output);
     if (error == 0)
         error = commit(&output);
     output_discard(&output);
-    if (error != 0)
-        msg_error(&f->m, "%s: %s", to != NULL ? to : name, strerror(error));
+    return error;
+}
+
+bool indexes_write(struct file *f, struct access_builder *b, const char *name, uint64_t file_size,
+                   uint64_t size)
+{
+    struct writing w = {b, ACCESS_GZTOOL, file_size, size};
+    char *const to = name_of(f, name);
+    const char *const end = to != NULL ? strrchr(to, '.') : NULL;
+    const enum way way = to != NULL ? find_way(f, to) : WAY_ERROR;
+    int error = to != NULL ? errno : ENOMEM;
+    bool ok = way != WAY_ERROR && way != WAY_FOREIGN;
+
+    if (end != NULL && strcmp(end, SUFFIX_INDEXED_GZIP) == 0)
+        w.format = ACCESS_INDEXED_GZIP;
+    if (ok) {
+        error = way == WAY_KEEP ? write_kept(to, &w) : write_new(f, to, way == WAY_REPLACE, &w);
+        ok = error == 0;
+    }
+    if (!ok)
+        refuse(f, to != NULL ? to : name, way, error);
     else if (f->o->verbose > 0)
         msg_note(&f->m, "%s: index written%s", to,
-                 access_builder_is_bgzf(b)       ? " (bgzip's format)"
-                 : format == ACCESS_INDEXED_GZIP ? " (indexed_gzip's format)"
-                                                 : " (gztool's format)");
-    free(own);
-    return error == 0;
+                 access_builder_is_bgzf(b)         ? " (bgzip's format)"
+                 : w.format == ACCESS_INDEXED_GZIP ? " (indexed_gzip's format)"
+                                                   : " (gztool's format)");
+    free(to);
+    return ok;
 }

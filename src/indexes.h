@@ -22,9 +22,22 @@ bool indexes_open(struct file *f, struct index_file *index, struct access_reader
 /* Closes the index.  Nothing may use the reader afterwards. */
 void indexes_close(struct index_file *index);
 
-/* Writes the builder's index of the compressed file `name`, which has file_size bytes and
+/* Whether `name` in the directory `directory` is an index, and its file is beside it.  A walk
+ * leaves such an index alone.  suffix: the user's suffix of compressed files. */
+bool indexes_is_beside(int directory, const char *name, const char *suffix);
+
+/* Whether indexes_write may write the index of the compressed file `name`, as far as can be told
+ * before the file is read.  If not, prints a message and returns false. */
+bool indexes_may_write(struct file *f, const char *name);
+
+/*
+ * Writes the builder's index of the compressed file `name`, which has file_size bytes and
  * decompresses to `size` bytes.  If that fails, prints a message, leaves no new index, and returns
- * false. */
+ * false.
+ *
+ * The index gets its name only if nothing has that name, or an older index, or with -f.  If
+ * --index-file names a device or a pipe, the index is written to it, as the output is with -o.
+ */
 bool indexes_write(struct file *f, struct access_builder *b, const char *name, uint64_t file_size,
                    uint64_t size);
 

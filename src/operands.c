@@ -33,6 +33,7 @@
 #include "src/alone.h"
 #include "src/compress.h"
 #include "src/filelist.h"
+#include "src/indexes.h"
 #include "src/line.h"
 #include "src/names.h"
 #include "src/operands.h"
@@ -187,6 +188,24 @@ static void do_file(struct operands *w, const char *name, struct directory *dire
         enter(w, fd, is_by_path(name, directory));
 }
 
+/* Leaves out an entry of directory d, whose path is w->walk.path, if it is the index of a file
+ * beside it.  Otherwise, a run with --index would compress the indexes of an earlier run, and would
+ * make indexes of these. */
+static bool leave_out(struct operands *w, const struct directory *d)
+{
+    const char *const name = w->walk.path;
+
+    if (!indexes_is_beside(d->fd, d->is_open ? names_base(name) : name, w->run.o->suffix))
+        return false;
+    w->to_come -= w->to_come > 0;
+    progress_found(&w->run.progress, -1);
+    if (w->run.o->verbose > 0) {
+        line_drain(&w->line);
+        msg_note(w->run.m, "%s is an index -- unchanged", name);
+    }
+    return true;
+}
+
 /* Works on all files in the directory that `enter` has entered, and in the directories below it.
  * Does nothing if no directory was entered. */
 static void do_entries(struct operands *w)
@@ -197,7 +216,8 @@ static void do_entries(struct operands *w)
     for (;;) {
         switch (walk_next(&w->walk, &d)) {
         case WALK_ENTRY:
-            do_file(w, w->walk.path, d);
+            if (!leave_out(w, d))
+                do_file(w, w->walk.path, d);
             has_drained = false;
             break;
         case WALK_END:

@@ -102,6 +102,7 @@ struct ranges {
     enum access_hints hints; /* the kind of hints; ACCESS_UNKNOWN: nobody has looked yet */
     uint8_t *buffer;         /* of BUFFER_SIZE bytes */
     bool has_told;           /* a message has said how the file is read */
+    bool wrote_by_hints;     /* data was written that was found by hints */
 };
 
 /* --- Decompression by all threads ----------------------------------------------------------- */
@@ -241,10 +242,12 @@ enum outcome {
 /* Whether wrong hints are the reason for an error of the reader.  If so, prints that. */
 static bool are_hints_wrong(struct ranges *w)
 {
-    w->hints = access_look(w->reader);
+    const bool knew = w->hints == ACCESS_WRONG_HINTS;
+
+    w->hints = access_look(w->reader, NULL);
     if (w->hints != ACCESS_WRONG_HINTS)
         return false;
-    if (!w->f->m.quiet)
+    if (!w->f->m.quiet && !knew)
         msg_note(&w->f->m, "%s: %s, so it is decompressed from the start", w->f->name,
                  w->index.is_open ? "the index does not fit it"
                                   : "the marks or members in it are not as expected");
@@ -303,11 +306,11 @@ static const char *const hints_names[] = {
  * data. */
 #define NEAR ((uint64_t)4 << 20)
 
-/* Looks for hints, and returns whether the reader has any. */
+/* Looks for hints, and returns whether the reader has any.  If an earlier read has found that they
+ * are wrong, prints that. */
 static bool looks_for_hints(struct ranges *w)
 {
-    w->hints = access_look(w->reader);
-    return has_hints(w);
+    return !are_hints_wrong(w) && has_hints(w);
 }
 
 /* Writes the first r->length of the last r->from bytes, by marks near the file's end. */
@@ -367,15 +370,18 @@ static enum outcome select_from_point(struct ranges *w, struct selection *s, uin
 /* Writes `length` bytes of the data, from byte `from` on. */
 static enum outcome select_bytes(struct ranges *w, uint64_t from, uint64_t length)
 {
+    const uint64_t written = w->f->out_bytes;
     struct selection s = {.f = w->f, .left = length};
     enum outcome outcome = NOT_KNOWN;
 
     if (w->reader != NULL && from > NEAR && looks_for_hints(w)) {
-        const uint64_t size = access_size_hint(w->reader), behind = from < size ? size - from : 0;
+        const uint64_t size = access_size_hint(w->reader, NULL),
+                       behind = from < size ? size - from : 0;
 
         tell(w, hints_names[w->hints]);
         outcome = length <= NEAR || behind <= NEAR ? select_from(w, &s, from)
                                                    : select_from_point(w, &s, from);
+        w->wrote_by_hints |= w->f->out_bytes > written;
     } else if (w->reader != NULL && from <= NEAR && length <= NEAR) {
         outcome = select_from(w, &s, from);
     }
@@ -413,6 +419,17 @@ static bool check_lines(struct ranges *w, const struct access_stretch *t)
     return lines == 0;
 }
 
+/* Whether the line feeds before the first place with a line number are as many as the index says.
+ * Numbers that are all wrong by the same number of lines agree with each other, but not with these.
+ * Does not look if these are many bytes, or were counted already in the stretch t. */
+static bool check_first_lines(struct ranges *w, const struct access_stretch *t)
+{
+    struct access_stretch first;
+
+    return !access_find_line(w->reader, 1, &first) || first.from == t->from ||
+           first.to > ACCESS_START_MAX || check_lines(w, &first);
+}
+
 /* Writes lines from line `from` on, counted from 0, by the line numbers in the index. */
 static enum outcome select_indexed_lines(struct ranges *w, uint64_t from, uint64_t count)
 {
@@ -423,7 +440,7 @@ static enum outcome select_indexed_lines(struct ranges *w, uint64_t from, uint64
     if (w->reader == NULL || from == 0 || !looks_for_hints(w) || w->hints != ACCESS_INDEX ||
         !access_find_line(w->reader, from, &t))
         return NOT_KNOWN;
-    if (!check_lines(w, &t)) {
+    if (!check_lines(w, &t) || !check_first_lines(w, &t)) {
         if (!w->f->m.quiet)
             msg_note(&w->f->m, "%s: the index does not fit it, so it is ignored", w->f->name);
         return NOT_KNOWN;
@@ -431,6 +448,7 @@ static enum outcome select_indexed_lines(struct ranges *w, uint64_t from, uint64
     tell(w, hints_names[ACCESS_INDEX]);
     s.skip = from - t.lines_from;
     outcome = select_from(w, &s, t.from);
+    w->wrote_by_hints = true;
     /* Lines that were written cannot be taken back.  So if the index proves wrong only after that,
      * the work has failed. */
     return outcome == NOT_KNOWN && s.seen > 0 ? FAILED : outcome;
@@ -506,6 +524,18 @@ static bool open_reader(struct ranges *w)
     return true;
 }
 
+/* Whether data was written by hints that a later read has found wrong.  If so, prints that. */
+static bool is_doubtful(struct ranges *w)
+{
+    if (!w->wrote_by_hints || !access_had_wrong_hints(w->reader))
+        return false;
+    msg_data_error(&w->f->m,
+                   "%s: the index, marks or members were found wrong too late: "
+                   "what was written may be wrong",
+                   w->f->name);
+    return true;
+}
+
 static bool do_ranges(struct ranges *w)
 {
     const struct options *o = w->f->o;
@@ -517,6 +547,7 @@ static bool do_ranges(struct ranges *w)
     }
     for (size_t i = 0; ok && i < o->range_count; i++)
         ok = do_range(w, &o->ranges[i]) == DONE;
+    ok = ok && !is_doubtful(w);
     access_close(w->reader);
     indexes_close(&w->index);
     free(w->buffer);

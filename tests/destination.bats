@@ -156,24 +156,77 @@ holds() {
     [ -e a ]
 }
 
+# make_device NAME MINOR: makes a device like /dev/null (minor 3) or /dev/full (7).  Fails where
+# that is not allowed.  No test writes to the real ones: a wrong command would replace them.
+make_device() {
+    if [ "$(id -u)" -ne 0 ] || ! mknod "$1" c 1 "$2" 2>/dev/null; then
+        return 1
+    fi
+    if [ "$2" -eq 3 ] && ! { : >>"$1"; } 2>/dev/null; then
+        rm "$1" # a file system without devices
+        return 1
+    fi
+}
+
 @test "-o a device or a pipe writes to it, and does not replace it" {
-    local before
-    before=$(stat -c '%t %T %F' /dev/null)
-    ends_with 0 "$GZLZSS" -f -o /dev/null a
-    [ "$(stat -c '%t %T %F' /dev/null)" = "$before" ]
+    local atomic
     "$GZLZSS" -nc a >expected
     mkfifo fifo
-    cat fifo >got &
-    "$GZLZSS" -n -f -o fifo a
-    wait $!
-    cmp got expected
-    [ -p fifo ]
-    "$GZLZSS" -n -o /dev/stdout a | cmp - expected
-    # Standard output may be a file.
-    "$GZLZSS" -n -f -o /dev/stdout a >got
-    cmp got expected
-    ends_with 1 "$GZLZSS" -o /dev/full a
-    grep -q 'No space left on device' stderr
+    ln -s /proc/self/fd/1 standard
+    for atomic in '' --atomic; do
+        timeout 20 cat fifo >got &
+        # shellcheck disable=SC2086 # It may be empty.
+        timeout 20 "$GZLZSS" $atomic -n -f -o fifo a
+        wait $!
+        cmp got expected
+        [ -p fifo ]
+        # shellcheck disable=SC2086
+        "$GZLZSS" $atomic -n -o standard a >got
+        cmp got expected
+        # Standard output may be a pipe.
+        timeout 20 cat fifo >piped &
+        # shellcheck disable=SC2086
+        "$GZLZSS" $atomic -n -f -o standard a >fifo
+        wait $!
+        cmp piped expected
+        [ -L standard ]
+    done
+    if make_device null 3 && make_device full 7; then
+        for atomic in '' --atomic; do
+            # shellcheck disable=SC2086
+            ends_with 0 "$GZLZSS" $atomic -f -o null a
+            # shellcheck disable=SC2086
+            ends_with 1 "$GZLZSS" $atomic -f -o full a
+            grep -q 'No space left on device' stderr
+            [ -c null ]
+            [ -c full ]
+        done
+    fi
+}
+
+@test "without -f, an output takes the place of nothing, whatever has its name" {
+    local place options
+    mkdir d
+    echo old >foreign
+    ln -s "$PWD/b" link
+    ln -s "$PWD/nowhere" dangling
+    mkfifo fifo
+    make_device device 3 || true
+    cp b expected
+    for place in d foreign link dangling fifo device; do
+        [ -e $place ] || [ -L $place ] || continue
+        cp -a $place a.gz
+        stat -c '%F %i %s' a.gz >before
+        for options in '' --atomic --synchronous; do
+            # shellcheck disable=SC2086 # The shell splits it into words.
+            ends_with 2 timeout 20 "$GZLZSS" -k $options a
+            stderr_is "$NAME: a.gz already exists;	not overwritten"
+            stat -c '%F %i %s' a.gz | diff before -
+        done
+        rm -r a.gz
+    done
+    cmp b expected
+    absent nowhere
 }
 
 @test "-o: an input that stays may be a pipe or a link, or have several names or any suffix" {

@@ -330,6 +330,116 @@ all_places() {
     sed -n 30000,30001p two | cmp stdout -
 }
 
+# shift_index INDEX BYTES FROM: shifts the places in the data of an index of gztool's, from point
+# FROM on, and the length of the data.
+shift_index() {
+    perl -e '
+        my ($name, $by, $from) = @ARGV;
+        open(my $f, "+<:raw", $name) or die;
+        my $all = do { local $/; <$f> };
+        my $lines = substr($all, 8, 8) eq "gzipindX";
+        my $at = $lines ? 20 : 16;
+        my $count = unpack("Q>", substr($all, $at, 8));
+        $at += 16;
+        for my $i (0 .. $count - 1) {
+            my $out = unpack("Q>", substr($all, $at, 8));
+            substr($all, $at, 8) = pack("Q>", $out + $by) if $i >= $from;
+            $at += 24 + unpack("N", substr($all, $at + 20, 4)) + ($lines ? 8 : 0);
+        }
+        substr($all, $at, 8) = pack("Q>", unpack("Q>", substr($all, $at, 8)) + $by);
+        seek($f, 0, 0);
+        print $f $all;
+    ' "$@"
+}
+
+@test "places that are all shifted are noticed, and the right data is written" {
+    local wrong by name=${GZLZSS##*/}
+    have perl || skip "perl is not installed"
+    for file in members.gz ours-1.gz rsyncable.gz; do
+        for by in 1 -1 1000; do
+            "$GZLZSS" -t --index-file=index $file
+            shift_index index $by 1
+            wrong="$name: $file: the index does not fit it, so it is decompressed from the start"
+            ends_with 0 "$GZLZSS" --index-file=index --range=11M:50 $file
+            part $((11 << 20)) 50 | cmp stdout -
+            stderr_is "$wrong"
+            ends_with 0 "$GZLZSS" --index-file=index --range=5M:5M $file
+            part $((5 << 20)) $((5 << 20)) | cmp stdout -
+            stderr_is "$wrong"
+            ends_with 0 "$GZLZSS" --index-file=index --range=-1000:10 $file
+            part $((size - 1000)) 10 | cmp stdout -
+        done
+    done
+}
+
+@test "an index that is found wrong after data was written by it is an error" {
+    local name=${GZLZSS##*/}
+    have perl || skip "perl is not installed"
+    "$GZLZSS" -t --index-file=index ours-1.gz
+    shift_index index 50 3
+    # The first range is read by wrong places that agree with each other.  The second passes the
+    # first of them.
+    ends_with 1 "$GZLZSS" --index-file=index --range=8M:50 --range=4600000:5M ours-1.gz
+    grep -q "^$name: ours-1.gz: the index, marks or members were found wrong too late: " stderr ||
+        fail "$(cat stderr)"
+    ends_with 0 "$GZLZSS" --index-file=index --range=4600000:5M ours-1.gz
+    part 4600000 $((5 << 20)) | cmp stdout -
+}
+
+@test "an index beside a file that belongs to somebody else is passed over" {
+    local name=${GZLZSS##*/}
+    [ "$(id -u)" -eq 0 ] || skip "only root can give files away"
+    cp rsyncable.gz a.gz
+    "$GZLZSS" -t --index a.gz
+    chown 12345 a.gz.gzi
+    ends_with 0 "$GZLZSS" --range=9M:10 a.gz
+    stderr_is "$name: a.gz.gzi: the index belongs to another user, so it is ignored"
+    part $((9 << 20)) 10 | cmp stdout -
+    ends_with 0 "$GZLZSS" -q --range=9M:10 a.gz
+    stderr_is
+    # It is used if it belongs to the file's owner, or if the user names it.
+    ends_with 0 "$GZLZSS" -v --range=9M:10 --index-file=a.gz.gzi a.gz
+    stderr_is "$name: a.gz: read by an index"
+    chown 12345 a.gz
+    ends_with 0 "$GZLZSS" -v --range=9M:10 a.gz
+    stderr_is "$name: a.gz: read by an index"
+    # Root's is used by anybody.
+    chown root a.gz.gzi
+    if have setpriv; then
+        chmod 711 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR" || true
+        if setpriv --reuid 23456 --clear-groups true 2>/dev/null &&
+            setpriv --reuid 23456 --clear-groups "$GZLZSS" --version >/dev/null 2>&1 &&
+            setpriv --reuid 23456 --clear-groups test -r a.gz; then
+            ends_with 0 setpriv --reuid 23456 --clear-groups "$GZLZSS" -v --range=9M:10 a.gz
+            stderr_is "$name: a.gz: read by an index"
+        fi
+    fi
+}
+
+@test "line numbers that are all wrong by the same number are noticed" {
+    local name=${GZLZSS##*/}
+    have perl || skip "perl is not installed"
+    "$GZLZSS" -tp1 --index-file=index ours-1.gz
+    perl -e '
+        open(my $f, "+<:raw", "index") or die;
+        my $all = do { local $/; <$f> };
+        my $at = 36;
+        for my $i (0 .. unpack("Q>", substr($all, 20, 8)) - 1) {
+            $at += 24 + unpack("N", substr($all, $at + 20, 4));
+            my $line = unpack("Q>", substr($all, $at, 8));
+            substr($all, $at, 8) = pack("Q>", $line + 3) if $i > 0;
+            $at += 8;
+        }
+        substr($all, $at + 8, 8) = pack("Q>", unpack("Q>", substr($all, $at + 8, 8)) + 3);
+        seek($f, 0, 0);
+        print $f $all;
+    '
+    local line=$(($(wc -l <plain) - 1000))
+    ends_with 0 "$GZLZSS" --index-file=index --lines=$line:2 ours-1.gz
+    stderr_is "$name: ours-1.gz: the index does not fit it, so it is ignored"
+    sed -n "$line,$((line + 1))p" plain | cmp stdout -
+}
+
 @test "-v says where an index was written, and in whose format" {
     local index
     head -c 100000 plain >a
@@ -379,6 +489,163 @@ all_places() {
     ends_with 1 "$GZLZSS" --index-file=b.gz b
     cmp plain b
     absent b.gz
+}
+
+# make_places: makes one of everything that can have an index's name, in the directory "there".
+make_places() {
+    mkdir -p there/directory
+    echo precious >there/foreign
+    : >there/empty
+    "$GEN" random 24 >there/random
+    echo precious >target
+    ln -s "$PWD/target" there/link
+    ln -s "$PWD/nowhere" there/dangling
+    mkfifo there/fifo
+    # Only root can make a device, and not everywhere.  Never give a test the real one.
+    if [ "$(id -u)" -eq 0 ] && mknod there/device c 1 3 2>/dev/null; then
+        { : >>there/device; } 2>/dev/null || rm there/device
+    fi
+}
+
+# state: prints what is in "there", and what the links lead to.
+state() {
+    (cd there && find . -printf '%p %y %l\n' | LC_ALL=C sort && cat foreign random | od -A n -t x1)
+    cat target
+    [ ! -e nowhere ] || echo nowhere
+}
+
+@test "an index takes the place of nothing but an index, unless -f says so" {
+    local place name=${GZLZSS##*/}
+    head -c 100000 plain >a
+    "$GZLZSS" -k a
+    make_places
+    state >before
+    for place in foreign empty random link dangling; do
+        for options in '-k -S .x a' '-t a.gz' '-dkc a.gz' '-k --atomic -S .x a'; do
+            # shellcheck disable=SC2086 # The shell splits it into words.
+            ends_with 1 "$GZLZSS" --index-file=there/$place $options
+            stderr_is "$name: there/$place: exists and is no index -- not overwritten without -f"
+            state | diff before -
+            absent a.x
+        done
+        # The same for a name that the command chooses.
+        cp -a there/$place a.gz.gzi
+        ends_with 1 "$GZLZSS" -t --index a.gz
+        stderr_is "$name: a.gz.gzi: exists and is no index -- not overwritten without -f"
+        [ "$(stat -c '%F %s' a.gz.gzi)" = "$(stat -c '%F %s' there/$place)" ]
+        ends_with 0 "$GZLZSS" -tf --index a.gz
+        ends_with 0 "$GZLZSS" -v --range=5:5 a.gz
+        [ -f a.gz.gzi ]
+        [ ! -L a.gz.gzi ]
+        rm a.gz.gzi
+    done
+    ends_with 1 "$GZLZSS" -t --index-file=there/directory a.gz
+    ends_with 1 "$GZLZSS" -tf --index-file=there/directory a.gz
+    stderr_is "$name: there/directory: Is a directory"
+    state | diff before -
+    for place in foreign empty random link dangling; do
+        ends_with 0 "$GZLZSS" -tf --index-file=there/$place a.gz
+        [ ! -L there/$place ]
+        part 5 5 >wanted_part
+        "$GZLZSS" --range=5:5 --index-file=there/$place a.gz | cmp - wanted_part
+    done
+    [ "$(cat target)" = precious ]
+    absent nowhere
+}
+
+@test "an old index is replaced, whichever format it has" {
+    local old new
+    head -c 200000 plain >a
+    "$GZLZSS" -k a
+    "$GZLZSS" -k --format=bgzf -S .bgz a
+    "$GZLZSS" -t --index-file=gztool a.gz
+    "$GZLZSS" -t --index-file=x.gzidx a.gz
+    "$GZLZSS" -t --index-file=bgzip a.bgz
+    for old in gztool x.gzidx bgzip; do
+        for new in a.gz a.bgz; do
+            cp $old old
+            ends_with 0 "$GZLZSS" -t --index-file=old $new
+            stderr_is
+            part 150000 5 >wanted_part
+            "$GZLZSS" --range=150000:5 --index-file=old $new | cmp - wanted_part
+        done
+    done
+}
+
+@test "a device or a pipe that --index-file names is written to, and stays" {
+    head -c 100000 plain >a
+    "$GZLZSS" -k a
+    make_places
+    ln -s /proc/self/fd/1 there/stdout
+    "$GZLZSS" -t --index-file=expected a.gz
+    for force in '' -f; do
+        timeout 20 cat there/fifo >got &
+        # shellcheck disable=SC2086 # It may be empty.
+        ends_with 0 timeout 20 "$GZLZSS" -t $force --index-file=there/fifo a.gz
+        wait $!
+        cmp expected got
+        [ -p there/fifo ]
+        # shellcheck disable=SC2086
+        "$GZLZSS" -t $force --index-file=there/stdout a.gz >got
+        cmp expected got
+        [ -L there/stdout ]
+        if [ -e there/device ]; then
+            # shellcheck disable=SC2086
+            ends_with 0 "$GZLZSS" -t $force --index-file=there/device a.gz
+            [ -c there/device ]
+        fi
+    done
+    # Nobody opens a pipe that has the name of an index by chance: that would wait for ever.
+    mkfifo a.gz.gzi
+    ends_with 1 timeout 20 "$GZLZSS" -t --index a.gz
+    [ -p a.gz.gzi ]
+}
+
+# names DIR: prints the names of all files in DIR, sorted, on one line.
+names() {
+    (cd "$1" && find . -type f -printf '%P\n' | LC_ALL=C sort | tr '\n' ' ')
+}
+
+@test "-r leaves indexes beside their files alone, however often it runs" {
+    local i before expected options name=${GZLZSS##*/}
+    mkdir -p d/e
+    head -c 100000 plain | tee d/x >d/e/y
+    "$GZLZSS" -r --index d
+    expected='e/y.gz e/y.gz.gzi x.gz x.gz.gzi '
+    [ "$(names d)" = "$expected" ]
+    for options in '-r --index' '-r' '-r -p1' '-rk --format=bgzf' '-rf -S .gz'; do
+        # Only -f compresses what is compressed.
+        # shellcheck disable=SC2086 # The shell splits it into words.
+        ends_with 0 "$GZLZSS" -q $options d
+        stderr_is
+        names d >there
+        ! grep -F gzi. there || fail "$options: $(cat there)"
+        rm -f d/x.* d/e/y.*
+        head -c 100000 plain | "$GZLZSS" | tee d/x.gz >d/e/y.gz
+        "$GZLZSS" -rt --index d
+    done
+    # Names of bgzip's, indexed_gzip's and gztool's indexes.
+    "$GZLZSS" -ck --format=bgzf plain >d/b.bgz
+    "$GZLZSS" -t --index-file=d/b.bgz.gzi d/b.bgz
+    "$GZLZSS" -t --index-file=d/x.gz.gzidx d/x.gz
+    mv d/e/y.gz.gzi d/e/y.gzi
+    before=$(names d | sed 's/b.bgz /b.bgz.gz /')
+    ends_with 0 "$GZLZSS" -vr d
+    for i in b.bgz.gzi e/y.gzi x.gz.gzi x.gz.gzidx; do
+        grep -qxF "$name: d/$i is an index -- unchanged" stderr || fail "$(cat stderr)"
+    done
+    [ "$(names d)" = "$before" ]
+    # A file that only has the name of an index is compressed, and so is an index without its file.
+    mkdir f
+    echo foreign >f/x.gz.gzi
+    cp plain f/x.gz
+    "$GZLZSS" -t --index-file=f/alone.gz.gzi ours-6.gz
+    ends_with 0 "$GZLZSS" -qr f
+    [ "$(names f)" = 'alone.gz.gzi.gz x.gz x.gz.gzi.gz ' ]
+    # An index that the user names is compressed.
+    "$GZLZSS" -t --index ours-6.gz
+    "$GZLZSS" -r ours-6.gz.gzi
+    [ -e ours-6.gz.gzi.gz ]
 }
 
 @test "wrong ranges and combinations are errors" {

@@ -149,13 +149,13 @@ static void try_own_index(struct access_reader *r, const struct access_source *f
     struct access_reader *other = fuzz_need(access_open(file));
     struct beside b = beside_open(file, is_file);
 
-    REQUIRE(access_export(r, format, put, &w));
+    REQUIRE(access_export(r, format, put, &w, NULL));
     index = source_of(w.bytes, w.len);
     REQUIRE(access_use_index(other, &index) == ACCESS_INDEX_OK);
     REQUIRE(gzlzss_reader_index(b.r, w.bytes, w.len, NULL) == GZLZSS_OK);
     b.must_agree = true;
     read_places(other, &b, places, want);
-    REQUIRE(access_look(other) == ACCESS_INDEX);
+    REQUIRE(access_look(other, NULL) == ACCESS_INDEX);
     access_close(other);
     beside_close(&b);
     free(w.bytes);
@@ -178,7 +178,7 @@ void fuzz_reader(const uint8_t *data, size_t len)
     if (!p.is_too_long) {
         r = fuzz_need(access_open(&file));
         b = beside_open(&file, is_file);
-        b.must_agree = access_look(r) == ACCESS_NOTHING;
+        b.must_agree = access_look(r, NULL) == ACCESS_NOTHING;
         is_plain = p.is_good && b.must_agree;
         read_places(r, &b, places, is_plain ? &p : NULL);
         status = access_size(r, &size, NULL);
@@ -208,10 +208,10 @@ void fuzz_index(const uint8_t *data, size_t len)
     if (!p.is_too_long) {
         const enum access_index_status status = access_use_index(r, &index_file);
 
-        is_plain = status != ACCESS_INDEX_OK && p.is_good && access_look(r) == ACCESS_NOTHING;
+        is_plain = status != ACCESS_INDEX_OK && p.is_good && access_look(r, NULL) == ACCESS_NOTHING;
         read_places(r, NULL, places, is_plain ? &p : NULL);
         if (status == ACCESS_INDEX_OK)
-            (void)access_export(r, ACCESS_GZTOOL, put, &w);
+            (void)access_export(r, ACCESS_GZTOOL, put, &w, NULL);
     }
     access_close(r);
     free(w.bytes);

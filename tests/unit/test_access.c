@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -173,7 +174,7 @@ static void test_kinds(void)
         struct access_reader *r = unit_need(access_open(&source));
 
         read_at_random(r, 1, 100);
-        CHECK_EQ(access_look(r), kind_hints[kind]);
+        CHECK_EQ(access_look(r, NULL), kind_hints[kind]);
         access_close(r);
         drop(&file);
     }
@@ -193,7 +194,7 @@ static void test_trail_from_a_mark(void)
     struct gz_ahead ahead;
     uint64_t from;
 
-    CHECK_EQ(access_look(r), ACCESS_MARKS);
+    CHECK_EQ(access_look(r, NULL), ACCESS_MARKS);
     access_check(r, offset, NULL);
     t = unit_need(access_trail_new(r, offset));
     CHECK(access_trail_out(t) <= offset && access_trail_out(t) > offset - 2 * 65536);
@@ -258,7 +259,8 @@ static void test_threads(void)
 static void test_damaged(void)
 {
     struct bytes file = make_file(ONE_MEMBER);
-    const struct access_source whole = source_of(&file), part = {-1, file.data, file.len / 2};
+    const struct access_source whole = source_of(&file),
+                               part = {.fd = -1, .memory = file.data, .size = file.len / 2};
     struct access_reader *r = unit_need(access_open(&part));
     uint8_t buf[1000];
     size_t done;
@@ -404,7 +406,7 @@ static void test_odd_marks(void)
         source = source_of(&file);
         r = unit_need(access_open(&source));
         read_at_random(r, 6, 30);
-        CHECK(access_look(r) != ACCESS_MARKS);
+        CHECK(access_look(r, NULL) != ACCESS_MARKS);
         access_close(r);
         drop(&file);
     }
@@ -468,7 +470,7 @@ static struct bytes make_index(const struct bytes *file, enum access_format form
     uint64_t size;
 
     CHECK_EQ(access_size(r, &size, NULL), GZ_OK);
-    CHECK(access_export(r, format, put, &index));
+    CHECK(access_export(r, format, put, &index, NULL));
     access_close(r);
     return index;
 }
@@ -488,14 +490,14 @@ static void test_indexes(void)
 
             CHECK_EQ(access_use_index(r, &index_source), ACCESS_INDEX_OK);
             read_at_random(r, 2, 50);
-            CHECK_EQ(access_look(r), ACCESS_INDEX);
+            CHECK_EQ(access_look(r, NULL), ACCESS_INDEX);
             access_close(r);
 
             /* A reader with an index must write the same index. */
             r = unit_need(access_open(&source));
             again = (struct bytes){0};
             CHECK_EQ(access_use_index(r, &index_source), ACCESS_INDEX_OK);
-            CHECK(access_export(r, formats[i], put, &again));
+            CHECK(access_export(r, formats[i], put, &again, NULL));
             CHECK(same(&again, &index));
             access_close(r);
             drop(&again);
@@ -632,7 +634,7 @@ static void read_by_damaged(const struct bytes *file, const struct bytes *index,
             CHECK(reads_right(r, unit_below(state, SIZE), 1000));
         if (unit_below(state, 8) == 0)
             read_at_random(r, unit_rand(state), 1);
-        fates->dropped += access_look(r) == ACCESS_WRONG_HINTS;
+        fates->dropped += access_look(r, NULL) == ACCESS_WRONG_HINTS;
         access_close(r);
         drop(&bad);
     }
@@ -679,7 +681,7 @@ static void test_other_index(void)
             /* Make the other file as long as the first file. */
             while (other.len < file.len)
                 add(&other, "", 1);
-            source = (struct access_source){-1, other.data, other.len};
+            source = source_of(&other);
             r = unit_need(access_open(&source));
             access_use_index(r, &index_source);
             read_at_random(r, 5, 30);
@@ -691,6 +693,355 @@ static void test_other_index(void)
         }
         drop(&file);
     }
+}
+
+/* --- Places that are all shifted ------------------------------------------------------------- */
+
+/* The places of the points in an index, in the data. */
+struct places {
+    uint64_t out[200];
+    size_t count;
+};
+
+/* Shifts the `len` bytes long number at `at`, which is little-endian. */
+static void shift_number(uint8_t *at, int by)
+{
+    uint64_t value = 0;
+
+    for (int i = 7; i >= 0; i--)
+        value = value << 8 | at[i];
+    value += (uint64_t)by;
+    for (int i = 0; i < 8; i++)
+        at[i] = (uint8_t)(value >> 8 * i);
+}
+
+/* Returns an index whose places from point `from` on are `by` bytes further on in the data than
+ * they are.  The length of the data is shifted, too.  Sets *right to the right places. */
+static struct bytes shifted(const struct bytes *file, const struct bytes *index, size_t from,
+                            int by, struct places *right)
+{
+    const struct access_source source = source_of(index);
+    struct access_points points = {0};
+    struct access_index about;
+    struct bytes result = {0};
+
+    CHECK_EQ(access_index_read(&source, file->len, &points, &about), ACCESS_INDEX_OK);
+    right->count = 0;
+    for (size_t i = 0; i < points.count && i < 200; i++)
+        right->out[right->count++] = points.list[i].out;
+    if (about.format == ACCESS_BGZIP) {
+        add(&result, index->data, index->len);
+        for (size_t i = from; i < points.count; i++)
+            shift_number(result.data + 8 + 16 * (i - 1) + 8, by);
+    } else {
+        for (size_t i = from; i < points.count; i++)
+            points.list[i].out += (uint64_t)by;
+        about.size += (uint64_t)by;
+        /* The start, which the reader adds, is in no index. */
+        memmove(points.list, points.list + 1, --points.count * sizeof(*points.list));
+        CHECK(access_index_write(&points, &source, &about, put, &result));
+    }
+    access_points_clear(&points);
+    return result;
+}
+
+/* Reads by an exported index at each of its places. */
+static void check_export(struct access_reader *r, const struct bytes *file)
+{
+    const struct access_source source = source_of(file);
+    struct access_reader *other = unit_need(access_open(&source));
+    struct access_points points = {0};
+    struct access_index about;
+    struct access_source index_source;
+    struct bytes index = {0};
+
+    CHECK(access_export(r, ACCESS_GZTOOL, put, &index, NULL));
+    index_source = source_of(&index);
+    CHECK_EQ(access_index_read(&index_source, file->len, &points, &about), ACCESS_INDEX_OK);
+    CHECK(about.size == SIZE || about.size == UINT64_MAX);
+    CHECK_EQ(access_use_index(other, &index_source), ACCESS_INDEX_OK);
+    for (size_t i = 0; i < points.count; i++)
+        CHECK(reads_right(other, points.list[i].out, 300));
+    CHECK_EQ(access_look(other, NULL), ACCESS_INDEX);
+    access_points_clear(&points);
+    access_close(other);
+    drop(&index);
+}
+
+/* The first point at which all places can be shifted.  Points 0 and 1 are at the start of the data,
+ * but in BGZF, only point 0 is. */
+static size_t first_point(enum kind kind)
+{
+    return kind == BGZF ? 1 : 2;
+}
+
+/* If all places are shifted by the same number of bytes, they agree with each other, but not with
+ * the data from the start to the first of them. */
+static void test_all_shifted(void)
+{
+    static const int shifts[] = {1, -1, 1000, -700};
+
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct bytes file = make_file((enum kind)kind);
+        const struct access_source source = source_of(&file);
+
+        for (int i = 0; i < 4; i++) {
+            struct bytes index = make_index(&file, formats[i % 2]);
+            struct places right;
+            struct bytes bad = shifted(&file, &index, first_point(kind), shifts[i], &right);
+            const struct access_source bad_source = source_of(&bad);
+            struct access_reader *r = unit_need(access_open(&source));
+
+            CHECK_EQ(access_use_index(r, &bad_source), ACCESS_INDEX_OK);
+            CHECK(reads_right(r, right.out[right.count / 2] + 5000, 200 * 1000));
+            CHECK_EQ(access_look(r, NULL), ACCESS_WRONG_HINTS);
+            CHECK(access_had_wrong_hints(r));
+            read_at_random(r, 7, 5);
+            check_export(r, &file);
+            access_close(r);
+            drop(&bad);
+            drop(&index);
+        }
+        drop(&file);
+    }
+}
+
+/* Places that are shifted from some point on are found only by a read that passes this point, or
+ * comes to a trailer.  From then on, nothing that was found by them may be left. */
+static void test_later_shifted(void)
+{
+    static const int shifts[] = {1, -1, 1000};
+
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct bytes file = make_file((enum kind)kind);
+        const struct access_source source = source_of(&file);
+
+        for (int i = 0; i < 3; i++) {
+            struct bytes index = make_index(&file, formats[i % 2]);
+            struct places right;
+            struct bytes bad = shifted(&file, &index, 5, shifts[i], &right);
+            const struct access_source bad_source = source_of(&bad);
+            struct access_reader *r = unit_need(access_open(&source));
+            uint8_t *buf = unit_need(malloc(SIZE));
+            uint64_t size, last;
+            size_t done;
+
+            CHECK_EQ(access_use_index(r, &bad_source), ACCESS_INDEX_OK);
+            /* These reads may give wrong bytes, and leave points, cursors and a length. */
+            for (size_t k = 6; k < right.count; k += 3)
+                CHECK_EQ(access_read(r, buf, 150 * 1000, right.out[k] + 10, &done, NULL), GZ_OK);
+            CHECK_EQ(access_size(r, &size, NULL), GZ_OK);
+            CHECK(kind != ONE_MEMBER || size == SIZE);
+            CHECK_EQ(access_read(r, buf, 50 * 1000, right.out[7] + 10, &done, NULL), GZ_OK);
+            last = right.out[7] + 10 + done;
+            /* This read passes the point. */
+            CHECK(reads_right(r, right.out[4] + 10, (size_t)(right.out[5] - right.out[4]) + 50));
+            CHECK_EQ(access_look(r, NULL), ACCESS_WRONG_HINTS);
+            CHECK(reads_right(r, last + 20, 100));
+            for (size_t k = 6; k < right.count; k++)
+                CHECK(reads_right(r, right.out[k] + 3000, 20 * 1000));
+            read_at_random(r, 8, 5);
+            check_export(r, &file);
+            free(buf);
+            access_close(r);
+            drop(&bad);
+            drop(&index);
+        }
+        drop(&file);
+    }
+}
+
+/* A read from the start passes all places, and so finds wrong ones.  It gives the right bytes. */
+static void test_shifted_in_order(void)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct bytes file = make_file((enum kind)kind), index = make_index(&file, ACCESS_GZTOOL);
+        const struct access_source source = source_of(&file);
+        struct places right;
+        struct bytes bad = shifted(&file, &index, 5, 100, &right);
+        const struct access_source bad_source = source_of(&bad);
+        struct access_reader *r = unit_need(access_open(&source));
+        size_t at = 0;
+
+        CHECK_EQ(access_use_index(r, &bad_source), ACCESS_INDEX_OK);
+        for (; at < right.out[5] + 200 * 1000; at += 5000)
+            CHECK(reads_right(r, at, 5000));
+        CHECK_EQ(access_look(r, NULL), ACCESS_WRONG_HINTS);
+        access_close(r);
+        drop(&bad);
+        drop(&index);
+        drop(&file);
+    }
+}
+
+/* If a member of BGZF says a wrong length, the places of all later members are shifted. */
+static void test_shifted_members(void)
+{
+    struct bytes file = make_file(BGZF);
+    const struct access_source source = source_of(&file);
+    struct access_reader *r = unit_need(access_open(&source));
+    size_t len = file.data[16] + 256u * file.data[17] + 1, done;
+    uint8_t byte;
+
+    file.data[len - 4] ^= 5;
+    CHECK_EQ(access_look(r, NULL), ACCESS_BGZF);
+    CHECK_EQ(access_read(r, &byte, 1, SIZE / 2, &done, NULL), GZ_BAD_LENGTH);
+    CHECK_EQ(access_look(r, NULL), ACCESS_WRONG_HINTS);
+    access_close(r);
+    drop(&file);
+}
+
+/* --- Ends of work ---------------------------------------------------------------------------- */
+
+/* A watch that ends the work when it is asked for the last time.  Meanwhile, it reads. */
+struct stop {
+    int left;
+    struct access_reader *reader; /* or NULL */
+};
+
+static bool stops(void *ctx)
+{
+    struct stop *s = ctx;
+
+    if (s->reader != NULL)
+        CHECK(reads_right(s->reader, 10, 100));
+    errno = ECANCELED;
+    return --s->left > 0;
+}
+
+/* Searches for hints can be ended, and let other reads go on. */
+static void test_stopped_look(void)
+{
+    for (int kind = MARKS; kind <= BGZF; kind++) {
+        struct bytes file = make_file((enum kind)kind);
+        struct access_source source = source_of(&file);
+        struct access_reader *r;
+        uint8_t *zeros = unit_need(calloc((size_t)8 << 20, 1));
+        int asked;
+
+        for (int left = 1; left < 6; left++) {
+            struct stop s = {left, NULL};
+            const struct access_watch watch = {stops, &s};
+
+            r = unit_need(access_open(&source));
+            s.reader = r;
+            CHECK_EQ(access_look(r, &watch), ACCESS_UNKNOWN);
+            CHECK_EQ(access_look(r, NULL), kind_hints[kind]);
+            access_close(r);
+        }
+        /* The longer the file, the more often the search asks. */
+        if (kind == MARKS) {
+            struct stop s = {1000, NULL};
+            const struct access_watch watch = {stops, &s};
+
+            add(&file, zeros, (size_t)8 << 20);
+            source = source_of(&file);
+            r = unit_need(access_open(&source));
+            CHECK_EQ(access_look(r, &watch), ACCESS_NOTHING);
+            asked = 1000 - s.left;
+            CHECK(asked >= 8 * 4);
+            access_close(r);
+        }
+        free(zeros);
+        drop(&file);
+    }
+}
+
+/* An export, and the reading of an index, can be ended. */
+static void test_stopped_export(void)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct bytes file = make_file((enum kind)kind), index = {0};
+        const struct access_source source = source_of(&file);
+        struct access_source index_source;
+        struct access_reader *r = unit_need(access_open(&source)), *other;
+        uint64_t size;
+        int asked;
+
+        CHECK_EQ(access_size(r, &size, NULL), GZ_OK);
+        for (int left = 1; left < 8; left++) {
+            struct stop s = {left, r};
+            const struct access_watch watch = {stops, &s};
+
+            errno = 0;
+            CHECK(!access_export(r, ACCESS_INDEXED_GZIP, put, &index, &watch));
+            CHECK_EQ(errno, ECANCELED);
+        }
+        drop(&index);
+        index = make_index(&file, ACCESS_INDEXED_GZIP);
+        for (int left = 1; left < 3; left++) {
+            struct stop s = {left, NULL};
+            const struct access_watch watch = {stops, &s};
+
+            index_source = source_of(&index);
+            index_source.watch = &watch;
+            other = unit_need(access_open(&source));
+            errno = 0;
+            CHECK_EQ(access_use_index(other, &index_source), ACCESS_INDEX_READ_ERROR);
+            CHECK_EQ(errno, ECANCELED);
+            CHECK(reads_right(other, SIZE / 2, 100));
+            access_close(other);
+        }
+        /* An index that was read does not ask after that. */
+        {
+            struct stop s = {100000, NULL};
+            const struct access_watch watch = {stops, &s};
+
+            index_source.watch = &watch;
+            other = unit_need(access_open(&source));
+            CHECK_EQ(access_use_index(other, &index_source), ACCESS_INDEX_OK);
+            asked = s.left;
+            CHECK(reads_right(other, SIZE / 2, 100));
+            CHECK_EQ(s.left, asked);
+            access_close(other);
+        }
+        drop(&index);
+        access_close(r);
+        drop(&file);
+    }
+}
+
+/* Bytes after a member, and names in its header, may be many.  A read that passes them asks. */
+static void test_stopped_read(void)
+{
+    uint8_t *many = unit_need(calloc((size_t)8 << 20, 1));
+
+    for (int is_name = 0; is_name < 2; is_name++) {
+        struct bytes file = {0};
+        struct access_source source;
+        struct access_reader *r;
+        struct stop s = {1000, NULL};
+        const struct access_watch watch = {stops, &s};
+        uint64_t size;
+
+        memset(many, is_name ? 'n' : 0, (size_t)8 << 20);
+        add_member(&file, data, 1000, 0);
+        if (is_name) {
+            add(&file, plain_header, sizeof(plain_header));
+            file.data[file.len - sizeof(plain_header) + 3] = 8;
+        }
+        add(&file, many, (size_t)8 << 20);
+        if (is_name) {
+            add(&file, "", 1);
+            add_deflate(&file, data + 1000, 1000, 0, false);
+            add_trailer(&file, data + 1000, 1000);
+        }
+        source = source_of(&file);
+        r = unit_need(access_open(&source));
+        s.left = 1000;
+        CHECK_EQ(access_size(r, &size, &watch), GZ_OK);
+        CHECK_EQ(size, is_name ? 2000 : 1000);
+        CHECK(1000 - s.left >= 8 * 4);
+        access_close(r);
+        r = unit_need(access_open(&source));
+        s.left = 20;
+        CHECK_EQ(access_size(r, &size, &watch), GZ_READ_ERROR);
+        CHECK_EQ(errno, ECANCELED);
+        CHECK(reads_right(r, 0, 500));
+        access_close(r);
+        drop(&file);
+    }
+    free(many);
 }
 
 /* --- Bounded memory --------------------------------------------------------------------------- */
@@ -752,6 +1103,13 @@ int main(void)
     RUN(test_lines);
     RUN(test_damaged_indexes);
     RUN(test_other_index);
+    RUN(test_all_shifted);
+    RUN(test_later_shifted);
+    RUN(test_shifted_in_order);
+    RUN(test_shifted_members);
+    RUN(test_stopped_look);
+    RUN(test_stopped_export);
+    RUN(test_stopped_read);
     free(data);
     return unit_done();
 }

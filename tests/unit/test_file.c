@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -279,6 +280,41 @@ static void test_modes(void)
     CHECK(zlib_reads("b.gz", 200000));
     make_file("b.gz", 10);
     CHECK(zlib_reads("b.gz", 10));
+}
+
+/* What a name stands for stays, but for a regular file's data: the library writes to it, and
+ * removes and replaces nothing. */
+static void test_names(void)
+{
+    struct stat link, st;
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    gzlzss_file *f;
+
+    CHECK_EQ(symlink("a.gz", path_of("c.gz")), 0);
+    CHECK_EQ(lstat(path_of("c.gz"), &link), 0);
+    make_file("a.gz", 10);
+    make_file("c.gz", 20);
+    CHECK(zlib_reads("a.gz", 20));
+    CHECK(lstat(path_of("c.gz"), &st) == 0 && st.st_ino == link.st_ino);
+    CHECK_EQ(unlink(path_of("a.gz")), 0);
+    CHECK_EQ(gzlzss_file_open(&f, z, path_of("c.gz"), GZLZSS_CREATE, &call), GZLZSS_ERROR_WRITE);
+    CHECK(f == NULL && call.error_number == EEXIST);
+    CHECK(lstat(path_of("a.gz"), &st) != 0);
+    unlink(path_of("c.gz"));
+    CHECK_EQ(mkdir(path_of("c.gz"), 0700), 0);
+    CHECK_EQ(gzlzss_file_open(&f, z, path_of("c.gz"), GZLZSS_WRITE, &call), GZLZSS_ERROR_WRITE);
+    CHECK(f == NULL && call.error_number == EISDIR);
+    rmdir(path_of("c.gz"));
+    /* A device like /dev/null.  Never the real one: an error here would replace it. */
+    if (mknod(path_of("c.gz"), S_IFCHR | 0600, makedev(1, 3)) != 0)
+        return;
+    if (access(path_of("c.gz"), W_OK) == 0 &&
+        gzlzss_file_open(&f, z, path_of("c.gz"), GZLZSS_WRITE, &call) == GZLZSS_OK) {
+        write_input(f, 0, 1000, 100);
+        CHECK_EQ(gzlzss_file_close(f), GZLZSS_OK);
+    }
+    CHECK(lstat(path_of("c.gz"), &st) == 0 && S_ISCHR(st.st_mode));
+    unlink(path_of("c.gz"));
 }
 
 static void test_read(void)
@@ -699,6 +735,7 @@ int main(void)
     RUN(test_new_errors);
     RUN(test_write);
     RUN(test_modes);
+    RUN(test_names);
     RUN(test_read);
     RUN(test_seek);
     RUN(test_seek_after_large_read);

@@ -537,26 +537,31 @@ static void test_long_from_a_hint(void)
 {
     gzlzss *object = object_with(4);
     struct long_file f = make_long(8);
-    uint8_t *pages = in_pages(f.bytes, f.len), index[40];
+    uint8_t *pages = in_pages(f.bytes, f.len), index[56];
+    /* The first member is decoded and compared.  Nothing after it is read, up to near the point. */
+    const size_t from = (size_t)5 << 16, to = f.ends[2] - 4096;
     gzlzss_reader *r;
 
     /* bgzip's: how many members, and where each starts in the file and in the data */
-    put64(index, 2);
+    put64(index, 3);
     put64(index + 8, f.ends[0]);
     put64(index + 16, LONG_SIZE / 8);
-    put64(index + 24, f.ends[3]);
-    put64(index + 32, LONG_SIZE / 8 * 4);
-    forbid(pages, f.ends[0]);
+    put64(index + 24, f.ends[2]);
+    put64(index + 32, LONG_SIZE / 8 * 3);
+    put64(index + 40, f.ends[5]);
+    put64(index + 48, LONG_SIZE / 8 * 6);
+    CHECK(f.ends[0] < from && from < to);
+    forbid(pages + from, to - from);
     CHECK_EQ(gzlzss_reader_memory(&r, object, pages, f.len, NULL), GZLZSS_OK);
     CHECK_EQ(gzlzss_reader_index(r, index, sizeof(index), NULL), GZLZSS_OK);
-    CHECK(reads_long(r, LONG_SIZE / 8 * 4 - 100, 90));
+    CHECK(reads_long(r, LONG_SIZE / 8 * 6 - 100, 90));
     gzlzss_reader_free(r);
     munmap(pages, f.len);
     free(f.bytes);
     gzlzss_free(object);
 }
 
-/* Short reads that follow one another do not check the hints that they pass. */
+/* Short reads that follow one another prove no hint that is further on. */
 static void test_long_after_short(void)
 {
     gzlzss *object = new_object(4, GZLZSS_BGZF);
