@@ -171,7 +171,7 @@ flip() {
 
 # first_difference ONE OTHER: prints the first byte that differs, counted from 1, or nothing.
 first_difference() {
-    cmp "$1" "$2" 2>/dev/null | sed -n 's/.* byte \([0-9]*\),.*/\1/p'
+    { cmp "$1" "$2" 2>/dev/null || [ $? -eq 1 ]; } | sed -n 's/.* byte \([0-9]*\),.*/\1/p'
 }
 
 # flips COUNT FILE: makes COUNT copies of a file that holds `data`, each with one bit inverted, at
@@ -281,7 +281,7 @@ EOF
         flip $((mark + at)) $((at % 8)) flipped.gz
         "$GZLZSS" --recover -qc flipped.gz >recovered || [ $? -eq 2 ]
         [ "$(stat -c %s data)" -eq "$(stat -c %s recovered)" ]
-        cmp -l data recovered | awk -v size=$size '{print int(($1 - 1) / size)}' | sort -u >wrong
+        different data recovered | awk -v size=$size '{print int(($1 - 1) / size)}' | sort -u >wrong
         echo 4 | diff - wrong
     done
     # Change a bit of padding in the mark: the data is whole, but two segments look like one.
@@ -307,7 +307,6 @@ repeat() {
 
 @test "as many damaged places as there can be: little time, few messages, and true sums" {
     local size=4000000 lines
-    without_sanitizers
     # A mark, a stored block, and a block of no type: a damaged place in every 35 bytes.
     repeat '\0\0\377\377\0\0\0\377\377\0\024\0\353\377xxxxxxxxxxxxxxxxxxxx\007' $size gaps.gz
     # About 60 times as much as it takes.  A search for each place would take minutes.
