@@ -150,7 +150,7 @@ struct directory *directory_below(struct last_directory *last, const char *top, 
         *error = errno;
     last->directory = directory_new(fd);
     if (last->directory != NULL && fd >= 0 && !last->directory->is_open)
-        *error = EIO;
+        *error = errno; /* of fstat */
     return last->directory;
 }
 

@@ -63,6 +63,7 @@
     X(renameat2)         \
     X(unlinkat)          \
     X(mkdir)             \
+    X(mkdirat)           \
     X(fstatat)           \
     X(stat)              \
     X(readlink)          \

@@ -170,6 +170,7 @@ static const struct row rows[] = {
     {CALL_renameat2, ALL "ENOSYS+"},
     {CALL_unlinkat, ALL "EPERM+ EACCES"},
     {CALL_mkdir, ALL "EACCES"},
+    {CALL_mkdirat, ALL "EACCES"},
     {CALL_fstatat, SOME "ESTALE"},
     {CALL_stat, SOME},
     {CALL_readlink, "EIO ENOMEM+"},

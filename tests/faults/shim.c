@@ -596,6 +596,7 @@ INT_CALL(renameat2, -1, (int from_fd, const char *from, int to_fd, const char *t
          (from_fd, from, to_fd, to, flags))
 INT_CALL(unlinkat, -1, (int fd, const char *path, int flags), (fd, path, flags))
 INT_CALL(mkdir, -1, (const char *path, mode_t mode), (path, mode))
+INT_CALL(mkdirat, -1, (int fd, const char *path, mode_t mode), (fd, path, mode))
 INT_CALL(fstatat, -1, (int fd, const char *path, struct stat *st, int flags), (fd, path, st, flags))
 WRAP(int, fstatat64, fstatat, -1, -1, (int fd, const char *path, struct stat64 *st, int flags),
      (fd, path, st, flags))

@@ -765,8 +765,16 @@ static void peers(void)
     CHECK_EQ(good("bgzip -d f")->pipeline.level, 6);
     CHECK(unsetenv("GZIP") == 0);
     CHECK_EQ(good("bgzip f")->pipeline.container, CONTAINER_BGZF);
-    bad("bgzip -b5 f", "bgzip: -b: not supported by gzlzss, which this is (decompress from an "
-                       "offset: see --range)\nTry `bgzip --help' for more information.\n");
+    o = good("bgzip -b5 f");
+    CHECK(o->action == ACTION_DECOMPRESS && o->to_stdout && o->keep && o->range_count == 1 &&
+          o->ranges[0].from == 5 && o->ranges[0].length == UINT64_MAX);
+    o = good("bgzip -d -s 7 -I i f");
+    CHECK(o->range_count == 1 && o->ranges[0].from == 0 && o->ranges[0].length == 7 &&
+          strcmp(o->index_file, "i") == 0 && !o->makes_index);
+    o = good("bgzip -s 7 -I i f");
+    CHECK(o->action == ACTION_COMPRESS && o->to_stdout && o->range_count == 0 &&
+          o->index_file == NULL && !o->makes_index);
+    bad("bgzip -b 5k f", "bgzip: invalid offset or size '5k': give a number of bytes\n");
     bad("pbgzip -d f", "pbgzip: gzlzss does not stand in for this program, whose format is BGZF\n");
     bad("zstd --help", "zstd: gzlzss does not stand in for this program, whose format is zstd\n");
 }
