@@ -530,8 +530,7 @@ static void test_interrupted_open(void)
     pthread_join(other, NULL);
 }
 
-/* An error stays until the program goes back to a place before it. */
-/* Writes or reads a file whose close fails with `error`.  Returns what gzlzss_file_close returns. */
+/* Writes or reads a file whose close fails with `error`.  Returns gzlzss_file_close's result. */
 static gzlzss_status close_with(int error, gzlzss_file_mode mode, int *error_number)
 {
     gzlzss_call call = GZLZSS_CALL_INIT;
@@ -603,6 +602,7 @@ static void test_mask_after_a_failed_write(void)
     }
 }
 
+/* An error stays until the program goes back to a place before it. */
 static void test_errors(void)
 {
     uint8_t *bytes = unit_need(malloc(INPUT_SIZE));
