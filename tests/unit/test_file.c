@@ -531,7 +531,8 @@ static void test_interrupted_open(void)
 }
 
 /* An error stays until the program goes back to a place before it. */
-/* Writes or reads a file whose close fails with `error`.  Returns what gzlzss_file_close returns. */
+/* Writes or reads a file whose close fails with `error`.  Returns what gzlzss_file_close
+ * returns. */
 static gzlzss_status close_with(int error, gzlzss_file_mode mode, int *error_number)
 {
     gzlzss_call call = GZLZSS_CALL_INIT;
