@@ -3,8 +3,8 @@
  * input and output are cut, and members whose length passes 4 GiB
  *
  * zlib and this project's encoder write no distances above 32506 and 32767, so the streams are made
- * by hand; zlib decodes them, too.  A decoder comes to the edge of 4 GiB by a place near it,
- * because data of this length would take too long.
+ * by hand; zlib decodes them, too.  Data of 4 GiB would take too long, so decoders begin at a place
+ * near there.
  */
 #include "config.h"
 

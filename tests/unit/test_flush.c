@@ -321,9 +321,8 @@ static void test_regular(void)
 }
 
 /* More streams than the object keeps sets of tools for (TOOLS_MOST in flush.c) are flushed and
- * freed.  Others then get the tools of freed streams, and must not write to these streams' memory.
- * The memory of a freed stream soon becomes that of a new one, so streams that lose their tools too
- * early, or keep them too long, get wrong output. */
+ * freed.  Others then get the tools of freed streams, and must not write to these streams' memory,
+ * which only a sanitizer sees. */
 static void test_freed_owners(void)
 {
     enum { STREAMS = 300, KEPT = 40, STEP = 700 };
