@@ -372,7 +372,7 @@ typedef struct gzlzss_out {
 
 /* Says what a stream shall do with its input. */
 typedef enum gzlzss_directive {
-    GZLZSS_CONTINUE = 0, /* take the input; more may follow */
+    GZLZSS_CONTINUE = 0, /* take the input, which may be none; more may follow */
     GZLZSS_END = 1,      /* take the input, which ends with *in, and give all output */
     /* Take the input, and give all output that it makes; more may follow.  Compression: the other
      * side can then decode all input so far, as after zlib's Z_SYNC_FLUSH.  With GZLZSS_BGZF, a
@@ -414,9 +414,14 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  * sooner, flush the stream, or choose smaller segments.
  *
  * The output depends on the places of flushes, too: two streams with the same input and options,
- * flushed at the same places, give the same bytes.  Another flush without new input adds nothing,
- * except that a full flush after a flush adds five bytes.  A flush at the stream's start gives the
- * header and an empty block.
+ * flushed at the same places, give the same bytes.
+ *
+ * A flush without new input adds nothing if the call before was a flush, too, and not a weaker one.
+ * Otherwise it gives an empty block of 5 or 6 bytes, as zlib's flushes do: at the stream's start
+ * (after the header), after a GZLZSS_CONTINUE, even one without input, and if a full flush follows
+ * a flush.  So a protocol whose messages end with flushes can have a message without bytes: call
+ * GZLZSS_CONTINUE for each message, then GZLZSS_FLUSH.  All these blocks end with 00 00 FF FF.  In
+ * BGZF, a flush without new input gives nothing.
  *
  * Input of up to 128 KiB between two flushes, or after the last one, is a piece.  The calling
  * thread compresses a piece by itself.  A piece may refer to the 32 KiB before it, so small pieces
@@ -572,7 +577,8 @@ gzlzss_status gzlzss_file_read(gzlzss_file *f, void *out, size_t *len);
 gzlzss_status gzlzss_file_write(gzlzss_file *f, const void *in, size_t len);
 
 /* Compresses all bytes so far and writes them to the descriptor, so that the other side can decode
- * them now.  directive: GZLZSS_FLUSH or GZLZSS_FULL_FLUSH. */
+ * them now.  directive: GZLZSS_FLUSH or GZLZSS_FULL_FLUSH.  Writing no bytes does not count as a
+ * GZLZSS_CONTINUE, so a flush after it adds nothing. */
 gzlzss_status gzlzss_file_flush(gzlzss_file *f, gzlzss_directive directive);
 
 /* Reading: goes to byte `offset` of the decompressed data, or to the data's end if that comes

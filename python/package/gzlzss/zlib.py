@@ -13,8 +13,8 @@ import sys
 import zlib as _zlib
 from typing import Any
 from zlib import *  # noqa: F401,F403
-from zlib import (DEF_BUF_SIZE, DEF_MEM_LEVEL, DEFLATED, MAX_WBITS, Z_DEFAULT_STRATEGY, Z_FINISH,
-                  Z_NO_FLUSH, error)
+from zlib import (DEF_BUF_SIZE, DEF_MEM_LEVEL, DEFLATED, MAX_WBITS, Z_BLOCK, Z_DEFAULT_STRATEGY,
+                  Z_FINISH, Z_NO_FLUSH, Z_PARTIAL_FLUSH, error)
 
 from . import _core
 from ._core import crc32, crc32_combine
@@ -68,10 +68,11 @@ def decompress(data: Any, /, wbits: int = MAX_WBITS, bufsize: int = DEF_BUF_SIZE
 class _Compress:
     """A stream that compresses, as zlib.compressobj returns it."""
 
-    __slots__ = ("_compressor",)
+    __slots__ = ("_compressor", "_is_partial")
 
     def __init__(self, compressor: _core.Compressor) -> None:
         self._compressor = compressor
+        self._is_partial = False  # whether the last flush was weaker than Z_SYNC_FLUSH
 
     def compress(self, data: Any, /) -> bytes:
         """Takes data, and returns output, or none yet."""
@@ -85,9 +86,15 @@ class _Compress:
         if mode == Z_NO_FLUSH:
             return b""
         directive = END if mode == Z_FINISH else DIRECTIVES.get(mode)
+        is_partial = mode in (Z_PARTIAL_FLUSH, Z_BLOCK)
         try:
             if directive is None:
                 raise ValueError("invalid mode")
+            # The library knows no weaker flush, and would give nothing at a second one. Taking no
+            # bytes makes it give an empty block, as zlib does.
+            if self._is_partial and not is_partial and directive != END:
+                self._compressor.compress(b"")
+            self._is_partial = is_partial
             return self._compressor.flush(directive)
         except ValueError as e:
             raise error(f"Error -2 while flushing: {e}") from None
