@@ -6,6 +6,7 @@ gives gzip's functions and classes; gzlzss.zlib gives zlib's.
 """
 from __future__ import annotations
 
+import importlib
 from gzip import BadGzipFile
 from typing import Any, Callable, Optional
 from zlib import DEFLATED, Z_DEFAULT_STRATEGY
@@ -118,9 +119,10 @@ def register_fsspec(name: str = "gzlzss", extensions: Any = (), force: bool = Fa
 
     With extensions=["gz"] and force=True, also of compression="infer".
     """
-    from fsspec.compression import register_compression  # type: ignore[import-not-found]
+    # It has no types, and need not be installed.
+    compression = importlib.import_module("fsspec.compression")
 
     def opener(file: Any, mode: str = "rb", **kwargs: Any) -> GzipFile:
         return GzipFile(None, mode.replace("t", ""), fileobj=file, **kwargs)
 
-    register_compression(name, opener, extensions, force=force)
+    compression.register_compression(name, opener, extensions, force=force)

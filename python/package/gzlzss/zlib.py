@@ -1,4 +1,3 @@
-# mypy: disable-error-code="misc,no-redef"
 """zlib's functions and constants, with libgzlzss inside.
 
     from gzlzss import zlib
@@ -11,16 +10,26 @@ from __future__ import annotations
 import operator
 import sys
 import zlib as _zlib
-from typing import Any
-from zlib import *  # noqa: F401,F403
-from zlib import (DEF_BUF_SIZE, DEF_MEM_LEVEL, DEFLATED, MAX_WBITS, Z_BLOCK, Z_DEFAULT_STRATEGY,
-                  Z_FINISH, Z_NO_FLUSH, Z_PARTIAL_FLUSH, error)
+from typing import TYPE_CHECKING, Any
+from zlib import (DEF_BUF_SIZE, DEF_MEM_LEVEL, DEFLATED, MAX_WBITS, Z_BEST_COMPRESSION,
+                  Z_BEST_SPEED, Z_BLOCK, Z_DEFAULT_COMPRESSION, Z_DEFAULT_STRATEGY, Z_FILTERED,
+                  Z_FINISH, Z_FIXED, Z_FULL_FLUSH, Z_HUFFMAN_ONLY, Z_NO_COMPRESSION, Z_NO_FLUSH,
+                  Z_PARTIAL_FLUSH, Z_RLE, Z_SYNC_FLUSH, Z_TREES, ZLIB_RUNTIME_VERSION,
+                  ZLIB_VERSION, adler32, error)
 
 from . import _core
 from ._core import crc32, crc32_combine
 from ._file import DIRECTIVES
 from ._pool import DEFAULT_LEVEL, GZIP, RAW, ZLIB, default
 from ._source import END
+
+__all__ = [
+    "DEFLATED", "DEF_BUF_SIZE", "DEF_MEM_LEVEL", "MAX_WBITS", "ZLIB_RUNTIME_VERSION",
+    "ZLIB_VERSION", "Z_BEST_COMPRESSION", "Z_BEST_SPEED", "Z_BLOCK", "Z_DEFAULT_COMPRESSION",
+    "Z_DEFAULT_STRATEGY", "Z_FILTERED", "Z_FINISH", "Z_FIXED", "Z_FULL_FLUSH", "Z_HUFFMAN_ONLY",
+    "Z_NO_COMPRESSION", "Z_NO_FLUSH", "Z_PARTIAL_FLUSH", "Z_RLE", "Z_SYNC_FLUSH", "Z_TREES",
+    "adler32", "compress", "compressobj", "crc32", "crc32_combine", "decompress",
+    "decompressobj", "error"]
 
 _FORMATS = {15: ZLIB, 31: GZIP, -15: RAW}
 
@@ -122,4 +131,11 @@ def compressobj(level: int = -1, method: int = DEFLATED, wbits: int = MAX_WBITS,
 
 
 # It accepts matches that are further away than a window of 1 << wbits bytes.
-decompressobj = _core.Decoder  # type: ignore[assignment]
+decompressobj = _core.Decoder
+
+if not TYPE_CHECKING:
+    def __getattr__(name: str) -> Any:
+        """Returns what later versions of zlib have beside these names."""
+        if name.startswith("_"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(_zlib, name)
