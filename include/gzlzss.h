@@ -254,14 +254,18 @@ typedef struct gzlzss_call {
      * or the object has a `matcher`.  From the least memory to the most, the levels are 0, 2, 1, 3
      * to 6, 7 to 9, and 10 to 12; with GZLZSS_BGZF, 0, 1, 2 to 5, 6 to 7, and 8 to 12. */
     int level;
+    /* Set by the library, like error_number.  Decompression: what GZLZSS_ERROR_DATA or
+     * GZLZSS_ERROR_FORMAT is about, in the words of gzlzss_decoder_error, as "incorrect data
+     * check" for a wrong CRC, or NULL.  The string is constant: do not free it. */
+    const char *message;
 } gzlzss_call;
 
 /* Level 0 (GZLZSS_LEVEL_STORED) as the level of a call. */
 #define GZLZSS_CALL_STORED (-1)
 
-#define GZLZSS_CALL_INIT                                     \
-    {                                                        \
-        sizeof(gzlzss_call), NULL, 0, NULL, NULL, 0, 0, 0, 0 \
+#define GZLZSS_CALL_INIT                                           \
+    {                                                              \
+        sizeof(gzlzss_call), NULL, 0, NULL, NULL, 0, 0, 0, 0, NULL \
     }
 
 /* Does what GZLZSS_CALL_INIT does, as gzlzss_options_init for the options. */

@@ -149,7 +149,7 @@ static bool finish_call(struct memory_call *c, void (*work)(void *))
     if (!py_guard_run(c->z, &c->call, c->in_len, work, c))
         return false;
     if (c->status != GZLZSS_OK)
-        py_raise_status(c->status, c->z, c->call.error_number);
+        py_raise_status(py_error_of(c->status, &c->call), c->z, c->call.error_number);
     return c->status == GZLZSS_OK;
 }
 
@@ -330,7 +330,7 @@ static PyObject *decompress_to_room(struct memory_call *c, size_t room)
     if (c->status == GZLZSS_OK)
         shorter = PyBytes_FromStringAndSize(c->out, (Py_ssize_t)c->out_len);
     else if (c->status != GZLZSS_ERROR_ROOM)
-        py_raise_status(c->status, c->z, c->call.error_number);
+        py_raise_status(py_error_of(c->status, &c->call), c->z, c->call.error_number);
     Py_DECREF(made);
     return shorter;
 }
@@ -381,7 +381,7 @@ static PyObject *crew_decompress_some(PyObject *object, PyObject *args)
             result = Py_NewRef(Py_None);
         else
             result = Py_BuildValue("y#i", c.out != NULL ? c.out : "", (Py_ssize_t)c.out_len,
-                                   (int)c.status);
+                                   py_error_of(c.status, &c.call));
     }
     free(c.out);
     PyBuffer_Release(&in);

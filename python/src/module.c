@@ -48,7 +48,7 @@ static PyObject *module_check(PyObject *module, PyObject *args)
         return NULL;
     if (status >= 0)
         Py_RETURN_NONE;
-    return py_raise_status((gzlzss_status)status, NULL, 0);
+    return py_raise_status(status, NULL, 0);
 }
 
 PyTypeObject *py_add_type(PyObject *module, PyType_Spec *spec)

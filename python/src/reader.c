@@ -44,7 +44,7 @@ static bool finish_call(struct reader_call *c, void (*work)(void *))
     if (!py_guard_run(z, &c->call, GUARD_MIN, work, c))
         return false;
     if (c->status != GZLZSS_OK)
-        py_raise_status(c->status, z, c->call.error_number);
+        py_raise_status(py_error_of(c->status, &c->call), z, c->call.error_number);
     return c->status == GZLZSS_OK;
 }
 

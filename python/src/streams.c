@@ -336,7 +336,8 @@ static PyObject *raise_ended(const struct stream *stream)
     if (stream->end == GZLZSS_STREAM_END)
         PyErr_SetString(PyExc_ValueError, "the stream has ended");
     else
-        py_raise_status(stream->end, stream->crew->z, stream->call.error_number);
+        py_raise_status(py_error_of(stream->end, &stream->call), stream->crew->z,
+                        stream->call.error_number);
     return NULL;
 }
 

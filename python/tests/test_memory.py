@@ -162,6 +162,19 @@ class Errors(unittest.TestCase):
         with self.assertRaises(zlib.error):
             gzlzss.decompress(broken)
 
+    def test_texts_are_those_of_gzip(self):
+        for at, text in (-5, "CRC check failed"), (-1, "Incorrect length of data produced"), \
+                (2, "Unknown compression method"):
+            for size in 100, 5_000_000:
+                broken = bytearray(gzipped(size))
+                broken[at] ^= 4
+                for call in (lambda: gzip.decompress(broken), lambda: gzlzss.decompress(broken),
+                             lambda: gzlzss.open(io.BytesIO(broken)).read(),
+                             lambda: list(iter(lambda: f.read(1000), b""))):
+                    with self.subTest(at=at, size=size), gzlzss.open(io.BytesIO(broken)) as f, \
+                            self.assertRaisesRegex(gzip.BadGzipFile, text):
+                        call()
+
     def test_garbage(self):
         for after in b"garbage", b"x", b"\x1f":
             for data in self.packed + after, memoryview(self.packed + after):
