@@ -254,14 +254,18 @@ typedef struct gzlzss_call {
      * or the object has a `matcher`.  From the least memory to the most, the levels are 0, 2, 1, 3
      * to 6, 7 to 9, and 10 to 12; with GZLZSS_BGZF, 0, 1, 2 to 5, 6 to 7, and 8 to 12. */
     int level;
+    /* Set by the library, like error_number.  Decompression: what GZLZSS_ERROR_DATA or
+     * GZLZSS_ERROR_FORMAT is about, in the words of gzlzss_decoder_error, as "incorrect data
+     * check" for a wrong CRC, or NULL.  The string is constant: do not free it. */
+    const char *message;
 } gzlzss_call;
 
 /* Level 0 (GZLZSS_LEVEL_STORED) as the level of a call. */
 #define GZLZSS_CALL_STORED (-1)
 
-#define GZLZSS_CALL_INIT                                     \
-    {                                                        \
-        sizeof(gzlzss_call), NULL, 0, NULL, NULL, 0, 0, 0, 0 \
+#define GZLZSS_CALL_INIT                                           \
+    {                                                              \
+        sizeof(gzlzss_call), NULL, 0, NULL, NULL, 0, 0, 0, 0, NULL \
     }
 
 /* Does what GZLZSS_CALL_INIT does, as gzlzss_options_init for the options. */
@@ -372,7 +376,7 @@ typedef struct gzlzss_out {
 
 /* Says what a stream shall do with its input. */
 typedef enum gzlzss_directive {
-    GZLZSS_CONTINUE = 0, /* take the input; more may follow */
+    GZLZSS_CONTINUE = 0, /* take the input, which may be none; more may follow */
     GZLZSS_END = 1,      /* take the input, which ends with *in, and give all output */
     /* Take the input, and give all output that it makes; more may follow.  Compression: the other
      * side can then decode all input so far, as after zlib's Z_SYNC_FLUSH.  With GZLZSS_BGZF, a
@@ -414,9 +418,14 @@ gzlzss_status gzlzss_decompress_stream(gzlzss_stream **s, gzlzss *z, gzlzss_call
  * sooner, flush the stream, or choose smaller segments.
  *
  * The output depends on the places of flushes, too: two streams with the same input and options,
- * flushed at the same places, give the same bytes.  Another flush without new input adds nothing,
- * except that a full flush after a flush adds five bytes.  A flush at the stream's start gives the
- * header and an empty block.
+ * flushed at the same places, give the same bytes.
+ *
+ * A flush without new input adds nothing if the call before was a flush, too, and not a weaker one.
+ * Otherwise it gives an empty block of 5 or 6 bytes, as zlib's flushes do: at the stream's start
+ * (after the header), after a GZLZSS_CONTINUE, even one without input, and if a full flush follows
+ * a flush.  So a protocol whose messages end with flushes can have a message without bytes: call
+ * GZLZSS_CONTINUE for each message, then GZLZSS_FLUSH.  All these blocks end with 00 00 FF FF.  In
+ * BGZF, a flush without new input gives nothing.
  *
  * Input of up to 128 KiB between two flushes, or after the last one, is a piece.  The calling
  * thread compresses a piece by itself.  A piece may refer to the 32 KiB before it, so small pieces
@@ -572,7 +581,8 @@ gzlzss_status gzlzss_file_read(gzlzss_file *f, void *out, size_t *len);
 gzlzss_status gzlzss_file_write(gzlzss_file *f, const void *in, size_t len);
 
 /* Compresses all bytes so far and writes them to the descriptor, so that the other side can decode
- * them now.  directive: GZLZSS_FLUSH or GZLZSS_FULL_FLUSH. */
+ * them now.  directive: GZLZSS_FLUSH or GZLZSS_FULL_FLUSH.  Writing no bytes does not count as a
+ * GZLZSS_CONTINUE, so a flush after it adds nothing. */
 gzlzss_status gzlzss_file_flush(gzlzss_file *f, gzlzss_directive directive);
 
 /* Reading: goes to byte `offset` of the decompressed data, or to the data's end if that comes

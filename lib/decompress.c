@@ -49,8 +49,32 @@ struct decompress_call {
     int out_fd;
 };
 
+/* Returns what an error is about, in the words that lib/decoder.c has for it, or NULL. */
+static const char *message_of(enum gz_status status)
+{
+    switch (status) {
+    case GZ_UNKNOWN_METHOD:
+        return "unknown compression method";
+    case GZ_ENCRYPTED:
+    case GZ_RESERVED_FLAGS:
+        return "unknown header flags set";
+    case GZ_BAD_HEADER_CRC:
+        return "header crc mismatch";
+    case GZ_BAD_CRC:
+    case GZ_BAD_ADLER:
+        return "incorrect data check";
+    case GZ_BAD_LENGTH:
+        return "incorrect length check";
+    case GZ_BAD_DATA:
+        return "invalid compressed data";
+    default:
+        return NULL;
+    }
+}
+
 gzlzss_status decompress_judge(const struct operation *o, enum gz_status status, int error_number)
 {
+    call_set_message(o->call, message_of(status));
     switch (status) {
     case GZ_OK:
         return GZLZSS_OK;

@@ -332,6 +332,12 @@ void call_set_results(gzlzss_call *call, uint64_t in, uint64_t out)
     call->out_bytes = out;
 }
 
+void call_set_message(gzlzss_call *call, const char *message)
+{
+    if (call != NULL && call->size >= offsetof(gzlzss_call, message) + sizeof(call->message))
+        call->message = message;
+}
+
 int call_level(const gzlzss *z, const gzlzss_call *call)
 {
     const bool has_level =
@@ -371,6 +377,7 @@ gzlzss_status operation_begin(struct operation *o, gzlzss *z, gzlzss_call *call)
         call->error_number = 0;
         call->in_bytes = 0;
         call->out_bytes = 0;
+        call_set_message(call, NULL);
     }
     o->list = &z->calls[object_cache_shard()];
     pthread_mutex_lock(&o->list->lock);

@@ -95,6 +95,9 @@ bool call_is_valid(const gzlzss_call *call);
 /* Sets the results of a call that is done.  call may be NULL. */
 void call_set_results(gzlzss_call *call, uint64_t in, uint64_t out);
 
+/* Sets the message of a call, if the program's struct has one.  call may be NULL. */
+void call_set_message(gzlzss_call *call, const char *message);
+
 /* Returns the level that a valid call asks for: its own, or else the object's.  The number may be
  * out of range; call_takes_level checks it. */
 int call_level(const gzlzss *z, const gzlzss_call *call);

@@ -251,8 +251,8 @@ static gzlzss_status run_compression(struct gzlzss_stream *s, gzlzss_out *out, g
             return s->job.status == PIPELINE_OK ? GZLZSS_STREAM_END : judge(s);
         if (is_flushed)
             return GZLZSS_OK;
-        if (!s->job.has_ended && (in->used < in->size || directive != GZLZSS_CONTINUE) &&
-            atomic_load(&s->waiting) <= WAITING_MAX) {
+        /* GZLZSS_CONTINUE tells the pipeline something even without input (enum flushed). */
+        if (!s->job.has_ended && atomic_load(&s->waiting) <= WAITING_MAX) {
             pushed = pipeline_push(p, &s->job, unused_input(in), in->size - in->used,
                                    push_of(directive));
             in->used += pushed;

@@ -92,8 +92,9 @@ enum pipeline_status pipeline_run(struct pipeline *p, struct pipeline_job *job);
  * - PIPELINE_PUSH_MORE: call this again, with further bytes or another `then`.
  * - PIPELINE_PUSH_FLUSH and PIPELINE_PUSH_FULL_FLUSH: repeat the call, with the bytes that were not
  *   taken, until the job's is_flushed is set.  Then all bytes pushed so far have been compressed
- *   and written.  If no bytes came since the last flush, a flush does nothing, except that a full
- *   flush after a PIPELINE_PUSH_FLUSH completes the mark.
+ *   and written.  If no bytes came since the last flush, a flush does nothing if the last call was
+ *   such a flush, too, or a full one.  Otherwise it writes an empty block: the last call may have
+ *   been a PIPELINE_PUSH_MORE without bytes, or a PIPELINE_PUSH_FLUSH before a full flush.
  * - PIPELINE_PUSH_END: repeat the call until the job's has_ended is set, and do not call this
  *   afterwards.
  *

@@ -208,8 +208,12 @@ def extension():
     return Extension("gzlzss._core", **options)
 
 
+# pyproject.toml cannot have the licence: setuptools before 77 wants a table there, which later
+# versions will refuse.
 setup(
     version=version(),
+    license="MIT",
+    license_files=["LICENSE"],
     ext_modules=[extension()],
     cmdclass={"build_ext": Builder, "sdist": WithLibrary},
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if IS_LIMITED else {},

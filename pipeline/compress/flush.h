@@ -30,6 +30,14 @@
  * gains from more than one thread.  If you change this number, the output changes. */
 #define FLUSH_PIECE_MAX ((size_t)128 << 10)
 
+/* How far the bytes so far were flushed, by the last call (job_push).  A flush without new bytes
+ * gives an empty block only if this number rises. */
+enum flushed {
+    FLUSHED_NOT, /* the last call gave bytes, or said that more follow; or there was no call yet */
+    FLUSHED,
+    FLUSHED_FULLY
+};
+
 /* A job's state for flushes; all zeros before the first flush.  Only the thread that pushes uses
  * it, with one exception.  Any thread that holds the lock may take `tools` away, but not between
  * flush_begin and flush_end. */
@@ -42,7 +50,9 @@ struct flush {
     size_t room, filled;
     /* Bytes of input since the last mark, or since the start if there was no mark. */
     uint64_t since_mark;
-    bool waits; /* a flush is not complete yet */
+    bool waits;   /* a flush is not complete yet */
+    bool has_new; /* bytes came since the last complete flush */
+    enum flushed flushed;
 };
 
 /* Makes p->flushes.  Returns false if memory is short. */

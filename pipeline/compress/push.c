@@ -161,21 +161,29 @@ static void push_filled(struct job *j, enum huff_end end)
     ahead_empty(&c->ahead);
 }
 
-/* Writes an empty block.  If is_last is set, the block is final and has fixed codes; otherwise it
- * is a stored block.  In BGZF, writes nothing, since a member without data would end the file.
- * Releases the lock meanwhile. */
-static void push_empty(struct job *j, bool is_last)
+/* Writes empty blocks.  For HUFF_LAST, this is a final block with fixed codes.  For HUFF_MARK, it
+ * is a stored block, which completes the mark if a flush ended with a stored block before.  For
+ * HUFF_SYNC, it is a block with fixed codes and a stored block.  The former keeps the latter from
+ * completing a mark, which later matches could cross.  In BGZF, writes nothing, since a member
+ * without data would end the file.  Releases the lock meanwhile. */
+static void push_empty(struct job *j, enum huff_end end)
 {
-    static const uint8_t stored[] = {DEFLATE_STORED << 1, 0, 0, 0xff, 0xff};
-    static const uint8_t final[] = {1 | DEFLATE_FIXED << 1, 0};
+    static const struct {
+        uint8_t bytes[6];
+        uint8_t len;
+    } blocks[] = {
+        [HUFF_SYNC] = {{DEFLATE_FIXED << 1, 0, 0, 0, 0xff, 0xff}, 6},
+        [HUFF_MARK] = {{DEFLATE_STORED << 1, 0, 0, 0xff, 0xff}, 5},
+        [HUFF_LAST] = {{1 | DEFLATE_FIXED << 1, 0}, 2},
+    };
     const enum container container = j->pipeline->config.container;
     /* The cast drops `const`, but `out` is only read. */
     struct slot s = {.job = j,
                      .index = j->any_order,
-                     .out = (uint8_t *)(is_last ? final : stored),
-                     .out_len = is_last ? sizeof(final) : sizeof(stored),
+                     .out = (uint8_t *)blocks[end].bytes,
+                     .out_len = blocks[end].len,
                      .check = gz_check_start(gz_check_of(container)),
-                     .last = is_last};
+                     .last = end == HUFF_LAST};
 
     if (container == CONTAINER_BGZF)
         s.out_len = 0;
@@ -198,7 +206,7 @@ static void end_input(struct job *j)
     if (filled > 0)
         push_filled(j, HUFF_LAST);
     else
-        push_empty(j, true);
+        push_empty(j, HUFF_LAST);
     j->total = j->any_order;
     j->request->has_ended = true;
 }
@@ -301,6 +309,7 @@ static bool publish_flushed(struct job *j)
 static void push_flush(struct job *j, bool is_full)
 {
     struct compression *c = j->compression;
+    const enum flushed wanted = is_full ? FLUSHED_FULLY : FLUSHED;
     size_t filled;
 
     c->flush.waits = true;
@@ -311,11 +320,13 @@ static void push_flush(struct job *j, bool is_full)
         const bool is_whole = c->flush.since_mark + filled >= j->pipeline->segment_size;
 
         push_filled(j, is_full || is_whole ? HUFF_MARK : HUFF_SYNC);
-    } else if (c->written == 0 || (is_full && c->flush.since_mark > 0)) {
-        /* An empty block is needed in two cases.  First, if nothing was written yet, not even the
-         * header.  Second, if the empty block makes a mark, together with the block of the last
-         * flush. */
-        push_empty(j, false);
+    } else if (is_full && c->flush.since_mark > 0) {
+        push_empty(j, HUFF_MARK);
+    } else if (!c->flush.has_new && wanted > c->flush.flushed) {
+        /* zlib gives an empty block here, and programs count on it: in a WebSocket, it is a message
+         * without bytes.  After a mark, and at the start, there is nothing that a match could
+         * reach, so another mark is true. */
+        push_empty(j, c->flush.since_mark > 0 ? HUFF_SYNC : HUFF_MARK);
     }
     if (j->failed)
         return;
@@ -324,7 +335,18 @@ static void push_flush(struct job *j, bool is_full)
         source_forget(&c->source);
     }
     c->flush.waits = false;
+    c->flush.has_new = false;
+    c->flush.flushed = wanted;
     j->request->is_flushed = true;
+}
+
+/* Notes that a call gave `taken` bytes. */
+static void note_call(struct flush *f, size_t taken, enum pipeline_push then)
+{
+    if (taken > 0)
+        f->has_new = true;
+    if (taken > 0 || then == PIPELINE_PUSH_MORE)
+        f->flushed = FLUSHED_NOT;
 }
 
 size_t job_push(struct job *j, const uint8_t *bytes, size_t len, enum pipeline_push then)
@@ -344,6 +366,7 @@ size_t job_push(struct job *j, const uint8_t *bytes, size_t len, enum pipeline_p
         taken = push_pieces(j, bytes, len, ends);
     else if (!j->failed)
         taken = push_segments(j, bytes, len, ends);
+    note_call(&j->compression->flush, taken, then);
     if (!j->failed && taken == len && then != PIPELINE_PUSH_MORE && !ends)
         push_flush(j, then == PIPELINE_PUSH_FULL_FLUSH);
     j->pushing = false;

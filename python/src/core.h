@@ -75,9 +75,13 @@ void py_free_object(PyObject *self);
 
 bool py_errors_init(PyObject *module);
 
-/* Sets the exception for a status that is an error, and returns NULL.  `z` may be NULL; it tells
- * why there is no GPU.  `error_number` counts after errors of reading and writing. */
-PyObject *py_raise_status(gzlzss_status status, const gzlzss *z, int error_number);
+/* Returns a number for a status and what it is about, which *call says. */
+int py_error_of(gzlzss_status status, const gzlzss_call *call);
+
+/* Sets the exception for a status that is an error, or for a number of py_error_of, and returns
+ * NULL.  `z` may be NULL; it tells why there is no GPU.  `error_number` counts after errors of
+ * reading and writing. */
+PyObject *py_raise_status(int error, const gzlzss *z, int error_number);
 
 /* --- Calls that take long (guard.c) --------------------------------------------------------- */
 

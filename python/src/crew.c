@@ -149,7 +149,7 @@ static bool finish_call(struct memory_call *c, void (*work)(void *))
     if (!py_guard_run(c->z, &c->call, c->in_len, work, c))
         return false;
     if (c->status != GZLZSS_OK)
-        py_raise_status(c->status, c->z, c->call.error_number);
+        py_raise_status(py_error_of(c->status, &c->call), c->z, c->call.error_number);
     return c->status == GZLZSS_OK;
 }
 
@@ -330,7 +330,7 @@ static PyObject *decompress_to_room(struct memory_call *c, size_t room)
     if (c->status == GZLZSS_OK)
         shorter = PyBytes_FromStringAndSize(c->out, (Py_ssize_t)c->out_len);
     else if (c->status != GZLZSS_ERROR_ROOM)
-        py_raise_status(c->status, c->z, c->call.error_number);
+        py_raise_status(py_error_of(c->status, &c->call), c->z, c->call.error_number);
     Py_DECREF(made);
     return shorter;
 }
@@ -381,7 +381,7 @@ static PyObject *crew_decompress_some(PyObject *object, PyObject *args)
             result = Py_NewRef(Py_None);
         else
             result = Py_BuildValue("y#i", c.out != NULL ? c.out : "", (Py_ssize_t)c.out_len,
-                                   (int)c.status);
+                                   py_error_of(c.status, &c.call));
     }
     free(c.out);
     PyBuffer_Release(&in);
@@ -512,31 +512,36 @@ static PyObject *crew_segment_size(PyObject *object, void *unused)
 
 static PyMethodDef methods[] = {
     {"compress", crew_compress, METH_VARARGS,
-     PyDoc_STR("compress(data, name=None, mtime=0, /)\n--\n\nReturns data compressed.")},
+     PyDoc_STR("compress($self, data, name=None, mtime=0, /)\n--\n\nReturns data compressed.")},
     {"compress_into", crew_compress_into, METH_VARARGS,
-     PyDoc_STR("compress_into(data, out, /)\n--\n\nCompresses to out; returns the bytes used.")},
-    {"compress_range", crew_compress_range, METH_VARARGS,
-     PyDoc_STR("compress_range(data, is_last, /)\n--\n\nCompresses some segments of an input; "
-               "returns the bytes and data's check value.")},
-    {"header", crew_header, METH_VARARGS,
-     PyDoc_STR("header(name=None, mtime=0, /)\n--\n\nReturns what stands before the first range.")},
-    {"end", crew_end, METH_VARARGS,
-     PyDoc_STR("end(check, size, /)\n--\n\nReturns what stands after the last range.")},
-    {"check_combine", crew_check_combine, METH_VARARGS,
-     PyDoc_STR("check_combine(first, second, second_len, /)\n--\n\nReturns the check value of two "
-               "ranges.")},
-    {"decompress", crew_decompress, METH_VARARGS,
-     PyDoc_STR("decompress(data, /)\n--\n\nReturns data decompressed.")},
-    {"decompress_into", crew_decompress_into, METH_VARARGS,
      PyDoc_STR(
-         "decompress_into(data, out, /)\n--\n\nDecompresses to out; returns the bytes used.")},
+         "compress_into($self, data, out, /)\n--\n\nCompresses to out; returns the bytes used.")},
+    {"compress_range", crew_compress_range, METH_VARARGS,
+     PyDoc_STR(
+         "compress_range($self, data, is_last, /)\n--\n\nCompresses some segments of an input; "
+         "returns the bytes and data's check value.")},
+    {"header", crew_header, METH_VARARGS,
+     PyDoc_STR("header($self, name=None, mtime=0, /)\n--\n\nReturns what stands before the first "
+               "range.")},
+    {"end", crew_end, METH_VARARGS,
+     PyDoc_STR("end($self, check, size, /)\n--\n\nReturns what stands after the last range.")},
+    {"check_combine", crew_check_combine, METH_VARARGS,
+     PyDoc_STR(
+         "check_combine($self, first, second, second_len, /)\n--\n\nReturns the check value of two "
+         "ranges.")},
+    {"decompress", crew_decompress, METH_VARARGS,
+     PyDoc_STR("decompress($self, data, /)\n--\n\nReturns data decompressed.")},
+    {"decompress_into", crew_decompress_into, METH_VARARGS,
+     PyDoc_STR("decompress_into($self, data, out, /)\n--\n\nDecompresses to out; returns the bytes "
+               "used.")},
     {"decompress_some", crew_decompress_some, METH_VARARGS,
-     PyDoc_STR("decompress_some(data, most, /)\n--\n\nReturns the output before the first error "
-               "and the error's number, or None if there are more than `most` bytes.")},
+     PyDoc_STR(
+         "decompress_some($self, data, most, /)\n--\n\nReturns the output before the first error "
+         "and the error's number, or None if there are more than `most` bytes.")},
     {"no_gpu", crew_no_gpu, METH_NOARGS,
-     PyDoc_STR("no_gpu()\n--\n\nReturns the reason why no GPU works, or an empty string.")},
+     PyDoc_STR("no_gpu($self, /)\n--\n\nReturns the reason why no GPU works, or an empty string.")},
     {"cancel", crew_cancel, METH_NOARGS,
-     PyDoc_STR("cancel()\n--\n\nEnds all calls that are under way.")},
+     PyDoc_STR("cancel($self, /)\n--\n\nEnds all calls that are under way.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -160,16 +160,20 @@ static PyObject *dlpack_memory(PyObject *module, PyObject *capsule)
 
 static PyMethodDef functions[] = {
     {"cuda_compress", cuda_compress, METH_VARARGS,
-     PyDoc_STR("cuda_compress(crew, address, size, stream, /)\n--\n\nReturns data compressed.")},
+     PyDoc_STR(
+         "cuda_compress($module, crew, address, size, stream, /)\n--\n\nReturns data compressed.")},
     {"cuda_decompress", cuda_decompress, METH_VARARGS,
-     PyDoc_STR("cuda_decompress(crew, in, in_size, out, out_size, stream, /)\n--\n\nReturns the "
-               "bytes of output.")},
+     PyDoc_STR(
+         "cuda_decompress($module, crew, in, in_size, out, out_size, stream, /)\n--\n\nReturns the "
+         "bytes of output.")},
     {"cuda_decompress_new", cuda_decompress_new, METH_VARARGS,
-     PyDoc_STR("cuda_decompress_new(crew, in, in_size, stream, allocate, /)\n--\n\nDecompresses to "
+     PyDoc_STR("cuda_decompress_new($module, crew, in, in_size, stream, allocate, "
+               "/)\n--\n\nDecompresses to "
                "the address that allocate(size) returns; returns the bytes of output.")},
     {"dlpack_memory", dlpack_memory, METH_O,
-     PyDoc_STR("dlpack_memory(capsule, /)\n--\n\nReturns address, size, device type and device "
-               "number.")},
+     PyDoc_STR(
+         "dlpack_memory($module, capsule, /)\n--\n\nReturns address, size, device type and device "
+         "number.")},
     {NULL, NULL, 0, NULL},
 };
 

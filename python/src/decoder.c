@@ -434,14 +434,14 @@ static PyObject *decoder_unconsumed_tail(PyObject *object, void *unused)
 
 static PyMethodDef decoder_methods[] = {
     {"decompress", (PyCFunction)(void (*)(void))decoder_decompress, METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("decompress(data, /, max_length=0)\n--\n\nReturns data decompressed, at most "
+     PyDoc_STR("decompress($self, data, /, max_length=0)\n--\n\nReturns data decompressed, at most "
                "max_length bytes; then the rest of data is in unconsumed_tail.")},
     {"flush", decoder_flush, METH_VARARGS,
-     PyDoc_STR("flush(length=16384, /)\n--\n\nReturns unconsumed_tail decompressed.")},
-    {"copy", decoder_copy, METH_NOARGS, PyDoc_STR("copy()\n--\n\nReturns a copy.")},
-    {"__copy__", decoder_copy, METH_NOARGS, PyDoc_STR("__copy__()\n--\n\nReturns a copy.")},
+     PyDoc_STR("flush($self, length=16384, /)\n--\n\nReturns unconsumed_tail decompressed.")},
+    {"copy", decoder_copy, METH_NOARGS, PyDoc_STR("copy($self, /)\n--\n\nReturns a copy.")},
+    {"__copy__", decoder_copy, METH_NOARGS, PyDoc_STR("__copy__($self, /)\n--\n\nReturns a copy.")},
     {"__deepcopy__", decoder_copy, METH_O,
-     PyDoc_STR("__deepcopy__(memo, /)\n--\n\nReturns a copy.")},
+     PyDoc_STR("__deepcopy__($self, memo, /)\n--\n\nReturns a copy.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -8,6 +8,7 @@
 #include "core.h"
 
 #include <errno.h>
+#include <string.h>
 
 static PyObject *bad_gzip_file, *data_error, *gpu_error, *cancelled_error;
 
@@ -102,10 +103,41 @@ static const char *text_of(gzlzss_status status)
     }
 }
 
-PyObject *py_raise_status(gzlzss_status status, const gzlzss *z, int error_number)
+/* gzip's words for what the library says about an error in the data.  The order of the rows does
+ * not matter. */
+static const struct {
+    const char *message, *text;
+} reasons[] = {
+    {"incorrect data check", "CRC check failed"},
+    {"incorrect length check", "Incorrect length of data produced"},
+    {"header crc mismatch", "Corrupted gzip header. Checksums do not match"},
+    {"unknown compression method", "Unknown compression method"},
+    {"unknown header flags set", "Unknown header flags set"},
+};
+
+/* The number of row I of `reasons` for a status is STATUS - REASON_STEP * (I + 1). */
+#define REASON_STEP 100
+
+int py_error_of(gzlzss_status status, const gzlzss_call *call)
 {
+    if (status >= 0 || call->message == NULL)
+        return status;
+    for (int i = 0; i < (int)(sizeof(reasons) / sizeof(reasons[0])); i++)
+        if (strcmp(reasons[i].message, call->message) == 0)
+            return status - REASON_STEP * (i + 1);
+    return status;
+}
+
+PyObject *py_raise_status(int error, const gzlzss *z, int error_number)
+{
+    const gzlzss_status status = (gzlzss_status)(error % REASON_STEP);
+    const int reason = -(error / REASON_STEP);
     char why[256];
 
+    if (reason > 0 && reason <= (int)(sizeof(reasons) / sizeof(reasons[0]))) {
+        PyErr_SetString(exception_of(status), reasons[reason - 1].text);
+        return NULL;
+    }
     switch (status) {
     case GZLZSS_ERROR_MEMORY:
         return PyErr_NoMemory();

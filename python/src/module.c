@@ -48,7 +48,7 @@ static PyObject *module_check(PyObject *module, PyObject *args)
         return NULL;
     if (status >= 0)
         Py_RETURN_NONE;
-    return py_raise_status((gzlzss_status)status, NULL, 0);
+    return py_raise_status(status, NULL, 0);
 }
 
 PyTypeObject *py_add_type(PyObject *module, PyType_Spec *spec)
@@ -72,16 +72,20 @@ void py_free_object(PyObject *self)
 
 static PyMethodDef functions[] = {
     {"crc32", module_crc32, METH_VARARGS,
-     PyDoc_STR("crc32(data, value=0, /)\n--\n\nReturns the CRC-32 of what `value` is the CRC-32 "
-               "of, followed by data.")},
+     PyDoc_STR(
+         "crc32($module, data, value=0, /)\n--\n\nReturns the CRC-32 of what `value` is the CRC-32 "
+         "of, followed by data.")},
     {"crc32_combine", module_crc32_combine, METH_VARARGS,
-     PyDoc_STR("crc32_combine(first, second, second_len, /)\n--\n\nReturns the CRC-32 of two parts "
+     PyDoc_STR("crc32_combine($module, first, second, second_len, /)\n--\n\nReturns the CRC-32 of "
+               "two parts "
                "from the CRC-32 of each and the second's length.")},
     {"check", module_check, METH_VARARGS,
-     PyDoc_STR("check(status, /)\n--\n\nRaises the exception for a status that is an error.")},
+     PyDoc_STR(
+         "check($module, status, /)\n--\n\nRaises the exception for a status that is an error.")},
     {"set_main_thread", py_guard_set_main_thread, METH_O,
-     PyDoc_STR("set_main_thread(ident, /)\n--\n\nTells which thread runs Python's handlers of "
-               "signals.")},
+     PyDoc_STR(
+         "set_main_thread($module, ident, /)\n--\n\nTells which thread runs Python's handlers of "
+         "signals.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -44,7 +44,7 @@ static bool finish_call(struct reader_call *c, void (*work)(void *))
     if (!py_guard_run(z, &c->call, GUARD_MIN, work, c))
         return false;
     if (c->status != GZLZSS_OK)
-        py_raise_status(c->status, z, c->call.error_number);
+        py_raise_status(py_error_of(c->status, &c->call), z, c->call.error_number);
     return c->status == GZLZSS_OK;
 }
 
@@ -200,13 +200,15 @@ static PyObject *reader_use_index(PyObject *object, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"readinto", reader_readinto, METH_VARARGS,
-     PyDoc_STR("readinto(out, offset, /)\n--\n\nReads the data from offset on; returns the bytes "
-               "read.")},
-    {"size", reader_size, METH_NOARGS, PyDoc_STR("size()\n--\n\nReturns the bytes of the data.")},
+     PyDoc_STR(
+         "readinto($self, out, offset, /)\n--\n\nReads the data from offset on; returns the bytes "
+         "read.")},
+    {"size", reader_size, METH_NOARGS,
+     PyDoc_STR("size($self, /)\n--\n\nReturns the bytes of the data.")},
     {"export", reader_export, METH_VARARGS,
-     PyDoc_STR("export(format, /)\n--\n\nReturns an index of the input.")},
+     PyDoc_STR("export($self, format, /)\n--\n\nReturns an index of the input.")},
     {"use_index", reader_use_index, METH_VARARGS,
-     PyDoc_STR("use_index(index, /)\n--\n\nTakes an index, before the first read.")},
+     PyDoc_STR("use_index($self, index, /)\n--\n\nTakes an index, before the first read.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -336,7 +336,8 @@ static PyObject *raise_ended(const struct stream *stream)
     if (stream->end == GZLZSS_STREAM_END)
         PyErr_SetString(PyExc_ValueError, "the stream has ended");
     else
-        py_raise_status(stream->end, stream->crew->z, stream->call.error_number);
+        py_raise_status(py_error_of(stream->end, &stream->call), stream->crew->z,
+                        stream->call.error_number);
     return NULL;
 }
 
@@ -424,13 +425,15 @@ static PyObject *compressor_copy(PyObject *object, PyObject *unused)
 
 static PyMethodDef compressor_methods[] = {
     {"compress", compressor_compress, METH_VARARGS,
-     PyDoc_STR("compress(data, /)\n--\n\nTakes data; returns output, or none yet.")},
+     PyDoc_STR("compress($self, data, /)\n--\n\nTakes data; returns output, or none yet.")},
     {"flush", compressor_flush, METH_VARARGS,
-     PyDoc_STR("flush(directive, /)\n--\n\nReturns all output: 1 ends the stream, 2 flushes it, 3 "
-               "flushes it so that what follows needs nothing before.")},
+     PyDoc_STR(
+         "flush($self, directive, /)\n--\n\nReturns all output: 1 ends the stream, 2 flushes it, 3 "
+         "flushes it so that what follows needs nothing before.")},
     {"copy", compressor_copy, METH_NOARGS,
-     PyDoc_STR("copy()\n--\n\nReturns a copy, as long as at most 128 KiB were taken and nothing "
-               "was flushed.")},
+     PyDoc_STR(
+         "copy($self, /)\n--\n\nReturns a copy, as long as at most 128 KiB were taken and nothing "
+         "was flushed.")},
     {NULL, NULL, 0, NULL},
 };
 
@@ -586,10 +589,11 @@ static PyObject *decompressor_told_in(PyObject *object, void *unused)
 
 static PyMethodDef decompressor_methods[] = {
     {"feed", decompressor_feed, METH_O,
-     PyDoc_STR("feed(data, /)\n--\n\nGives the next input, once needs_input says so.")},
+     PyDoc_STR("feed($self, data, /)\n--\n\nGives the next input, once needs_input says so.")},
     {"readinto", decompressor_readinto, METH_VARARGS,
-     PyDoc_STR("readinto(out, directive, /)\n--\n\nReturns the bytes of output: with directive 0 "
-               "what there is, 1 if the input ends, 2 if all shall be given now.")},
+     PyDoc_STR(
+         "readinto($self, out, directive, /)\n--\n\nReturns the bytes of output: with directive 0 "
+         "what there is, 1 if the input ends, 2 if all shall be given now.")},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """cpython.py - runs CPython's own tests of gzip and zlib against this package
 
-    python tests/cpython.py [-v]
+    python tests/cpython.py [-v] [all]
+
+With `all`, also those of tarfile, zipfile and shutil, which use gzip and zlib.
 
 The tests are those of the interpreter that runs the script; distributions have them in a package of
 their own (Debian: libpython3.11-testsuite). They get gzlzss in place of gzip, and gzlzss.zlib in place
@@ -19,17 +21,23 @@ import gzlzss
 LIST = pathlib.Path(__file__).with_name("deviations.txt")
 
 
-def read_list():
-    """Returns the patterns of the list, each with the comment before it as the reason."""
+def holds(condition):
+    """Whether a condition of the list holds: 3.13 is this version and newer, <3.13 older ones."""
+    version = tuple(map(int, condition.lstrip("<").split(".")))
+    return (sys.version_info < version) == condition.startswith("<")
+
+
+def read_list(file=LIST):
+    """Returns the patterns of a list, each with the comment before it as the reason."""
     found = {}
     reason = []
     in_reason = False
-    for line in LIST.read_text().splitlines():
+    for line in file.read_text().splitlines():
         if line.startswith("#"):
             reason = reason + [line[2:]] if in_reason else [line[2:]]
         elif line:
-            pattern, *since = line.split()
-            if not since or sys.version_info >= tuple(map(int, since[0].split("."))):
+            pattern, *conditions = line.split()
+            if all(map(holds, conditions)):
                 found[pattern] = " ".join(reason)
         in_reason = line.startswith("#")
     return found
@@ -67,7 +75,13 @@ def main():
     sys.modules["gzip"] = gzlzss
     sys.modules["zlib"] = gzlzss.zlib
     result = Result()
-    for name in "test_gzip", "test_zlib":
+    names = ["test_gzip", "test_zlib"]
+    if "all" in sys.argv:
+        names += ["test_tarfile", "test_zipfile", "test_shutil"]
+        # These have looked for zlib already, if something has imported them.
+        for name in "shutil", "tarfile", "zipfile":
+            sys.modules.pop(name, None)
+    for name in names:
         load(name).run(result)
     passed = [test for test in result.passed if test not in result.broken]
     deviations = read_list()

@@ -3,6 +3,7 @@ import array
 import ctypes
 import gzip
 import io
+import itertools
 import mmap
 import pathlib
 import unittest
@@ -161,6 +162,19 @@ class Errors(unittest.TestCase):
         with self.assertRaises(zlib.error):
             gzlzss.decompress(broken)
 
+    def test_texts_are_those_of_gzip(self):
+        for at, text in (-5, "CRC check failed"), (-1, "Incorrect length of data produced"), \
+                (2, "Unknown compression method"):
+            for size in 100, 5_000_000:
+                broken = bytearray(gzipped(size))
+                broken[at] ^= 4
+                for call in (lambda: gzip.decompress(broken), lambda: gzlzss.decompress(broken),
+                             lambda: gzlzss.open(io.BytesIO(broken)).read(),
+                             lambda: list(iter(lambda: f.read(1000), b""))):
+                    with self.subTest(at=at, size=size), gzlzss.open(io.BytesIO(broken)) as f, \
+                            self.assertRaisesRegex(gzip.BadGzipFile, text):
+                        call()
+
     def test_garbage(self):
         for after in b"garbage", b"x", b"\x1f":
             for data in self.packed + after, memoryview(self.packed + after):
@@ -295,6 +309,41 @@ class ZlibModule(unittest.TestCase):
                 self.assertEqual(obj.flush(zlib.Z_NO_FLUSH), b"")
                 self.assertEqual(d.decompress(obj.compress(b"end") + obj.flush()), b"end")
                 self.assertTrue(d.eof)
+
+    def trace_flushes(self, module, calls):
+        """Returns, for each call, whether the output ends as that of a flush; c is compress() of
+        bytes, e of none."""
+        modes = {"N": zlib.Z_NO_FLUSH, "B": zlib.Z_BLOCK, "P": zlib.Z_PARTIAL_FLUSH,
+                 "S": zlib.Z_SYNC_FLUSH, "F": zlib.Z_FULL_FLUSH}
+        obj = module.compressobj(6, wbits=-15)
+        d = zlib.decompressobj(-15)
+        ends = []
+        for i, call in enumerate(calls):
+            if call in modes:
+                out = obj.flush(modes[call])
+                ends.append(call in "SF" and out.endswith(b"\0\0\xff\xff"))
+            else:
+                out = obj.compress(b"some bytes" if call == "c" else b"")
+            d.decompress(out)
+        self.assertEqual(d.decompress(obj.flush()), b"")
+        self.assertTrue(d.eof)
+        return ends
+
+    def test_flushes_end_as_those_of_zlib(self):
+        for calls in itertools.product("ceNBPSF", repeat=4):
+            with self.subTest(calls="".join(calls)):
+                calls += "S",
+                self.assertEqual(self.trace_flushes(gzlzss.zlib, calls),
+                                 self.trace_flushes(zlib, calls))
+
+    def test_empty_messages(self):
+        # As aiohttp and websockets do: the end of each message is cut off, and added again.
+        obj = gzlzss.compressobj(wbits=-15)
+        d = zlib.decompressobj(-15)
+        for message in b"", b"one", b"", b"", b"one two", b"":
+            out = obj.compress(message) + obj.flush(zlib.Z_SYNC_FLUSH)
+            self.assertTrue(out.endswith(b"\0\0\xff\xff"))
+            self.assertEqual(d.decompress(out[:-4] + b"\0\0\xff\xff"), message)
 
     def test_full_flush_starts_anew(self):
         obj = gzlzss.compressobj(wbits=-15)

@@ -371,14 +371,14 @@ static void test_nothing_new(void)
             CHECK_EQ(l.out_len, 10 + sizeof(block));
             CHECK(memcmp(l.out + 10, block, sizeof(block)) == 0);
             CHECK_EQ(run(&l, 0, GZLZSS_FLUSH, 100), GZLZSS_OK);
-            CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
             CHECK_EQ(l.out_len, 10 + sizeof(block));
+            CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
+            CHECK_EQ(l.out_len, 10 + 2 * sizeof(block));
             CHECK_EQ(run(&l, 500, GZLZSS_FLUSH, 100), GZLZSS_OK);
             len = l.out_len;
             CHECK(memcmp(l.out + len - 4, block + 1, 4) == 0);
             CHECK(memcmp(l.out + len - 9, block + 1, 4) != 0);
             CHECK_EQ(run(&l, 0, GZLZSS_FLUSH, 100), GZLZSS_OK);
-            CHECK_EQ(run(&l, 0, GZLZSS_CONTINUE, 100), GZLZSS_OK);
             CHECK_EQ(l.out_len, len);
             /* A full flush adds a second empty block, which makes a mark. */
             CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
@@ -397,6 +397,105 @@ static void test_nothing_new(void)
             line_close(&l);
             gzlzss_free(z);
         }
+}
+
+/* The steps of a stream: a digit to the base 4 is one of these. */
+enum step { STEP_BYTES, STEP_CONTINUE, STEP_FLUSH, STEP_FULL, STEPS };
+
+/* Tells for each step whether zlib gives output, as bits of the result. */
+static unsigned steps_by_zlib(unsigned steps, int count)
+{
+    static const int flushes[] = {Z_NO_FLUSH, Z_NO_FLUSH, Z_SYNC_FLUSH, Z_FULL_FLUSH};
+    z_stream s = {.next_in = (Bytef *)input};
+    uint8_t out[5000];
+    unsigned gives = 0;
+
+    if (deflateInit2(&s, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        abort();
+    for (int i = 0; i < count; i++, steps /= STEPS) {
+        s.avail_in = steps % STEPS == STEP_BYTES ? 300 : 0;
+        s.next_out = out;
+        s.avail_out = sizeof(out);
+        /* Z_BUF_ERROR is the result if there is nothing to do. */
+        (void)deflate(&s, flushes[steps % STEPS]);
+        gives |= (unsigned)(s.avail_out < sizeof(out)) << i;
+    }
+    deflateEnd(&s);
+    return gives;
+}
+
+/* The last `len` bytes of the output. */
+static bool ends_with(const struct line *l, const void *bytes, size_t len)
+{
+    return l->out_len >= len && memcmp(l->out + l->out_len - len, bytes, len) == 0;
+}
+
+/* Flushes give output where zlib gives some, and it ends with the bytes that a WebSocket cuts off.
+ * Between two flushes without a full one there is no mark, since matches may cross the place. */
+static void try_steps(gzlzss *z, unsigned steps, int count, bool looks_back)
+{
+    static const gzlzss_directive directives[] = {GZLZSS_CONTINUE, GZLZSS_CONTINUE, GZLZSS_FLUSH,
+                                                  GZLZSS_FULL_FLUSH};
+    const unsigned gives = steps_by_zlib(steps, count);
+    bool may_cross = false;
+    struct line l;
+
+    line_open(&l, z, 5000);
+    for (int i = 0; i < count; i++, steps /= STEPS) {
+        const enum step step = steps % STEPS;
+        const size_t before = l.out_len;
+
+        CHECK_EQ(run(&l, step == STEP_BYTES ? 300 : 0, directives[step], 5000), GZLZSS_OK);
+        may_cross = looks_back && ((may_cross && step != STEP_FULL) || step == STEP_BYTES);
+        if (step < STEP_FLUSH)
+            continue;
+        CHECK_EQ(l.out_len > before, gives >> i & 1);
+        CHECK(ends_with(&l, "\0\0\377\377", 4));
+        CHECK(!may_cross || !ends_with(&l, "\0\0\377\377\0\0\0\377\377", 9));
+        CHECK(is_current(&l));
+    }
+    end(&l);
+    line_close(&l);
+}
+
+static void test_as_zlib(void)
+{
+    for (int level = 0; level <= 6; level += 6)
+        for (int rsyncable = 0; rsyncable <= 1; rsyncable++) {
+            gzlzss_options o = options(level, 1);
+            gzlzss *z;
+
+            o.rsyncable = rsyncable;
+            o.verify = true;
+            z = object(o);
+            for (unsigned steps = 0; steps < STEPS * STEPS * STEPS * STEPS; steps++)
+                try_steps(z, steps, 4, true);
+            gzlzss_free(z);
+        }
+}
+
+/* In BGZF, a flush without new bytes writes nothing: an empty member would end the file. */
+static void test_nothing_new_in_bgzf(void)
+{
+    gzlzss_options o = options(6, 1);
+    struct line l;
+    size_t len;
+    gzlzss *z;
+
+    o.format = GZLZSS_BGZF;
+    o.segment_size = 0;
+    z = object(o);
+    line_open(&l, z, 10000);
+    CHECK_EQ(run(&l, 500, GZLZSS_FLUSH, 5000), GZLZSS_OK);
+    len = l.out_len;
+    CHECK_EQ(run(&l, 0, GZLZSS_CONTINUE, 100), GZLZSS_OK);
+    CHECK_EQ(run(&l, 0, GZLZSS_FLUSH, 100), GZLZSS_OK);
+    CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
+    CHECK_EQ(l.out_len, len);
+    CHECK_EQ(run(&l, 0, GZLZSS_END, 100), GZLZSS_STREAM_END);
+    CHECK_EQ(l.out_len, len + 28);
+    line_close(&l);
+    gzlzss_free(z);
 }
 
 /* Tests flushes where there is nothing to flush, with a paper's method, for which each piece is a
@@ -418,6 +517,8 @@ static void test_nothing_new_by_paper(void)
     CHECK_EQ(run(&l, 0, GZLZSS_FULL_FLUSH, 100), GZLZSS_OK);
     end(&l);
     line_close(&l);
+    for (unsigned steps = 0; steps < STEPS * STEPS * STEPS; steps++)
+        try_steps(z, steps, 3, false);
     gzlzss_free(z);
 }
 
@@ -742,6 +843,8 @@ int main(void)
     RUN(test_regular);
     RUN(test_freed_owners);
     RUN(test_nothing_new);
+    RUN(test_as_zlib);
+    RUN(test_nothing_new_in_bgzf);
     RUN(test_nothing_new_by_paper);
     RUN(test_given_up);
     RUN(test_windows);

@@ -530,6 +530,49 @@ static void test_damage(void)
     gzlzss_free(z);
 }
 
+/* What the library says about a gzip stream with a changed byte; `at` counts from the end if it is
+ * negative. */
+static void try_message(gzlzss *z, uint8_t *out, size_t len, long at, const char *message)
+{
+    uint8_t *const byte = at < 0 ? out + len + at : out + at;
+    uint8_t *back = unit_need(malloc(input_size));
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    size_t back_len = input_size;
+
+    *byte ^= 4;
+    CHECK(gzlzss_decompress(z, back, &back_len, out, len, &call) < GZLZSS_OK);
+    CHECK(call.message != NULL && strcmp(call.message, message) == 0);
+    /* A program that was compiled before the member came must keep its memory. */
+    call.message = "mine";
+    call.size = offsetof(gzlzss_call, message);
+    back_len = input_size;
+    CHECK(gzlzss_decompress(z, back, &back_len, out, len, &call) < GZLZSS_OK);
+    CHECK(strcmp(call.message, "mine") == 0);
+    *byte ^= 4;
+    call = (gzlzss_call)GZLZSS_CALL_INIT;
+    call.message = "old";
+    back_len = input_size;
+    CHECK_EQ(gzlzss_decompress(z, back, &back_len, out, len, &call), GZLZSS_OK);
+    CHECK(call.message == NULL);
+    free(back);
+}
+
+static void test_messages(void)
+{
+    gzlzss *z = object(6, 3);
+
+    for (int large = 0; large < 2; large++) {
+        size_t len;
+        uint8_t *out = compressed(z, input, large ? input_size : 3000, &len);
+
+        try_message(z, out, len, 2, "unknown compression method");
+        try_message(z, out, len, -8, "incorrect data check");
+        try_message(z, out, len, -1, "incorrect length check");
+        free(out);
+    }
+    gzlzss_free(z);
+}
+
 /* Decompresses in[0..len) by gzlzss_decompress. */
 static gzlzss_status by_memory(gzlzss *z, uint8_t *out, size_t *out_len, const uint8_t *in,
                                size_t len, gzlzss_call *call)
@@ -2340,6 +2383,7 @@ int main(void)
     RUN(test_null);
     RUN(test_header);
     RUN(test_damage);
+    RUN(test_messages);
     RUN(test_behind_members);
     RUN(test_large_calls);
     RUN(test_cancel_large);

@@ -6,6 +6,7 @@ gives gzip's functions and classes; gzlzss.zlib gives zlib's.
 """
 from __future__ import annotations
 
+import importlib
 from gzip import BadGzipFile
 from typing import Any, Callable, Optional
 from zlib import DEFLATED, Z_DEFAULT_STRATEGY
@@ -13,7 +14,7 @@ from zlib import DEFLATED, Z_DEFAULT_STRATEGY
 from . import _arrays, _core, zlib
 from ._core import CancelledError, DataError, GPUError, crc32, crc32_combine
 from ._core import version as __version__
-from ._file import GzipFile, check_level, header_time, open
+from ._file import READ_BUFFER, GzipFile, check_level, header_time, open
 from ._source import not_gzip
 from ._pool import DEFAULT_LEVEL, GZIP, Pool, get
 
@@ -22,7 +23,11 @@ __all__ = [
     "compress_into", "compressobj", "crc32", "crc32_combine", "decompress", "decompress_array",
     "decompress_into", "decompressobj", "no_gpu", "open", "register_fsspec", "zlib"]
 
+# gzip's constants: the flags of a header, the modes of files (since Python 3.13), and the bytes that
+# reading decompresses at a time.
+FTEXT, FHCRC, FEXTRA, FNAME, FCOMMENT = 1, 2, 4, 8, 16
 READ, WRITE = "rb", "wb"
+READ_BUFFER_SIZE = READ_BUFFER
 
 
 def compress(data: Any, compresslevel: int = DEFAULT_LEVEL, *, mtime: Optional[float] = 0,
@@ -118,9 +123,10 @@ def register_fsspec(name: str = "gzlzss", extensions: Any = (), force: bool = Fa
 
     With extensions=["gz"] and force=True, also of compression="infer".
     """
-    from fsspec.compression import register_compression  # type: ignore[import-not-found]
+    # It has no types, and need not be installed.
+    compression = importlib.import_module("fsspec.compression")
 
     def opener(file: Any, mode: str = "rb", **kwargs: Any) -> GzipFile:
         return GzipFile(None, mode.replace("t", ""), fileobj=file, **kwargs)
 
-    register_compression(name, opener, extensions, force=force)
+    compression.register_compression(name, opener, extensions, force=force)

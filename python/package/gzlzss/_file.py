@@ -11,8 +11,8 @@ import io
 import os
 import time
 import zlib
-from typing import (IO, Any, BinaryIO, Dict, Iterator, Literal, Optional, TextIO, Union, cast,
-                    overload)
+from typing import (IO, TYPE_CHECKING, Any, BinaryIO, Dict, Iterator, Literal, Optional, TextIO,
+                    Union, cast, overload)
 
 from . import _core
 from ._pool import DEFAULT_LEVEL, GZIP, Pool, get
@@ -390,8 +390,9 @@ class _Text(io.TextIOWrapper):
         super().close()
 
 
-_Binary = Literal["r", "rb", "w", "wb", "a", "ab", "x", "xb"]
-_InText = Literal["rt", "wt", "at", "xt"]
+if TYPE_CHECKING:
+    _Binary = Literal["r", "rb", "w", "wb", "a", "ab", "x", "xb"]
+    _InText = Literal["rt", "wt", "at", "xt"]
 
 
 @overload

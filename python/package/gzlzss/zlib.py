@@ -1,4 +1,3 @@
-# mypy: disable-error-code="misc,no-redef"
 """zlib's functions and constants, with libgzlzss inside.
 
     from gzlzss import zlib
@@ -11,16 +10,26 @@ from __future__ import annotations
 import operator
 import sys
 import zlib as _zlib
-from typing import Any
-from zlib import *  # noqa: F401,F403
-from zlib import (DEF_BUF_SIZE, DEF_MEM_LEVEL, DEFLATED, MAX_WBITS, Z_DEFAULT_STRATEGY, Z_FINISH,
-                  Z_NO_FLUSH, error)
+from typing import TYPE_CHECKING, Any
+from zlib import (DEF_BUF_SIZE, DEF_MEM_LEVEL, DEFLATED, MAX_WBITS, Z_BEST_COMPRESSION,
+                  Z_BEST_SPEED, Z_BLOCK, Z_DEFAULT_COMPRESSION, Z_DEFAULT_STRATEGY, Z_FILTERED,
+                  Z_FINISH, Z_FIXED, Z_FULL_FLUSH, Z_HUFFMAN_ONLY, Z_NO_COMPRESSION, Z_NO_FLUSH,
+                  Z_PARTIAL_FLUSH, Z_RLE, Z_SYNC_FLUSH, Z_TREES, ZLIB_RUNTIME_VERSION,
+                  ZLIB_VERSION, adler32, error)
 
 from . import _core
 from ._core import crc32, crc32_combine
 from ._file import DIRECTIVES
 from ._pool import DEFAULT_LEVEL, GZIP, RAW, ZLIB, default
 from ._source import END
+
+__all__ = [
+    "DEFLATED", "DEF_BUF_SIZE", "DEF_MEM_LEVEL", "MAX_WBITS", "ZLIB_RUNTIME_VERSION",
+    "ZLIB_VERSION", "Z_BEST_COMPRESSION", "Z_BEST_SPEED", "Z_BLOCK", "Z_DEFAULT_COMPRESSION",
+    "Z_DEFAULT_STRATEGY", "Z_FILTERED", "Z_FINISH", "Z_FIXED", "Z_FULL_FLUSH", "Z_HUFFMAN_ONLY",
+    "Z_NO_COMPRESSION", "Z_NO_FLUSH", "Z_PARTIAL_FLUSH", "Z_RLE", "Z_SYNC_FLUSH", "Z_TREES",
+    "adler32", "compress", "compressobj", "crc32", "crc32_combine", "decompress",
+    "decompressobj", "error"]
 
 _FORMATS = {15: ZLIB, 31: GZIP, -15: RAW}
 
@@ -68,10 +77,11 @@ def decompress(data: Any, /, wbits: int = MAX_WBITS, bufsize: int = DEF_BUF_SIZE
 class _Compress:
     """A stream that compresses, as zlib.compressobj returns it."""
 
-    __slots__ = ("_compressor",)
+    __slots__ = ("_compressor", "_is_partial")
 
     def __init__(self, compressor: _core.Compressor) -> None:
         self._compressor = compressor
+        self._is_partial = False  # whether the last flush was weaker than Z_SYNC_FLUSH
 
     def compress(self, data: Any, /) -> bytes:
         """Takes data, and returns output, or none yet."""
@@ -85,9 +95,15 @@ class _Compress:
         if mode == Z_NO_FLUSH:
             return b""
         directive = END if mode == Z_FINISH else DIRECTIVES.get(mode)
+        is_partial = mode in (Z_PARTIAL_FLUSH, Z_BLOCK)
         try:
             if directive is None:
                 raise ValueError("invalid mode")
+            # The library knows no weaker flush, and would give nothing at a second one. Taking no
+            # bytes makes it give an empty block, as zlib does.
+            if self._is_partial and not is_partial and directive != END:
+                self._compressor.compress(b"")
+            self._is_partial = is_partial
             return self._compressor.flush(directive)
         except ValueError as e:
             raise error(f"Error -2 while flushing: {e}") from None
@@ -115,4 +131,11 @@ def compressobj(level: int = -1, method: int = DEFLATED, wbits: int = MAX_WBITS,
 
 
 # It accepts matches that are further away than a window of 1 << wbits bytes.
-decompressobj = _core.Decoder  # type: ignore[assignment]
+decompressobj = _core.Decoder
+
+if not TYPE_CHECKING:
+    def __getattr__(name: str) -> Any:
+        """Returns what later versions of zlib have beside these names."""
+        if name.startswith("_"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(_zlib, name)
