@@ -13,7 +13,7 @@ as_root() {
     fi
 }
 
-# What the steps need.  The last line has programs that gzlzss is tested together with.
+# What the steps need.  The last two lines have programs that gzlzss is tested together with.
 debian_packages="autoconf automake libtool pkg-config gcc g++ clang lld llvm ccache libc6-dev make
     zlib1g-dev libisal-dev bats git shellcheck cppcheck clang-format clang-tidy
     util-linux mandoc zsh fish rsync ncompress zip debhelper lintian fakeroot
@@ -23,7 +23,8 @@ debian_packages="autoconf automake libtool pkg-config gcc g++ clang lld llvm cca
     python3-dev python3-venv libpython3.11-testsuite
     dpkg-dev musl-tools gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-s390x-linux-gnu
     libc6-dev-s390x-cross qemu-user-static
-    tabix samtools gztool unzip zstd btrfs-progs"
+    tabix samtools gztool unzip zstd btrfs-progs logrotate cpio pigz isal libdeflate-tools busybox
+    nodejs p7zip-full"
 
 # packages [OPTION] updates apt's lists, and installs what the steps need.  With --download-only, it
 # only fetches the packages.
