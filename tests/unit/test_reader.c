@@ -561,6 +561,41 @@ static void test_long_from_a_hint(void)
     gzlzss_free(object);
 }
 
+/* All threads decode from a hint that is wrong, as are those after it.  Once a read has found that,
+ * nothing that the threads have left may be used. */
+static void test_long_from_a_wrong_hint(void)
+{
+    gzlzss *object = object_with(4);
+    struct long_file f = make_long(8);
+    uint8_t index[8 + 7 * 16], *buf = unit_need(malloc(LONG_SIZE));
+    gzlzss_reader *r;
+    uint64_t size;
+    size_t len = LONG_SIZE;
+
+    put64(index, 7);
+    for (int i = 0; i < 7; i++) {
+        put64(index + 8 + 16 * i, f.ends[i]);
+        put64(index + 16 + 16 * i, LONG_SIZE / 8 * (size_t)(i + 1) + (i >= 2 ? 100 : 0));
+    }
+    CHECK_EQ(gzlzss_reader_memory(&r, object, f.bytes, f.len, NULL), GZLZSS_OK);
+    CHECK_EQ(gzlzss_reader_index(r, index, sizeof(index), NULL), GZLZSS_OK);
+    /* This read may give wrong bytes. */
+    CHECK_EQ(gzlzss_reader_read(r, buf, &len, LONG_SIZE / 8 * 3 + 200, NULL), GZLZSS_OK);
+    CHECK(len > LONG_SIZE / 2);
+    CHECK_EQ(gzlzss_reader_size(r, &size, NULL), GZLZSS_OK);
+    /* This read passes the first wrong place. */
+    CHECK(reads_long(r, LONG_SIZE / 8 * 2 + 10, LONG_SIZE / 8 + 50));
+    for (size_t at = 0; at < LONG_SIZE; at += LONG_SIZE / 20)
+        CHECK(reads_long(r, at, 100));
+    CHECK(reads_long(r, LONG_SIZE / 2, LONG_SIZE));
+    CHECK_EQ(gzlzss_reader_size(r, &size, NULL), GZLZSS_OK);
+    CHECK_EQ(size, LONG_SIZE);
+    gzlzss_reader_free(r);
+    free(buf);
+    free(f.bytes);
+    gzlzss_free(object);
+}
+
 /* Short reads that follow one another prove no hint that is further on. */
 static void test_long_after_short(void)
 {
@@ -678,6 +713,7 @@ int main(void)
     RUN(test_long_with_index);
     RUN(test_long_errors);
     RUN(test_long_from_a_hint);
+    RUN(test_long_from_a_wrong_hint);
     RUN(test_long_after_short);
     RUN(test_no_bytes);
     RUN(test_long_in_other_formats);
