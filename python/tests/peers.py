@@ -81,8 +81,10 @@ PEERS = [
         "tests/test_web_websocket_functional.py", "tests/test_websocket_handshake.py",
         "tests/test_websocket_parser.py", "tests/test_websocket_writer.py"),
          ("-k", "not (test_client_functional or test_web_functional) or compress or deflate or gzip")),
-    # Its sdist has only some of the tests.
-    Peer("websockets", "15.0.1", "trixie python-websockets=15.0.1-1", ("tests",)),
+    # Its sdist has only some of the tests. Those that are left out fail now and then, without gzlzss,
+    # too: they count on one of two threads to be first.
+    Peer("websockets", "15.0.1", "trixie python-websockets=15.0.1-1", ("tests",),
+         ("-k", "not (test_writing_in_recv_events_fails or test_writing_in_send_context_fails)")),
 ]
 
 # --- In the environment ---------------------------------------------------------------------------
@@ -235,6 +237,8 @@ def run(place, peer, folder, tests, is_replaced):
     ini.write_text("[pytest]\n")
     environment = {name: value for name, value in os.environ.items()
                    if name not in ("PYTHONPATH", "PYTEST_ADDOPTS", "GZLZSS_IN_PLACE")}
+    # websockets waits only some milliseconds for things that take longer on a busy machine.
+    environment["WEBSOCKETS_TESTS_TIMEOUT_FACTOR"] = "10"
     is_isal = is_replaced and peer.name == "isal"
     if is_replaced and not is_isal:
         environment["GZLZSS_IN_PLACE"] = "1"
