@@ -165,17 +165,18 @@ enum next { NEXT_MEMBER, NEXT_OLDER, NEXT_NOTHING, NEXT_GARBAGE };
 /* Skips zeros, and sets *next to the kind of the data after them. */
 static enum gz_status look_ahead(struct access_cursor *c, enum next *next)
 {
-    bool has, is_first = true;
+    const bool may_skip = c->source->skip_zeros && position(c) > 0;
+    bool has, is_allowed = true;
     enum gz_status status;
 
     *next = NEXT_NOTHING;
     while ((status = need_input(c, &has)) == GZ_OK && has) {
         if (c->b.in[c->b.at] != 0) {
-            /* A member after zeros is garbage (compat/gunzip.h). */
-            *next = !is_first || c->b.in[c->b.at] != 0x1f ? NEXT_GARBAGE : NEXT_MEMBER;
+            /* By default, a member after zeros is garbage (compat/gunzip.h). */
+            *next = is_allowed && c->b.in[c->b.at] == 0x1f ? NEXT_MEMBER : NEXT_GARBAGE;
             break;
         }
-        is_first = false;
+        is_allowed = may_skip;
         c->b.at++;
     }
     if (status != GZ_OK || *next != NEXT_MEMBER)

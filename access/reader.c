@@ -613,6 +613,8 @@ static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t le
     if (status == GZ_OK)
         status = run(&g, buf, len, offset, done, wrong);
     error = errno;
+    if (g.c != NULL && watch != NULL && watch->in != NULL)
+        *watch->in = g.c->b.in_base + g.c->b.at;
     pthread_mutex_lock(&r->lock);
     if (!end_reading(&g, status == GZ_OK) && status != GZ_READ_ERROR && status != GZ_NO_MEMORY) {
         status = GZ_BAD_DATA;

@@ -16,6 +16,8 @@
 struct access_watch {
     bool (*goes_on)(void *ctx); /* sets errno if it returns false */
     void *ctx;
+    /* If not NULL, access_read sets it to the byte of the file up to which it has decoded. */
+    uint64_t *in;
 };
 
 struct access_source {
@@ -24,6 +26,8 @@ struct access_source {
     uint64_t size;         /* in bytes */
     /* Asked before each read, so that every loop over a source can be ended; or NULL. */
     const struct access_watch *watch;
+    /* Whether a member may come after zeros that follow another member. */
+    bool skip_zeros;
 };
 
 /* Whether the work that `watch`, which may be NULL, belongs to shall go on.  If not, sets errno. */

@@ -41,22 +41,29 @@ static enum gz_format identify(const uint8_t magic[2])
     return GZ_FORMAT_UNKNOWN;
 }
 
-/* Parses the zero bytes after a member; the caller has parsed the first of them. */
-static enum gz_status skip_zeros(struct gz_stream *s, enum gz_format *format)
+/* Parses the zero bytes after a member; the caller has parsed the first of them.  Returns the next
+ * byte, or a negative number at the end of the input. */
+static int skip_zeros(struct gz_stream *s)
 {
     int byte;
 
-    s->info->zeros_follow = true;
     do
         byte = gz_next_byte(s);
     while (byte == 0);
-    if (byte < 0) {
-        *format = GZ_FORMAT_NONE;
+    s->info->zeros_follow = byte < 0 || !s->io.skip_zeros;
+    return byte;
+}
+
+/* Parses the bytes after a member that are no member: zeros, of which the caller has parsed the
+ * first, or garbage that begins with `byte`. */
+static enum gz_status no_member(struct gz_stream *s, int byte, enum gz_format *format)
+{
+    if (byte == 0)
+        byte = skip_zeros(s);
+    *format = byte < 0 ? GZ_FORMAT_NONE : GZ_FORMAT_UNKNOWN;
+    if (byte < 0)
         return s->in_stop == GZ_TRUNCATED ? GZ_OK : s->in_stop;
-    }
-    /* Even a gzip member is garbage here, because only the end of the input may follow padding. */
     s->magic[s->magic_len++] = (uint8_t)byte;
-    *format = GZ_FORMAT_UNKNOWN;
     return GZ_OK;
 }
 
@@ -76,8 +83,13 @@ static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
     if (byte < 0)
         return s->in_stop == GZ_TRUNCATED && (!first || s->io.copy_unknown) ? GZ_OK : s->in_stop;
     s->info->header_bytes = 0;
-    if (byte == 0 && !first && !s->io.copy_unknown)
-        return skip_zeros(s, format);
+    if (byte == 0 && !first && !s->io.copy_unknown) {
+        if (!s->io.skip_zeros)
+            return no_member(s, byte, format);
+        byte = skip_zeros(s);
+        if (byte < 0)
+            return s->in_stop == GZ_TRUNCATED ? GZ_OK : s->in_stop;
+    }
     *format = GZ_FORMAT_UNKNOWN;
     s->magic[s->magic_len++] = (uint8_t)byte;
     if (byte == 0)
@@ -245,11 +257,7 @@ static enum gz_status next_given(struct gz_stream *s, enum gz_format *format)
     byte = gz_next_byte(s);
     if (byte < 0)
         return s->in_stop == GZ_TRUNCATED ? GZ_OK : s->in_stop;
-    if (byte == 0)
-        return skip_zeros(s, format);
-    s->magic[s->magic_len++] = (uint8_t)byte;
-    *format = GZ_FORMAT_UNKNOWN;
-    return GZ_OK;
+    return no_member(s, byte, format);
 }
 
 /* --- The stream ----------------------------------------------------------------------------- */

@@ -5,8 +5,8 @@
  * input are padding, as on tapes, and are ignored.  Anything else that does not start a member is
  * trailing garbage, which is reported but does not make the data wrong.  GNU gzip 1.12 does the
  * same.  It also does the same in three odd cases: a single byte that is not zero is not garbage
- * but a truncated member (gz_info.lone_byte); a member after padding is garbage; and an empty input
- * is truncated.
+ * but a truncated member (gz_info.lone_byte); a member after padding is garbage (unless
+ * gz_io.skip_zeros is set); and an empty input is truncated.
  *
  * After a member in gzip's or pack's format, members of any format but zip may follow.  A member in
  * another format is the last one.  Data in compress's format extends to the end of the input.

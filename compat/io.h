@@ -81,6 +81,9 @@ struct gz_io {
     bool copy_unknown;
     /* Whether data in an older format or in zip's, which gzip also reads, is GZ_NOT_GZIP. */
     bool only_gzip;
+    /* Whether a member may come after zeros that follow another member.  Otherwise, it is trailing
+     * garbage, as for GNU gzip. */
+    bool skip_zeros;
     /* Called for a gzip header with an extra field, with the field's size in bytes.  The field
      * itself is ignored.  May be NULL. */
     void (*extra)(void *ctx, unsigned bytes);

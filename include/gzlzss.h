@@ -177,12 +177,16 @@ typedef struct gzlzss_options {
      * GZLZSS_ERROR_INTERNAL.  This takes as long as decompression.  The output is the same.
      * `gzlzss --verify` does more: it reads its output files back. */
     int verify;
+    /* Not 0: decompression and readers also accept a member that comes after zeros that follow
+     * another member, as Python's gzip does.  Otherwise, such a member is trailing garbage, as for
+     * GNU gzip. */
+    int skip_zeros;
 } gzlzss_options;
 
 #define GZLZSS_OPTIONS_INIT                                                                \
     {                                                                                      \
         sizeof(gzlzss_options), GZLZSS_LEVEL_DEFAULT, 0, GZLZSS_AUTO, 0, 0, NULL, 0, NULL, \
-            GZLZSS_GZIP, 0                                                                 \
+            GZLZSS_GZIP, 0, 0                                                              \
     }
 
 /* Does what GZLZSS_OPTIONS_INIT does, for callers that have no macros of C.  `size` is the size of
@@ -650,6 +654,8 @@ gzlzss_status gzlzss_file_close(gzlzss_file *f);
  * its end.
  *
  * The members `name`, `mtime` and `progress` of `call` have no effect; gzlzss_cancel ends a read.
+ * After gzlzss_reader_read, call->in_bytes is about the place in the input where the read has ended,
+ * or 0 if all threads have decoded the data.
  */
 typedef struct gzlzss_reader gzlzss_reader;
 

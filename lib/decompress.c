@@ -275,6 +275,7 @@ enum gz_status decompress_all(gzlzss *z, struct gz_io *io, struct expansion *e, 
     enum gz_status status;
 
     *used = 0;
+    io->skip_zeros = z->skips_zeros;
     if (e != NULL && io->ahead == NULL)
         io->ahead = expansion_ahead(e);
     d = take_stream(z, io);

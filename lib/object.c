@@ -229,6 +229,7 @@ gzlzss_status gzlzss_new(gzlzss **z, const gzlzss_options *options)
     made->segment_size = c.segment_size;
     made->container = c.container;
     made->is_rsyncable = c.rsyncable;
+    made->skips_zeros = o.skip_zeros != 0;
     made->is_cpu_only = c.backend == BACKEND_CPU;
     made->gpus = c.gpus;
     made->pipeline = pipeline_new(&c, error);

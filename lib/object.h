@@ -64,6 +64,7 @@ struct gzlzss {
     size_t segment_size;
     enum container container;
     bool is_rsyncable;
+    bool skips_zeros;
     /* If is_cpu_only is set, no GPU may decompress.  Otherwise only the GPUs in `gpus` may
      * decompress, or all GPUs if `gpus` lists none. */
     bool is_cpu_only;

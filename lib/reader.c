@@ -38,7 +38,8 @@ static gzlzss_status open_reader(gzlzss_reader **r, gzlzss *z, const struct acce
     if (*r != NULL) {
         (*r)->z = z;
         (*r)->source = *source;
-        (*r)->access = access_open(source);
+        (*r)->source.skip_zeros = z->skips_zeros;
+        (*r)->access = access_open(&(*r)->source);
     }
     if (*r == NULL || (*r)->access == NULL) {
         free(*r);
@@ -107,7 +108,7 @@ static bool goes_on(void *ctx)
 static gzlzss_status use_index(gzlzss_reader *r, struct access_source index, gzlzss_call *call)
 {
     struct operation o = {0};
-    const struct access_watch watch = {goes_on, &o};
+    const struct access_watch watch = {goes_on, &o, NULL};
     gzlzss_status status = begin(&o, r, call);
 
     if (status != GZLZSS_OK)
@@ -276,11 +277,12 @@ static bool is_long(gzlzss_reader *r, const struct access_watch *watch, size_t l
     return len > READER_LONG || is_far(r, offset);
 }
 
-/* Reads as access_read does, but first lets all threads decode if there is much to decode. */
+/* Reads as access_read does, but first lets all threads decode if there is much to decode.  Sets
+ * *in to the byte of the input up to which access_read has decoded. */
 static enum gz_status read_once(gzlzss_reader *r, struct operation *o, uint8_t *buf, size_t len,
-                                uint64_t offset, size_t *done)
+                                uint64_t offset, size_t *done, uint64_t *in)
 {
-    const struct access_watch watch = {goes_on, o};
+    const struct access_watch watch = {goes_on, o, in};
     enum gz_status status;
     size_t before = 0;
 
@@ -294,21 +296,22 @@ static enum gz_status read_once(gzlzss_reader *r, struct operation *o, uint8_t *
 /* Does as read_once.  If the hints turn out to be wrong, reads again, without hints: the threads
  * may have begun at a hint. */
 static enum gz_status read_at(gzlzss_reader *r, struct operation *o, uint8_t *buf, size_t len,
-                              uint64_t offset, size_t *done)
+                              uint64_t offset, size_t *done, uint64_t *in)
 {
     const bool had_wrong_hints = access_had_wrong_hints(r->access);
     enum gz_status status;
 
     *done = 0;
+    *in = 0;
     if (len > UINT64_MAX - offset)
         len = (size_t)(UINT64_MAX - offset);
     if (len == 0)
         return GZ_OK;
-    status = read_once(r, o, buf, len, offset, done);
+    status = read_once(r, o, buf, len, offset, done, in);
     if (had_wrong_hints || !access_had_wrong_hints(r->access) || status == GZ_NO_MEMORY ||
         status == GZ_READ_ERROR)
         return status;
-    return read_once(r, o, buf, len, offset, done);
+    return read_once(r, o, buf, len, offset, done, in);
 }
 
 gzlzss_status gzlzss_reader_read(gzlzss_reader *r, void *buf, size_t *len, uint64_t offset,
@@ -318,6 +321,7 @@ gzlzss_status gzlzss_reader_read(gzlzss_reader *r, void *buf, size_t *len, uint6
     enum gz_status result;
     gzlzss_status status;
     size_t wanted, done;
+    uint64_t in;
 
     if (len == NULL)
         return GZLZSS_ERROR_ARGUMENT;
@@ -328,12 +332,11 @@ gzlzss_status gzlzss_reader_read(gzlzss_reader *r, void *buf, size_t *len, uint6
     status = begin(&o, r, call);
     if (status != GZLZSS_OK)
         return status;
-    result = read_at(r, &o, buf, wanted, offset, &done);
+    result = read_at(r, &o, buf, wanted, offset, &done, &in);
     status = decompress_judge(&o, result, errno);
     if (status == GZLZSS_OK)
         *len = done;
-    if (call != NULL)
-        call->out_bytes = *len;
+    call_set_results(call, in, *len);
     operation_end(&o);
     return status;
 }
@@ -341,7 +344,7 @@ gzlzss_status gzlzss_reader_read(gzlzss_reader *r, void *buf, size_t *len, uint6
 /* Does as access_size, but first lets all threads decode if nothing tells the data's length. */
 static enum gz_status find_size(gzlzss_reader *r, struct operation *o, uint64_t *size)
 {
-    const struct access_watch watch = {goes_on, o};
+    const struct access_watch watch = {.goes_on = goes_on, .ctx = o};
 
     if (access_size_hint(r->access, &watch) == UINT64_MAX)
         read_by_threads(r, o, NULL, 1, UINT64_MAX - 1);
@@ -389,7 +392,7 @@ gzlzss_status gzlzss_reader_export(gzlzss_reader *r, gzlzss_index_format format,
                                    size_t *out_len, gzlzss_call *call)
 {
     struct operation o = {0};
-    const struct access_watch watch = {goes_on, &o};
+    const struct access_watch watch = {goes_on, &o, NULL};
     struct memory m = {.bytes = out};
     enum gz_status result;
     gzlzss_status status;

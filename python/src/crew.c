@@ -76,6 +76,7 @@ static PyObject *crew_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     o.segment_size = (size_t)segment_size;
+    o.skip_zeros = 1; /* as Python's gzip */
     o.format = (gzlzss_format)format;
     o.backend = (gzlzss_backend)backend;
     self = (struct crew *)PyType_GenericAlloc(type, 0);

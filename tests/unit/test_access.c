@@ -339,7 +339,7 @@ static void test_shorter(void)
     const struct access_source source = {.fd = fileno(f), .size = file.len};
     struct access_reader *r = unit_need(access_open(&source));
     int left = 10000;
-    const struct access_watch watch = {counts_down, &left};
+    const struct access_watch watch = {.goes_on = counts_down, .ctx = &left};
     uint8_t byte;
     size_t done;
 
@@ -921,7 +921,7 @@ static void test_stopped_look(void)
 
         for (int left = 1; left < 6; left++) {
             struct stop s = {left, NULL};
-            const struct access_watch watch = {stops, &s};
+            const struct access_watch watch = {stops, &s, NULL};
 
             r = unit_need(access_open(&source));
             s.reader = r;
@@ -932,7 +932,7 @@ static void test_stopped_look(void)
         /* The longer the file, the more often the search asks. */
         if (kind == MARKS) {
             struct stop s = {1000, NULL};
-            const struct access_watch watch = {stops, &s};
+            const struct access_watch watch = {stops, &s, NULL};
 
             add(&file, zeros, (size_t)8 << 20);
             source = source_of(&file);
@@ -961,7 +961,7 @@ static void test_stopped_export(void)
         CHECK_EQ(access_size(r, &size, NULL), GZ_OK);
         for (int left = 1; left < 8; left++) {
             struct stop s = {left, r};
-            const struct access_watch watch = {stops, &s};
+            const struct access_watch watch = {stops, &s, NULL};
 
             errno = 0;
             CHECK(!access_export(r, ACCESS_INDEXED_GZIP, put, &index, &watch));
@@ -971,7 +971,7 @@ static void test_stopped_export(void)
         index = make_index(&file, ACCESS_INDEXED_GZIP);
         for (int left = 1; left < 3; left++) {
             struct stop s = {left, NULL};
-            const struct access_watch watch = {stops, &s};
+            const struct access_watch watch = {stops, &s, NULL};
 
             index_source = source_of(&index);
             index_source.watch = &watch;
@@ -985,7 +985,7 @@ static void test_stopped_export(void)
         /* An index that was read does not ask after that. */
         {
             struct stop s = {100000, NULL};
-            const struct access_watch watch = {stops, &s};
+            const struct access_watch watch = {stops, &s, NULL};
 
             index_source.watch = &watch;
             other = unit_need(access_open(&source));
@@ -1011,7 +1011,7 @@ static void test_stopped_read(void)
         struct access_source source;
         struct access_reader *r;
         struct stop s = {1000, NULL};
-        const struct access_watch watch = {stops, &s};
+        const struct access_watch watch = {stops, &s, NULL};
         uint64_t size;
 
         memset(many, is_name ? 'n' : 0, (size_t)8 << 20);

@@ -683,6 +683,96 @@ static void test_behind_members(void)
     gzlzss_free(z);
 }
 
+/* Decompresses in[0..len) by a reader. */
+static gzlzss_status by_reader(gzlzss *z, uint8_t *out, size_t *out_len, const uint8_t *in,
+                               size_t len, gzlzss_call *call)
+{
+    uint64_t size = 0;
+    gzlzss_status status;
+    gzlzss_reader *r;
+
+    CHECK_EQ(gzlzss_reader_memory(&r, z, in, len, NULL), GZLZSS_OK);
+    CHECK_EQ(gzlzss_reader_size(r, &size, NULL), GZLZSS_OK);
+    status = gzlzss_reader_read(r, out, out_len, 0, call);
+    CHECK_EQ(size, *out_len);
+    gzlzss_reader_free(r);
+    return status;
+}
+
+/* With skip_zeros, a member may come after zeros that follow another member.  Without it, such a
+ * member is trailing garbage, which a reader ignores. */
+static void test_zeros_between_members(void)
+{
+    static const size_t zeros[] = {1, 512, 300000};
+    gzlzss_status (*const ways[])(gzlzss *, uint8_t *, size_t *, const uint8_t *, size_t,
+                                  gzlzss_call *) = {by_memory, by_file, by_stream, by_reader};
+    gzlzss_options o = GZLZSS_OPTIONS_INIT;
+    gzlzss *strict = object(1, 3), *z;
+    size_t len;
+    uint8_t *const packed = compressed(strict, input, input_size, &len);
+    uint8_t *const both = unit_need(malloc(2 * len + 600001));
+    uint8_t *const back = unit_need(malloc(3 * input_size));
+
+    o.threads = 3;
+    o.skip_zeros = 1;
+    CHECK_EQ(gzlzss_new(&z, &o), GZLZSS_OK);
+    for (size_t i = 0; i < sizeof(zeros) / sizeof(*zeros); i++)
+        for (size_t way = 0; way < 4; way++) {
+            const size_t all = 2 * (len + zeros[i]);
+            size_t back_len = 3 * input_size;
+
+            memset(both, 0, all + 1);
+            memcpy(both, packed, len);
+            memcpy(both + len + zeros[i], packed, len);
+            CHECK_EQ(ways[way](z, back, &back_len, both, all, NULL), GZLZSS_OK);
+            CHECK_EQ(back_len, 2 * input_size);
+            CHECK(memcmp(back, input, input_size) == 0);
+            CHECK(memcmp(back + input_size, input, input_size) == 0);
+            back_len = 3 * input_size;
+            CHECK_EQ(ways[way](strict, back, &back_len, both, all, NULL),
+                     ways[way] == by_reader ? GZLZSS_OK : GZLZSS_ERROR_TRAILING);
+            CHECK_EQ(back_len, input_size);
+            /* Other bytes after zeros are garbage. */
+            both[all] = 'x';
+            back_len = 3 * input_size;
+            CHECK_EQ(ways[way](z, back, &back_len, both, all + 1, NULL),
+                     ways[way] == by_reader ? GZLZSS_OK : GZLZSS_ERROR_TRAILING);
+            CHECK_EQ(back_len, 2 * input_size);
+        }
+    free(back);
+    free(both);
+    free(packed);
+    gzlzss_free(z);
+    gzlzss_free(strict);
+}
+
+/* After a read, in_bytes is about the place in the input. */
+static void test_place_of_a_read(void)
+{
+    const size_t large = 16 * input_size;
+    uint8_t *const plain = unit_need(malloc(large));
+    gzlzss *z = object(1, 1);
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    gzlzss_reader *r;
+    uint8_t *packed, byte;
+    size_t len;
+
+    for (size_t i = 0; i < 16; i++)
+        memcpy(plain + i * input_size, input, input_size);
+    packed = compressed(z, plain, large, &len);
+    CHECK_EQ(gzlzss_reader_memory(&r, z, packed, len, NULL), GZLZSS_OK);
+    for (size_t i = 3; i <= 4; i--) {
+        size_t n = 1;
+
+        CHECK_EQ(gzlzss_reader_read(r, &byte, &n, large / 4 * i, &call), GZLZSS_OK);
+        CHECK(call.in_bytes >= len / 4 * i && call.in_bytes < len / 4 * i + len / 8);
+    }
+    gzlzss_reader_free(r);
+    free(packed);
+    free(plain);
+    gzlzss_free(z);
+}
+
 /* --- Large buffers, many calls --------------------------------------------------------------- */
 
 /* A call on a large buffer, and the expected results. */
@@ -2385,6 +2475,8 @@ int main(void)
     RUN(test_damage);
     RUN(test_messages);
     RUN(test_behind_members);
+    RUN(test_zeros_between_members);
+    RUN(test_place_of_a_read);
     RUN(test_large_calls);
     RUN(test_cancel_large);
     RUN(test_streams);
