@@ -9,7 +9,7 @@
  *   - Reader (reader.c): reading at any place;
  *   - Decoder (decoder.c): one stream, decompressed in the calling thread.
  *
- * Data in a GPU's memory has functions of its own (cuda.c).
+ * Data in a GPU's memory has functions of its own (cuda.c).  file.c makes files' methods quick.
  *
  * Each object but a Decoder keeps a reference to its crew, so the crew outlives it.  Calls give up
  * the interpreter's lock (guard.c) and turn statuses into exceptions (errors.c).
@@ -62,6 +62,13 @@ bool py_streams_init(PyObject *module);
 bool py_reader_init(PyObject *module);
 bool py_cuda_init(PyObject *module);
 bool py_decoder_init(PyObject *module);
+
+/* --- Files (file.c) ------------------------------------------------------------------------- */
+
+bool py_file_init(void);
+
+/* The Python function that puts C functions in the places of a class's most frequent methods. */
+PyObject *py_file_quicken(PyObject *module, PyObject *type);
 
 /* --- Types ---------------------------------------------------------------------------------- */
 

@@ -82,6 +82,10 @@ static PyMethodDef functions[] = {
     {"check", module_check, METH_VARARGS,
      PyDoc_STR(
          "check($module, status, /)\n--\n\nRaises the exception for a status that is an error.")},
+    {"quicken", py_file_quicken, METH_O,
+     PyDoc_STR(
+         "quicken($module, type, /)\n--\n\nMakes read, readline and write of a class of files "
+         "quick.")},
     {"set_main_thread", py_guard_set_main_thread, METH_O,
      PyDoc_STR(
          "set_main_thread($module, ident, /)\n--\n\nTells which thread runs Python's handlers of "
@@ -107,7 +111,7 @@ PyMODINIT_FUNC PyInit__core(void)
         return NULL;
     if (!py_errors_init(module) || !py_crew_init(module) || !py_streams_init(module) ||
         !py_reader_init(module) || !py_cuda_init(module) || !py_decoder_init(module) ||
-        PyModule_AddStringConstant(module, "version", gzlzss_version()) != 0) {
+        !py_file_init() || PyModule_AddStringConstant(module, "version", gzlzss_version()) != 0) {
         Py_DECREF(module);
         return NULL;
     }

@@ -132,6 +132,20 @@ static PyObject *reader_readinto(PyObject *object, PyObject *args)
     return result;
 }
 
+static PyObject *reader_place(PyObject *object, PyObject *args)
+{
+    struct reader_call c = begin_call((struct reader *)object);
+    unsigned long long offset;
+    char byte;
+
+    if (!PyArg_ParseTuple(args, "K:place", &offset))
+        return NULL;
+    c.buf = &byte;
+    c.len = 1;
+    c.number = offset;
+    return finish_call(&c, read_work) ? PyLong_FromUnsignedLongLong(c.call.in_bytes) : NULL;
+}
+
 static void size_work(void *argument)
 {
     struct reader_call *c = argument;
@@ -203,6 +217,9 @@ static PyMethodDef methods[] = {
      PyDoc_STR(
          "readinto($self, out, offset, /)\n--\n\nReads the data from offset on; returns the bytes "
          "read.")},
+    {"place", reader_place, METH_VARARGS,
+     PyDoc_STR("place($self, offset, /)\n--\n\nReturns about where in the input the data's byte "
+               "`offset` is.")},
     {"size", reader_size, METH_NOARGS,
      PyDoc_STR("size($self, /)\n--\n\nReturns the bytes of the data.")},
     {"export", reader_export, METH_VARARGS,

@@ -130,17 +130,23 @@ class Writing(Folder):
                 return super().write(data)
 
         full = Full()
+        full.is_full = False
         f = gzlzss.open(full, "wb", threads=1, block_size=32768)
-        with self.assertRaises(OSError):
+        full.is_full = True
+        with self.assertRaisesRegex(OSError, "No space"):
             for _ in range(100):
                 f.write(noise(1_000_000))
         full.is_full = False
-        with self.assertRaises(OSError):
-            for _ in range(2):
-                f.write(noise(1_000_000))
-        f.close()
+        # Each further call says so, also one that would only fill the buffer.
+        for call in (lambda: f.write(b"x"), lambda: f.write(noise(1_000_000)), f.flush,
+                     lambda: f.seek(1 << 30), f.close):
+            with self.assertRaisesRegex(OSError, "incomplete.*No space") as caught:
+                call()
+            self.assertEqual(caught.exception.errno, 28)
         self.assertTrue(f.closed)
-        self.assertEqual(full.getvalue(), b"")
+        f.close()
+        with self.assertRaises(EOFError):
+            gzip.decompress(full.getvalue())
 
     def test_arrays(self):
         data = array.array("d", range(100))

@@ -272,6 +272,9 @@ class Kept(unittest.TestCase):
                     f = gzlzss.open(nowhere, "wb", pool=self.pool)
                     f.write(text(size))
                     f._raw._is_broken = is_broken
+                    if is_broken:
+                        with self.assertRaises(OSError):
+                            f.close()
                     f.close()
                     return f
 

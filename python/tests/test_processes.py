@@ -1,5 +1,6 @@
 """Threads, processes and signals."""
 import errno
+import gc
 import gzip
 import io
 import multiprocessing
@@ -54,6 +55,11 @@ class Dataset:
 
     def __setstate__(self, path):
         self.__init__(path)
+
+
+class Records(Dataset):
+    def __len__(self):
+        return 100
 
 
 dataset = None
@@ -111,6 +117,226 @@ class Fork(unittest.TestCase):
                 self.assertEqual(first + f.read(), text(size))
             with gzlzss.open(self.path) as f:
                 self.assertTrue(in_child(lambda: f.read() == text(size)))
+
+    def opened(self):
+        """The file in all ways that a child could disturb."""
+        yield gzlzss.open(self.path)
+        for buffering in 0, -1:
+            yield gzlzss.open(self.keep(open(self.path, "rb", buffering)))
+        outer = self.keep(open(self.path.with_name("outer"), "w+b"))
+        outer.write(b"before" + self.path.read_bytes())
+        outer.seek(6)
+        yield gzlzss.open(outer)
+        temporary = self.keep(tempfile.NamedTemporaryFile())
+        temporary.write(self.path.read_bytes())
+        temporary.seek(0)
+        yield gzlzss.open(temporary)
+        yield gzlzss.open(io.BytesIO(self.path.read_bytes()))
+
+    def keep(self, file):
+        self.addCleanup(file.close)
+        return file
+
+    def test_nothing_moves(self):
+        """What a child does with a file leaves the parent's as it is, and the other way round."""
+        def child(f, data, begun, calls):
+            r = f.read(calls[0])
+            self.assertTrue(r == data[begun:begun + calls[0]])
+            for n in calls[1:]:
+                f.seek(0)
+                r = f.read() if n < 0 else f.read(n)
+                self.assertTrue(r == (data if n < 0 else data[:n]))
+            f.close()
+            return True
+
+        for size in 230_000, 3_000_000:
+            data = noise(size)
+            self.path.write_bytes(gzip.compress(data, 1))
+            for begun in 0, 10:
+                for calls in (200_000,), (200_000, 10), (200_000, -1, 5):
+                    for kind, f in enumerate(self.opened()):
+                        with self.subTest(size=size, begun=begun, calls=calls, kind=kind), f:
+                            self.assertEqual(f.read(begun), data[:begun])
+                            self.assertTrue(in_child(lambda: child(f, data, begun, calls)))
+                            self.assertTrue(f.read() == data[begun:])
+                            self.assertTrue(in_child(lambda: child(f, data, size, calls)
+                                                     if len(calls) > 1 else True))
+                            f.seek(0)
+                            self.assertTrue(f.read(1000) == data[:1000])
+
+    def test_workers_with_epochs(self):
+        data = noise(2_000_000)
+        self.path.write_bytes(gzip.compress(data, 1))
+
+        def work():
+            for epoch in range(3):
+                f.seek(0)
+                got = b""
+                while piece := f.read(100_000):
+                    got += piece
+                if got != data:
+                    return 2
+            return 0
+
+        for f in self.opened():
+            with f:
+                children = []
+                for _ in range(4):
+                    pid = os.fork()
+                    if pid == 0:
+                        status = 1
+                        try:
+                            signal.alarm(60)
+                            status = work()
+                        finally:
+                            os._exit(status)
+                    children.append(pid)
+                self.assertEqual([os.waitpid(pid, 0)[1] for pid in children], [0] * 4)
+                self.assertTrue(f.read() == data)
+
+    def test_child_whose_first_read_fails(self):
+        self.path.write_bytes(gzipped(1000))
+        with gzlzss.open(self.path) as f:
+            def fail():
+                f._raw._pool = FailsOnce(f._raw._pool)
+                try:
+                    f.read()
+                except ZeroDivisionError:
+                    return f.read() == text(1000)
+
+            self.assertTrue(in_child(fail))
+            self.assertEqual(f.fileobj.tell(), 0)
+            self.assertEqual(f.read(), text(1000))
+
+    def test_child_with_a_file_that_cannot_be_shared(self):
+        """The child gets an error, and the parent's file stays."""
+        class Wrapped:
+            def __init__(self, file):
+                for name in "read", "seek", "tell", "fileno", "seekable":
+                    setattr(self, name, getattr(file, name))
+
+        def refuse():
+            for _ in range(2):
+                try:
+                    f.read()
+                    return False
+                except RuntimeError:
+                    pass
+            return True
+
+        self.path.write_bytes(gzipped(BIG))
+        for begun in 0, 10:
+            with open(self.path, "rb") as file, gzlzss.open(Wrapped(file)) as f:
+                f.read(begun)
+                self.assertTrue(in_child(refuse))
+                self.assertTrue(f.read() == text(BIG)[begun:])
+        r, w = os.pipe()
+        with open(r, "rb") as file, gzlzss.open(file) as f:
+            os.write(w, gzipped(1000))
+            os.close(w)
+            f.read(10)
+            self.assertTrue(in_child(refuse))
+            self.assertEqual(f.read(), text(1000)[10:])
+
+    def test_child_reads_a_pipe_that_is_not_begun(self):
+        r, w = os.pipe()
+        with open(r, "rb") as file, gzlzss.open(file) as f:
+            os.write(w, gzipped(1000))
+            os.close(w)
+            self.assertTrue(in_child(lambda: f.read() == text(1000)))
+
+    def written(self, pieces=6):
+        """Files that are written slowly, so that output comes in small pieces."""
+        for kind in "path", "raw", "buffered", "text":
+            if kind == "text":
+                f = gzlzss.open(self.path, "wt")
+            elif kind == "path":
+                f = gzlzss.open(self.path, "wb")
+            else:
+                file = self.keep(open(self.path, "wb", 0 if kind == "raw" else -1))
+                f = gzlzss.open(file, "wb")
+            for _ in range(pieces):
+                f.write(bytes(1_500_000) if kind != "text" else "\0" * 1_500_000)
+                if kind == "raw":
+                    f.flush()
+            yield kind, f
+
+    def test_child_writes_nothing(self):
+        """However a child ends, the parent's file is complete, once."""
+        def drop():
+            nonlocal f
+            f = None
+            gc.collect()
+            return True
+
+        def close():
+            f.close()
+            if hasattr(f, "fileobj") and f.fileobj is None:
+                self.assertTrue(f.closed)
+            return True
+
+        for end in close, drop:
+            for kind, f in self.written():
+                with self.subTest(kind=kind, end=end.__name__):
+                    file = getattr(f, "fileobj", None)
+                    kept = f
+                    self.assertTrue(in_child(lambda: end()))
+                    f = kept
+                    f.write("end" if kind == "text" else b"end")
+                    f.close()
+                    if kind in ("raw", "buffered"):
+                        file.close()
+                    self.assertEqual(gzip.open(self.path).read(), bytes(9_000_000) + b"end")
+
+    def test_child_that_exits(self):
+        """sys.exit runs all that frees the child's objects."""
+        script = EXITS.format(path=str(self.path))
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                              timeout=120)
+        self.assertEqual((done.stdout, done.stderr), ("ok\n", ""))
+
+    def test_childs_writes_are_errors(self):
+        """Also small ones, which would wait in the buffer and be lost."""
+        def write():
+            for call in (lambda: f.write(b"x"), lambda: f.writelines([b"x"]), f.flush,
+                         lambda: f.seek(1 << 20)):
+                try:
+                    call()
+                    return False
+                except RuntimeError:
+                    pass
+            f.close()
+            return f.closed
+
+        with gzlzss.open(self.path, "wb") as f:
+            f.write(b"start")
+            self.assertTrue(in_child(write))
+            f.write(b"end")
+        self.assertEqual(gzip.open(self.path).read(), b"startend")
+
+    def test_child_while_a_thread_writes(self):
+        """The thread may have the buffer's lock, for which the child must not wait."""
+        over = threading.Event()
+        f = gzlzss.open(self.path, "wb")
+
+        def work():
+            while not over.is_set():
+                f.write(noise(300_000))
+
+        def close():
+            f.close()
+            return True
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        try:
+            for _ in range(10):
+                self.assertTrue(in_child(close))
+        finally:
+            over.set()
+            thread.join()
+        f.close()
+        self.assertEqual(len(gzip.open(self.path).read()) % 300_000, 0)
 
     def test_child_leaves_the_parents_output(self):
         def write():
@@ -190,6 +416,41 @@ class Fork(unittest.TestCase):
                     places = list(range(0, 6000, 700))
                     self.assertEqual(pool.map(record, places),
                                      [data[1000 * i:1000 * i + 1000] for i in places])
+
+    def test_loader(self):
+        """As README says: workers that are started in any way read the file, epoch after epoch."""
+        data = text(3_000_000)
+        self.path.write_bytes(gzipped(3_000_000))
+        places = list(range(0, 3000, 37))
+        expected = [data[1000 * i:1000 * i + 1000] for i in places]
+        for method in "fork", "spawn", "forkserver":
+            context = multiprocessing.get_context(method)
+            given = Dataset(self.path)
+            for epoch in range(3):
+                with self.subTest(method=method, epoch=epoch):
+                    # The parent reads, too, before and while the workers do.
+                    given.file.seek(0)
+                    self.assertEqual(given.file.read(10), data[:10])
+                    with context.Pool(2, take_dataset, (given,)) as pool:
+                        waiting = pool.map_async(record, places)
+                        self.assertTrue(given.file.read() == data[10:])
+                        self.assertEqual(waiting.get(100), expected)
+            given.file.close()
+
+    def test_torch(self):
+        try:
+            from torch.utils.data import DataLoader
+        except ImportError:
+            self.skipTest("PyTorch is not installed")
+        self.path.write_bytes(gzipped(3_000_000))
+        for method in "fork", "spawn", "forkserver":
+            loader = DataLoader(Records(self.path), batch_size=None, num_workers=2,
+                                multiprocessing_context=method, persistent_workers=True)
+            for epoch in range(3):
+                with self.subTest(method=method, epoch=epoch):
+                    self.assertEqual([bytes(item) for item in loader],
+                                     [text(3_000_000)[1000 * i:1000 * i + 1000]
+                                      for i in range(100)])
 
     def test_pickle(self):
         pool = pickle.loads(pickle.dumps(gzlzss.Pool(3, block_size=32768)))
@@ -286,6 +547,22 @@ class Threads(unittest.TestCase):
         self.assertEqual(gzlzss.compress(b"x", pool=gzlzss.Pool(-1)), gzlzss.compress(b"x"))
         with self.assertRaises(ValueError):
             gzlzss.Pool(backend="tpu")
+
+
+EXITS = """
+import gzip, gzlzss, os, sys
+for how in "wb", "wt":
+    f = gzlzss.open({path!r}, how)
+    for _ in range(5):
+        f.write("x" * 1000000 if how == "wt" else b"x" * 1000000)
+    if os.fork() == 0:
+        sys.exit(0)
+    assert os.wait()[1] == 0
+    f.write("end" if how == "wt" else b"end")
+    f.close()
+    assert gzip.open({path!r}).read() == b"x" * 5000000 + b"end"
+print("ok")
+"""
 
 
 INTERRUPTED = """
@@ -482,14 +759,19 @@ class Interrupt(unittest.TestCase):
     def test_pipe_without_data_goes_on(self):
         pipe = Pipe(gzipped(BIG))
         with gzlzss.open(pipe) as f:
-            got = f._raw.read(10)
-            pipe.error = BlockingIOError
-            with self.assertRaises(BlockingIOError):
-                while True:
-                    got += f._raw.read(100_000)
-            while part := f._raw.read(100_000):
-                got += part
+            got = f.read(10)
+            waited = 0
+            while len(got) < BIG:
+                pipe.error = BlockingIOError
+                try:
+                    got += f.read(100_000)
+                except BlockingIOError:
+                    waited += 1
+                    pipe.error = None
+                    got += f.read(100_000)
+            self.assertEqual(f.read(), b"")
             self.assertTrue(got == text(BIG))
+            self.assertGreater(waited, 0)
 
     def test_read_that_failed_begins_again(self):
         for size, n in (1000, -1), (1000, 100), (BIG, -1):

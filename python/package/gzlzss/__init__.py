@@ -15,7 +15,7 @@ from . import _arrays, _core, zlib
 from ._core import CancelledError, DataError, GPUError, crc32, crc32_combine
 from ._core import version as __version__
 from ._file import READ_BUFFER, GzipFile, check_level, header_time, open
-from ._source import not_gzip
+from ._input import not_gzip
 from ._pool import DEFAULT_LEVEL, GZIP, Pool, get
 
 __all__ = [
@@ -38,8 +38,9 @@ def compress(data: Any, compresslevel: int = DEFAULT_LEVEL, *, mtime: Optional[f
     data has a buffer, or is an array that is in a GPU's memory; see decompress_into.
     """
     crew = get(pool, threads, block_size).crew(GZIP, check_level(compresslevel))
+    seconds = header_time(mtime) if mtime != 0 else 0
     try:
-        return crew.compress(data, None, header_time(mtime) if mtime != 0 else 0)
+        return crew.compress(data, None, seconds)
     except TypeError:
         return _arrays.compress(crew, data, stream)
 

@@ -1,7 +1,7 @@
 """open and GzipFile: as in gzip, with all cores.
 
 GzipFile is a buffer of Python's io module around a raw file: Source (_source.py) decompresses, Sink
-compresses.
+(_sink.py) compresses.
 """
 from __future__ import annotations
 
@@ -9,83 +9,28 @@ import builtins
 import errno
 import io
 import os
+import struct
 import time
+import weakref
 import zlib
-from typing import (IO, TYPE_CHECKING, Any, BinaryIO, Dict, Iterator, Literal, Optional, TextIO,
-                    Union, cast, overload)
+from typing import (IO, TYPE_CHECKING, Any, BinaryIO, Dict, Literal, Optional, TextIO, Union, cast,
+                    overload)
 
 from . import _core
 from ._pool import DEFAULT_LEVEL, GZIP, Pool, get
-from ._source import CHUNK, END, FLUSH, Source, index_places
+from ._input import CHUNK
+from ._sink import END, Sink
+from ._source import FLUSH, Source, index_places
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 READ_BUFFER = 128 << 10
 WRITE_BUFFER = 128 << 10
+LAST_TIME = 0xFFFFFFFF  # the last time that a header can have
 
 # What the modes of zlib's flush are for a stream.
 DIRECTIVES = {zlib.Z_PARTIAL_FLUSH: FLUSH, zlib.Z_SYNC_FLUSH: FLUSH, zlib.Z_FULL_FLUSH: 3,
               zlib.Z_BLOCK: FLUSH}
-
-
-class Sink(io.RawIOBase):
-    """Compresses to a file."""
-
-    def __init__(self, file: Any, compressor: _core.Compressor) -> None:
-        self._file = file
-        self._compressor = compressor
-        self._pos = 0
-        self._pid = os.getpid()
-        # Whether compressed data may be lost, since an exception came between compressing and
-        # writing.  Then nothing more is written, so that the file is seen to be incomplete.
-        self._is_broken = False
-        self._is_over = False
-
-    def writable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._pos
-
-    def _put(self, data: bytes) -> None:
-        # A raw file may take only a part.
-        while data:
-            n = self._file.write(data)
-            if n is None or n == len(data):
-                return
-            data = data[n:]
-
-    def write(self, data: Any) -> int:
-        n = memoryview(data).nbytes
-        if self._is_over:
-            return n
-        self._check()
-        self._is_broken = True
-        self._put(self._compressor.compress(data))
-        self._is_broken = False
-        self._pos += n
-        return n
-
-    def run(self, directive: int) -> None:
-        self._check()
-        self._is_broken = True
-        self._put(self._compressor.flush(directive))
-        self._is_broken = False
-
-    def _check(self) -> None:
-        if self._is_broken:
-            raise OSError(errno.EIO, "the file is incomplete, as an earlier write has failed")
-
-    def can_end(self) -> bool:
-        """Whether the data can be completed: no write has failed, and this is not a child process,
-        whose parent still writes the file."""
-        return not self._is_broken and self._pid == os.getpid()
-
-    def stop(self) -> None:
-        """Ignores writes from now on; the buffer may still have data that it cannot keep. Frees the
-        compressor's memory."""
-        self._is_over = True
-        del self._compressor
 
 
 def _header_name(filename: Path) -> Optional[bytes]:
@@ -101,8 +46,13 @@ def _header_name(filename: Path) -> Optional[bytes]:
 
 
 def header_time(mtime: Optional[float]) -> int:
-    """Returns the number for a header's time; None is now."""
-    return int(time.time() if mtime is None else mtime) & 0xFFFFFFFF
+    """Returns the number for a header's time; None is now. struct.error: it has no such number."""
+    if mtime is None:
+        now = int(time.time())
+        return now if 0 <= now <= LAST_TIME else 0
+    number = int(mtime)
+    struct.pack("<L", number)  # raises what gzip raises
+    return number
 
 
 def check_level(level: int) -> int:
@@ -113,6 +63,11 @@ def check_level(level: int) -> int:
     return level
 
 
+# The files of this process that are written, by their numbers. A class may have made its objects
+# unfit for a set.
+_written: "weakref.WeakValueDictionary[int, GzipFile]" = weakref.WeakValueDictionary()
+
+
 class GzipFile(io.BufferedIOBase):
     """A .gz file, as gzip.GzipFile, which all cores read and write.
 
@@ -120,68 +75,67 @@ class GzipFile(io.BufferedIOBase):
     process share one set of threads.
     """
 
+    # A file to close at the end. A subclass may set it before __init__.
+    myfileobj: Any = None
+    fileobj: Any = None
+    name: Union[str, bytes] = ""
+    mode = ""
+    _buffer: Any = None  # a BufferedReader or a BufferedWriter
+    _raw: Any = None
+    # The buffer while the short cuts of _core.quicken may use it.
+    _quick: Any = None
+    _mtime: Optional[float] = None
+    _is_ending = False
+    # Whether an exception is on its way, so that close() need not say that the file is incomplete.
+    _is_failing = False
+
     def __init__(self, filename: Optional[Path] = None, mode: Optional[str] = None,
                  compresslevel: int = DEFAULT_LEVEL, fileobj: Any = None,
                  mtime: Optional[float] = None, *, threads: int = 0, block_size: int = 0,
                  pool: Optional[Pool] = None) -> None:
-        self.fileobj: Any = None
-        self.myfileobj: Any = None
-        self._buffer: Any = None  # a BufferedReader or a BufferedWriter
-        self._raw: Any = None
-        self._mtime = mtime
-        self._is_ending = False
         if mode and ("t" in mode or "U" in mode):
             raise ValueError(f"Invalid mode: {mode!r}")
         if mode and "b" not in mode:
             mode += "b"
-        chosen = get(pool, threads, block_size)
-        if mode is not None and not mode.startswith(("r", "w", "a", "x")):
-            raise ValueError(f"Invalid mode: {mode!r}")
-        if fileobj is None:
-            if filename is None:
-                raise TypeError("there is neither a filename nor a fileobj")
-            fileobj = self.myfileobj = builtins.open(filename, mode or "rb")
-        if filename is None:
-            filename = getattr(fileobj, "name", "")
-            if not isinstance(filename, (str, bytes)):
-                filename = ""
-        else:
+        if filename is None and fileobj is None:
+            raise TypeError("there is neither a filename nor a fileobj")
+        if filename is not None:
             filename = os.fspath(filename)
-        if mode is None:
-            mode = getattr(fileobj, "mode", "rb")
-            if not isinstance(mode, str):
-                mode = "rb"
-        self.name = filename
-        self.fileobj = fileobj
+        chosen = get(pool, threads, block_size)
+        real_mode = _mode_of(mode, fileobj)
+        # Check all arguments before a file is opened, which may empty it.
+        if not real_mode.startswith("r"):
+            crew = chosen.crew(GZIP, check_level(compresslevel))
+            header_time(mtime)
         try:
-            if mode.startswith("r"):
+            if fileobj is None:
+                assert filename is not None
+                # What is written needs no other buffer. A child process would have a copy of it.
+                fileobj = self.myfileobj = builtins.open(
+                    filename, real_mode, -1 if real_mode.startswith("r") else 0)
+            self.name = _name_of(filename, fileobj)
+            self.fileobj = fileobj
+            if real_mode.startswith("r"):
                 self._begin_reading(chosen)
-            elif mode.startswith(("w", "a", "x")):
-                self._begin_writing(chosen, check_level(compresslevel))
             else:
-                raise ValueError(f"Invalid mode: {mode!r}")
+                self._begin_writing(crew, mtime)
         except BaseException:
-            if self.myfileobj is not None:
-                self.myfileobj.close()
-            self.fileobj = self.myfileobj = None
+            own, self.fileobj, self.myfileobj = self.myfileobj, None, None
+            if own is not None:
+                own.close()
             raise
 
     def _begin_reading(self, pool: Pool) -> None:
         self.mode = "rb"
         self._raw = Source(self.fileobj, pool)
-        self._buffer = io.BufferedReader(self._raw, READ_BUFFER)
-        self._shorten("readline")
+        self._quick = self._buffer = io.BufferedReader(self._raw, READ_BUFFER)
 
-    def _begin_writing(self, pool: Pool, level: int) -> None:
+    def _begin_writing(self, crew: _core.Crew, mtime: Optional[float]) -> None:
         self.mode = "wb"
-        self._raw = Sink(self.fileobj, _core.Compressor(
-            pool.crew(GZIP, level), _header_name(self.name), header_time(self._mtime)))
-        self._buffer = io.BufferedWriter(self._raw, WRITE_BUFFER)
-        self._shorten("write")
-
-    def _shorten(self, method: str) -> None:
-        """Makes calls of a method, which may be many, go straight to the buffer until the end."""
-        self.__dict__[method] = getattr(self._buffer, method)
+        self._mtime = mtime
+        self._raw = Sink(self.fileobj, crew, _header_name(self.name), header_time(mtime))
+        self._quick = self._buffer = io.BufferedWriter(self._raw, WRITE_BUFFER)
+        _written[id(self)] = self
 
     # --- State ---
 
@@ -227,20 +181,28 @@ class GzipFile(io.BufferedIOBase):
     # --- Reading ---
 
     def read(self, size: Optional[int] = -1) -> bytes:
-        return self._reader("read").read(-1 if size is None else size)
+        """Reads `size` bytes, or all that are left."""
+        return cast(bytes, self._nothing(self._reader("read").read(-1 if size is None else size)))
 
     def read1(self, size: int = -1) -> bytes:
         buffer = self._reader("read1")
         self._fill(buffer)
-        return buffer.read1(READ_BUFFER if size < 0 else size)
+        return cast(bytes, self._nothing(buffer.read1(READ_BUFFER if size < 0 else size)))
 
     def readinto(self, buffer: Any) -> int:
-        return self._reader("readinto").readinto(buffer)
+        return cast(int, self._nothing(self._reader("readinto").readinto(buffer)))
 
     def readinto1(self, buffer: Any) -> int:
         own = self._reader("readinto1")
         self._fill(own)
-        return own.readinto1(buffer)
+        return cast(int, self._nothing(own.readinto1(buffer)))
+
+    def _nothing(self, result: Any) -> Any:
+        """Returns what was read, unless that is nothing because there is no data yet."""
+        if not result and self._raw is not None and self._raw.is_blocked:
+            self._raw.is_blocked = False
+            raise BlockingIOError(errno.EAGAIN, "the file has no data yet")
+        return result
 
     def _fill(self, buffer: io.BufferedReader) -> None:
         """Fills an empty buffer. Otherwise read1 would read no more than it is asked for from the
@@ -249,22 +211,35 @@ class GzipFile(io.BufferedIOBase):
             buffer.peek(1)
 
     def peek(self, n: int = 1) -> bytes:
-        return self._reader("peek").peek(n)
+        return cast(bytes, self._nothing(self._reader("peek").peek(n)))
 
     def readline(self, size: Optional[int] = -1) -> bytes:
-        return self._reader("readline").readline(-1 if size is None else size)
+        """Reads a line, at most `size` bytes of it."""
+        line = self._reader("readline").readline(-1 if size is None else size)
+        return cast(bytes, self._nothing(line))
 
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._reader("read"))
+    def __iter__(self) -> "GzipFile":
+        self._reader("read")
+        return self
+
+    def _look_anew(self, offset: int, whence: int) -> io.BufferedReader:
+        """Returns the buffer for a seek. If the file has changed so that the seek has to see it,
+        all that was read is forgotten."""
+        if self._raw.is_outdated(offset, whence):
+            self._raw.renew()
+            self._buffer.detach()
+            self._quick = self._buffer = io.BufferedReader(self._raw, READ_BUFFER)
+        return cast(io.BufferedReader, self._buffer)
 
     def rewind(self) -> None:
         """Goes back to the start."""
-        self._reader("rewind").seek(0)
+        self._reader("rewind")
+        self._look_anew(0, io.SEEK_SET).seek(0)
 
     def size(self) -> int:
         """Returns the bytes of the decompressed data, which may have to be decoded for that."""
-        buffer = self._reader("size")
-        place = buffer.tell()
+        place = self._reader("size").tell()
+        buffer = self._look_anew(0, io.SEEK_END)
         size = cast(int, self._raw.size())
         buffer.seek(place)
         return size
@@ -272,9 +247,11 @@ class GzipFile(io.BufferedIOBase):
     # --- Writing ---
 
     def write(self, data: Any) -> int:
+        """Writes bytes; returns how many."""
         self._check_open()
         if self.mode != "wb":
             raise OSError(errno.EBADF, "write() on read-only GzipFile object")
+        self._raw.check()
         return cast(int, self._buffer.write(data))
 
     def flush(self, zlib_mode: int = zlib.Z_SYNC_FLUSH) -> None:
@@ -284,11 +261,14 @@ class GzipFile(io.BufferedIOBase):
             return
         if zlib_mode not in DIRECTIVES and zlib_mode != zlib.Z_NO_FLUSH:
             raise ValueError(f"Invalid flush mode: {zlib_mode}")
+        self._raw.check()
+        self._quick = None  # until there was no error
         self._buffer.flush()
         if zlib_mode != zlib.Z_NO_FLUSH:
             self._raw.run(DIRECTIVES[zlib_mode])
             if hasattr(self.fileobj, "flush"):
                 self.fileobj.flush()
+        self._quick = self._buffer
 
     # --- Places ---
 
@@ -300,7 +280,7 @@ class GzipFile(io.BufferedIOBase):
         """Reading: goes to any place. Writing: goes forward, over zeros."""
         self._check_open()
         if self.mode == "rb":
-            return cast(int, self._buffer.seek(offset, whence))
+            return self._look_anew(offset, whence).seek(offset, whence)
         here = self.tell()
         if whence == io.SEEK_CUR:
             offset += here
@@ -359,35 +339,87 @@ class GzipFile(io.BufferedIOBase):
     # --- The end ---
 
     def close(self) -> None:
-        """Writes what is left, and closes the file if it was opened by its name."""
-        file, self.fileobj = self.fileobj, None
+        """Writes what is left, and closes the file if it was opened by its name.
+
+        OSError: the file is incomplete, as an earlier write has failed.
+        """
+        file, self.fileobj, self._quick = self.fileobj, None, None
         if file is None:
             return
-        for method in "readline", "write":
-            self.__dict__.pop(method, None)
         try:
             if isinstance(self._raw, Sink):
-                if self._raw.can_end():
-                    self._buffer.flush()
-                    self._raw.run(END)
+                self._end_writing(self._raw)
             elif self._raw is not None:
                 self._raw.close()
         finally:
-            if isinstance(self._raw, Sink):
-                self._raw.stop()
             self._buffer = None
             own, self.myfileobj = self.myfileobj, None
             if own is not None:
                 own.close()
+
+    def _end_writing(self, sink: Sink) -> None:
+        try:
+            if sink.is_foreign():
+                return  # the parent writes the file
+            if not (sink.is_broken and self._is_failing):
+                sink.check()
+                self._buffer.flush()
+                sink.run(END)
+        finally:
+            sink.stop()
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        # The exception on its way already says that the file is incomplete.
+        self._is_failing = value is not None
+        self.close()
+
+
+_core.quicken(GzipFile)
+
+
+def _mode_of(mode: Optional[str], fileobj: Any) -> str:
+    """Returns the mode for a file whose mode may be None."""
+    if mode is None:
+        mode = getattr(fileobj, "mode", "rb")
+    if not isinstance(mode, str):
+        mode = "rb"
+    if not mode.startswith(("r", "w", "a", "x")):
+        raise ValueError(f"Invalid mode: {mode!r}")
+    return mode
+
+
+def _name_of(filename: Any, fileobj: Any) -> Union[str, bytes]:
+    name = filename if filename is not None else getattr(fileobj, "name", "")
+    return name if isinstance(name, (str, bytes)) else ""
+
+
+def _after_fork() -> None:
+    """In a child process: files that the parent writes take nothing from the child."""
+    for file in list(_written.values()):
+        file._quick = None
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 class _Text(io.TextIOWrapper):
     """Text to or from a GzipFile. Closing it adds no flush to the compressed data."""
 
     def close(self) -> None:
-        if isinstance(self.buffer, GzipFile):
-            self.buffer._is_ending = True
+        file = self.buffer
+        if isinstance(file, GzipFile):
+            file._is_ending = True
+            if isinstance(file._raw, Sink) and file._raw.is_foreign():
+                file.close()  # else, text that waits would be written to the parent's file
         super().close()
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        file = self.buffer
+        if value is not None and isinstance(file, GzipFile) and isinstance(file._raw, Sink):
+            if file._raw.is_broken:
+                file._is_failing = True
+                file.close()
+        self.close()
 
 
 if TYPE_CHECKING:
@@ -430,6 +462,10 @@ def open(filename: Union[Path, IO[bytes]], mode: str = "rb", compresslevel: int 
     if "t" in mode:
         if "b" in mode:
             raise ValueError(f"Invalid mode: {mode!r}")
+        if hasattr(io, "text_encoding"):
+            encoding = io.text_encoding(encoding)
+        # Check the arguments before the file is opened, which may empty it.
+        io.TextIOWrapper(io.BytesIO(), encoding, errors, newline)
     elif encoding is not None:
         raise ValueError("Argument 'encoding' not supported in binary mode")
     elif errors is not None:
@@ -446,5 +482,4 @@ def open(filename: Union[Path, IO[bytes]], mode: str = "rb", compresslevel: int 
         raise TypeError("filename must be a str or bytes object, or a file")
     if "t" not in mode:
         return file
-    return _Text(file, io.text_encoding(encoding) if hasattr(io, "text_encoding") else encoding,
-                 errors, newline)
+    return _Text(file, encoding, errors, newline)

@@ -1,56 +1,39 @@
 """The decompressed data of a file, as a raw file of Python's io module.
 
-A source reads in one of three ways. It decompresses a small file in one call. Otherwise it reads
+A source reads in one of four ways. It decompresses a small file in one call. Otherwise it reads
 from the start by a stream, which decodes ahead with all cores and checks CRCs, even if there is an
 index. After a seek that goes far, it reads by a Reader, which decodes from the nearest place that
 it knows. Once these reads have continued one another for a while, the source reads a large block at
-a time, because then all cores decode.
+a time, because then all cores decode. If the file has grown once its end was reached, the source
+reads on by a Tail (_tail.py).
 """
 from __future__ import annotations
 
 import errno
 import io
 import os
-import select
 import struct
 from gzip import BadGzipFile
 from typing import Any, Iterator, List, Optional, Tuple
 
 from . import _core
+from ._input import CHUNK, ERROR_FORKED, Input, Stamp, not_gzip
 from ._pool import Pool
+from ._tail import Tail
 
-CHUNK = 1 << 20  # bytes that are read from a file at a time
-PIPE_CHUNK = 1 << 18
 SMALL = 256 << 10  # a file of fewer bytes is decompressed in one call
 SMALL_OUT = 16 << 20  # unless that gives more than this
 NEAR = 1 << 20  # a seek this far forward decodes the bytes between
 AHEAD_AFTER = 2 << 20  # bytes of sequential reads by a Reader before it reads blocks
 AHEAD = 32 << 20  # bytes of a block
 WHOLE_MAX = 1 << 30  # a compressed file of at most this many bytes is read() in one call
+HEADER = 10  # bytes of a header's fixed part
 
 # What a stream is told with its input: take it, this is the end, give all output now.
 CONTINUE, END, FLUSH = 0, 1, 2
-ERROR_CANCELLED, ERROR_FORKED = -11, -12
+ERROR_TRUNCATED, ERROR_CANCELLED = -8, -11
 
 INDEX_FORMATS = {"gztool": 0, "indexed_gzip": 1}
-
-
-def plain(file: Any) -> Optional[io.FileIO]:
-    """Returns the io.FileIO behind a file if the file gives just its bytes, else None."""
-    if type(file) in (io.BufferedReader, io.BufferedRandom):
-        file = file.raw
-    return file if type(file) is io.FileIO else None
-
-
-def is_seekable(file: Any) -> bool:
-    try:
-        return bool(file.seekable())
-    except (AttributeError, OSError):
-        return hasattr(file, "seek") and not hasattr(file, "seekable")
-
-
-def not_gzip(magic: bytes) -> BadGzipFile:
-    return BadGzipFile(f"Not a gzipped file ({magic!r})")
 
 
 def is_of_the_read(error: Exception) -> bool:
@@ -65,32 +48,39 @@ class Source(io.RawIOBase):
     """The decompressed data of a file."""
 
     def __init__(self, file: Any, pool: Pool) -> None:
-        self._file = file
+        self._input = Input(file)
         self._pool = pool
-        self._is_seekable = is_seekable(file)
-        self._start = file.tell() if self._is_seekable else 0
+        self._pid = os.getpid()
         self.mtime: Optional[int] = None
         self._index: Optional[bytes] = None
+        self._is_checked = False  # whether the index has been the file's
+        self._renew()
+
+    def _renew(self) -> None:
+        """Forgets all about the file. It is at the start of its bytes."""
         self._reader: Optional[_core.Reader] = None
         self._end: Optional[int] = None  # the bytes of the data, once they are known
+        self._stamp: Optional[Stamp] = None  # the file's state when reading began
         self._begin()
 
     def _begin(self) -> None:
         """Goes to the start of the data; the file is at the start of its bytes."""
-        self._pid = os.getpid()
         self._pos = 0
-        self._in = 0  # bytes taken from the file
+        self._first = b""  # the file's first bytes, until a way to read is chosen
         self._is_begun = False
         self._whole: Optional[memoryview] = None  # the data of a small file
         self._whole_status = 0
         self._stream: Optional[_core.Decompressor] = None
         self._ends = False  # whether the stream has all input
         self._directive = CONTINUE
+        self._is_over = False  # whether the data before the file's place was read to its end
+        self._tail: Optional[Tail] = None
         self._by_reader = False
         self._sequence_start = 0  # where the latest sequential reads by a Reader began
         self._sequence_end = -1  # where they have ended; the next one begins there
         self._block: Optional[memoryview] = None  # data that was read ahead
         self._block_at = 0  # the place of the block's first byte
+        self.is_blocked = False  # whether the last read has found that there is no data yet
 
     def readable(self) -> bool:
         return True
@@ -98,63 +88,61 @@ class Source(io.RawIOBase):
     def seekable(self) -> bool:
         return True
 
-    # --- Input ---
+    # --- The start ---
 
-    def _take(self) -> bytes:
-        """Returns the next bytes of the file, none at its end."""
-        if self._is_seekable:
-            data: Optional[bytes] = self._file.read(CHUNK)
-        elif hasattr(self._file, "read1"):
-            data = self._file.read1(PIPE_CHUNK)
-        else:
-            data = self._file.read(PIPE_CHUNK)
-        if data is None:
-            raise BlockingIOError(errno.EAGAIN, "the file has no data yet")
-        self._in += len(data)
-        return data
-
-    def _would_wait(self) -> bool:
-        """Whether more input may take long to come. Then all output is given first."""
-        if self._is_seekable:
-            return False
+    def _begin_input(self) -> bool:
+        """Reads the file's start, and chooses between one call and a stream. Returns False if
+        there is too little input yet. If this fails, the next read begins again."""
+        self._note_stamp()
         try:
-            poll = select.poll()
-            poll.register(self._file.fileno(), select.POLLIN)
-            return not poll.poll(0)
-        except (AttributeError, OSError, ValueError):
-            return True
-
-    def _begin_input(self) -> None:
-        """Reads the file's start, and chooses between one call and a stream. If that fails, the
-        next read begins again."""
-        try:
-            self._choose_way(self._pool.crew())
+            self._is_begun = self._choose_way(self._pool.crew())
+            if self._is_begun:
+                self._first = b""
         except BaseException:
-            if self._is_seekable:
+            if self._input.is_seekable:
                 self._rewind()
             raise
-        self._is_begun = True
+        return self._is_begun
 
-    def _choose_way(self, crew: _core.Crew) -> None:
-        first = self._take()
-        if first and not first.startswith(b"\x1f\x8b"):
-            while len(first) == 1 and (more := self._take()):
-                first += more
-            if not first.startswith(b"\x1f\x8b"):
-                raise not_gzip(first[:2])
+    def _note_stamp(self) -> None:
+        if self._stamp is None:
+            self._stamp = self._input.stamp()
+
+    def _take_first(self, least: int) -> Optional[bool]:
+        """Takes input until _first has `least` bytes. Returns False if the file has fewer, and None
+        if there are fewer yet."""
+        while len(self._first) < least:
+            more = self._input.take()
+            if more is None:
+                return None
+            if not more:
+                return False
+            self._first += more
+            if len(self._first) >= 2 and not self._first.startswith(b"\x1f\x8b"):
+                raise not_gzip(self._first[:2])
+        return True
+
+    def _choose_way(self, crew: _core.Crew) -> bool:
+        if self._take_first(HEADER) is None:
+            return False
+        first = self._first
         if not first:
             self._whole = memoryview(b"")
-            return
+            return True
+        if len(first) == 1:
+            raise not_gzip(first)
         if len(first) >= 8:
             self.mtime = struct.unpack_from("<I", first, 4)[0]
-        if self._is_seekable and len(first) < SMALL:
-            while len(first) < SMALL and (more := self._take()):
-                first += more
-            if len(first) < SMALL and self._decompress_whole(crew, first):
-                return
+        if self._input.is_seekable and len(first) < SMALL:
+            has_more = self._take_first(SMALL)
+            if has_more is None:
+                return False
+            if not has_more and self._decompress_whole(crew, self._first):
+                return True
         self._stream = _core.Decompressor(crew)
-        self._stream.feed(first)
-        self._directive = FLUSH if self._would_wait() else CONTINUE
+        self._stream.feed(self._first)
+        self._directive = FLUSH if self._input.would_wait() else CONTINUE
+        return True
 
     def _decompress_whole(self, crew: _core.Crew, data: bytes) -> bool:
         found = crew.decompress_some(data, SMALL_OUT)
@@ -166,34 +154,10 @@ class Source(io.RawIOBase):
 
     # --- Reading ---
 
-    def _read_stream(self, out: Any) -> int:
-        stream = self._stream
-        if stream is None:
-            _core.check(ERROR_CANCELLED)
-        assert stream is not None
-        while True:
-            if stream.needs_input and not self._ends:
-                data = self._take()
-                self._ends = not data
-                self._directive = (END if self._ends else
-                                   FLUSH if self._would_wait() else CONTINUE)
-                if data:
-                    stream.feed(data)
-            n = stream.readinto(out, self._directive)
-            if n > 0 or stream.eof:
-                return n
-
-    def _read_whole(self, out: Any) -> int:
-        assert self._whole is not None
-        piece = self._whole[self._pos:self._pos + len(out)]
-        if not piece:
-            _core.check(self._whole_status)
-        out[:len(piece)] = piece
-        return len(piece)
-
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: Any) -> Optional[int]:
         out = memoryview(buffer).cast("B")
-        if not len(out) or self._pos == self._end:
+        self.is_blocked = False
+        if not len(out):
             return 0
         self._check_process()
         try:
@@ -203,20 +167,143 @@ class Source(io.RawIOBase):
         except BaseException as e:
             self._interrupted(e)
             raise
+        if n is None:
+            self.is_blocked = True
+            return None
         self._pos += n
         if n == 0:
             self._end = self._pos
+        elif self._end is not None and self._pos > self._end:
+            self._end = None
         return n
 
-    def _read_some(self, out: memoryview) -> int:
+    def _read_some(self, out: memoryview) -> Optional[int]:
+        if self._tail is not None:
+            return self._tail.readinto(out)
         if self._by_reader:
-            return self._read_by_reader(out)
-        if not self._is_begun:
-            self._begin_input()
+            return self._read_by_reader_or_tail(out)
+        if self._is_over:
+            return self._read_on(out)
+        if not self._is_begun and not self._begin_input():
+            return None
         return self._read_whole(out) if self._whole is not None else self._read_stream(out)
+
+    def _read_stream(self, out: memoryview) -> Optional[int]:
+        while True:
+            stream = self._stream
+            if stream is None:
+                _core.check(ERROR_CANCELLED)
+            assert stream is not None
+            has_waited = False
+            if stream.needs_input and not self._ends:
+                data = self._input.take()
+                has_waited = data is None
+                self._ends = data == b""
+                self._directive = (END if self._ends else
+                                   FLUSH if has_waited or self._input.would_wait() else CONTINUE)
+                if data:
+                    stream.feed(data)
+            try:
+                n = stream.readinto(out, self._directive)
+            except EOFError:
+                return self._read_past_cut(out)
+            if n > 0:
+                return n
+            if stream.eof:
+                # Formats older than gzip end where they end, whatever follows.
+                self._is_over = self._ends
+                return self._read_on(out) if self._ends else 0
+            if has_waited:
+                return None
+
+    def _read_whole(self, out: memoryview) -> Optional[int]:
+        assert self._whole is not None
+        piece = self._whole[self._pos:self._pos + len(out)]
+        if len(piece) > 0:
+            out[:len(piece)] = piece
+            return len(piece)
+        if self._whole_status == 0:
+            return self._read_on(out)
+        try:
+            _core.check(self._whole_status)
+        except EOFError:
+            return self._read_past_cut(out)
+        return 0
+
+    # --- A file that grows ---
+
+    def _read_on(self, out: memoryview) -> Optional[int]:
+        """At the end of the last member: reads members that were appended since."""
+        more = self._input.take() if self._input.is_usable() else b""
+        if not more:
+            return 0 if more is not None else None
+        self._tail = Tail(self._input, more, is_first=self._input.taken == len(more))
+        return self._tail.readinto(out)
+
+    def _read_past_cut(self, out: memoryview) -> Optional[int]:
+        """Where the file's data was cut off: goes on if the file has grown since. Called in the
+        handler of the EOFError, which is raised again if not."""
+        if not (self._input.is_seekable and self._input.is_usable() and self._input.take()):
+            raise
+        self._begin_tail()
+        assert self._tail is not None
+        return self._tail.readinto(out)
+
+    def _begin_tail(self) -> None:
+        """Reads the file from its start again, up to the place."""
+        self._input.rewind()
+        self._stream = self._whole = self._reader = self._block = None
+        self._is_begun = True
+        self._by_reader = False
+        self._tail = Tail(self._input, b"", is_first=True, skip=self._pos)
+
+    def _read_by_reader_or_tail(self, out: memoryview) -> Optional[int]:
+        try:
+            n = self._read_by_reader(out)
+        except EOFError:
+            if not self.has_changed():
+                raise
+            n = 0
+        if n > 0 or not self.has_changed():
+            return n
+        self._begin_tail()
+        assert self._tail is not None
+        return self._tail.readinto(out)
+
+    def has_changed(self) -> bool:
+        """Whether the file is another one than when reading began, as far as this can be seen."""
+        if self._stamp is None:
+            return False
+        now = self._input.stamp()
+        return now is not None and not now.is_same(self._stamp)
+
+    def is_outdated(self, offset: int, whence: int) -> bool:
+        """Whether a seek to this place has to look at the file anew, since it has changed. A file
+        that has only grown is the same in the data that is known."""
+        if self._stamp is None:
+            if whence != io.SEEK_SET or offset > 0 or not (self._is_over or self._whole):
+                return False
+            return self._input.is_seekable  # nothing tells whether it has changed
+        now = self._input.stamp()
+        if now is None or now.is_same(self._stamp):
+            return False
+        if now.size <= self._stamp.size or whence == io.SEEK_END:
+            return True
+        return whence == io.SEEK_SET and (offset <= 0 or
+                                          (self._end is not None and offset > self._end))
+
+    def renew(self) -> None:
+        """Goes back to the start, and looks at the file anew."""
+        self._check_process()
+        self._input.rewind()
+        self._renew()
+
+    # --- Reading by a Reader ---
 
     def _read_by_reader(self, out: memoryview) -> int:
         reader = self._get_reader()
+        if self._pos == self._end:
+            return 0
         if self._pos != self._sequence_end:
             self._sequence_start = self._pos
         if (not self._has_block() and len(out) < AHEAD and
@@ -259,95 +346,99 @@ class Source(io.RawIOBase):
         file that has failed can be repeated."""
         if self._stream is None:
             return
-        if self._can_use_reader():
+        if self._input.can_have_reader():
             self._stream = None
             self._by_reader = True
         elif isinstance(error, TimeoutError) or not isinstance(error, (OSError, MemoryError)):
             self._stream = None
 
-    def readall(self) -> bytes:
+    def readall(self) -> Optional[bytes]:  # type: ignore[override]
         self._check_process()
-        file = plain(self._file)
-        if not self._is_begun and not self._by_reader and file is not None and self._is_seekable:
-            size = os.fstat(file.fileno()).st_size - self._start
-            if SMALL <= size <= WHOLE_MAX:
+        if not self._is_begun and not self._by_reader and self._tail is None and not self._first:
+            size = self._input.size()
+            if size is not None and SMALL <= size <= WHOLE_MAX:
                 return self._read_at_once()
         parts: List[bytes] = []
         while part := self.read(CHUNK):
             parts.append(part)
-        return b"".join(parts)
+        return b"".join(parts) if parts or part is not None else None
 
     def _read_at_once(self) -> bytes:
+        self._note_stamp()
         try:
-            data = self._file.read()
+            data = self._input.take_all()
             if not data.startswith(b"\x1f\x8b"):
                 raise not_gzip(data[:2])
             result = self._pool.crew().decompress(data)
         except BaseException:
             self._rewind()
             raise
-        self._in = len(data)
         self.mtime = struct.unpack_from("<I", data, 4)[0]
-        self._is_begun = True
+        self._is_begun = self._is_over = True
         self._pos = self._end = len(result)
-        # If there are reads elsewhere later, this file is read again.
-        self._by_reader = self._can_use_reader()
         return result
 
     # --- Any place ---
 
     def _check_process(self) -> None:
-        """After fork(), goes on by a reader: it neither has threads nor moves the file's offset,
+        """After fork(), goes on without the parent's threads, and without moving the file's offset,
         which parent and child share."""
         if self._pid == os.getpid():
             return
+        if not self._input.can_go_on():
+            _core.check(ERROR_FORKED)
         self._pid = os.getpid()
-        if self._whole is not None and not self._by_reader:
-            return
+        self._input.leave_parent()
         self._reader = None
-        if not self._can_use_reader():
-            if self._is_begun:
-                _core.check(ERROR_FORKED)
+        if self._stream is None:
             return
         self._stream = None
-        self._by_reader = True
-
-    def _can_use_reader(self) -> bool:
-        if self._start != 0:
-            return False
-        return type(self._file) is io.BytesIO or (plain(self._file) is not None and
-                                                  self._is_seekable)
+        if self._input.can_have_reader():
+            self._by_reader = True
+        else:
+            place = self._pos
+            self._rewind()
+            self._skip_to(place)
 
     def _get_reader(self) -> _core.Reader:
-        """Returns the reader. Raises ValueError if the file is closed, though the reader, which has
-        a descriptor of its own, could go on."""
-        file = plain(self._file)
-        fd = None if file is None else file.fileno()
+        source = self._input.reader_source()  # raises the error of a file that is closed
         if self._reader is None:
-            if not self._can_use_reader():
+            if source is None:
                 raise io.UnsupportedOperation("this needs a file of the system, from its start")
-            reader = _core.Reader(self._pool.crew(), self._file.getvalue() if fd is None else fd)
-            if self._index is not None:
-                reader.use_index(self._index)
-            self._reader = reader
+            self._stamp = self._input.stamp()
+            self._reader = self._open_reader(source)
         return self._reader
 
+    def _open_reader(self, source: Any) -> _core.Reader:
+        reader = _core.Reader(self._pool.crew(), source)
+        if self._index is None:
+            return reader
+        try:
+            reader.use_index(self._index)
+        except BadGzipFile:
+            # The file has changed since import_index has checked the index.
+            if self._is_checked:
+                self._index = None
+                return _core.Reader(self._pool.crew(), source)
+            raise
+        return reader
+
     def _rewind(self) -> None:
-        if not self._is_seekable:
-            raise io.UnsupportedOperation("the file can only be read from its start to its end")
-        self._file.seek(self._start)
+        self._input.rewind()
         self._begin()
 
     def size(self) -> int:
         """Returns the bytes of the data."""
-        if self._end is None and self._can_use_reader():
+        self._check_process()
+        if self._end is None and self._input.can_have_reader():
             self._end = self._get_reader().size()
         if self._end is None:
             place = self._pos
             while self.read(CHUNK):
                 pass
             self.seek(place)
-        assert self._end is not None
+        if self._end is None:
+            raise BlockingIOError(errno.EAGAIN, "the file has no data yet")
         return self._end
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
@@ -361,23 +452,31 @@ class Source(io.RawIOBase):
         self._check_process()
         if not (self._is_begun or self._by_reader or offset == 0 or self._index is not None):
             self._begin_input()
-        if self._whole is not None and not self._by_reader and self._is_begun:
+        if self._whole is not None and not self._by_reader and self._tail is None:
             if self._whole_status == 0 or offset <= len(self._whole):
                 self._pos = min(offset, len(self._whole))
                 return self._pos
         if offset == self._pos:
             return offset
         is_near = self._pos < offset <= self._pos + NEAR
-        if self._can_use_reader() and offset > 0 and (self._by_reader or not is_near):
-            self._by_reader = True
-            self._stream = None
-            self._pos = self._clamp(offset) if offset > self._pos else offset
-            return self._pos
+        if self._input.can_have_reader() and offset > 0 and (self._by_reader or not is_near):
+            return self._seek_by_reader(offset)
         if offset < self._pos:
             self._rewind()
+        self._skip_to(offset)
+        return self._pos
+
+    def _seek_by_reader(self, offset: int) -> int:
+        self._by_reader = True
+        self._stream = self._tail = None
+        self._pos = self._clamp(offset) if offset > self._pos else offset
+        return self._pos
+
+    def _skip_to(self, offset: int) -> None:
         while self._pos < offset and self.read(min(CHUNK, offset - self._pos)):
             pass
-        return self._pos
+        if self.is_blocked:
+            raise BlockingIOError(errno.EAGAIN, "the file has no data yet")
 
     def _clamp(self, offset: int) -> int:
         """Returns the place, or the data's end if that comes first, without decoding past it."""
@@ -389,17 +488,28 @@ class Source(io.RawIOBase):
         return self._pos
 
     def tell_compressed(self) -> int:
-        """Returns about how many bits of the file were decoded."""
-        return 8 * (self._stream.told_in if self._stream is not None else self._in)
+        """Returns about where in the file the place is, in bits."""
+        if self._pos == 0 and not self._is_begun:
+            return 0
+        if self._by_reader:
+            return 8 * self._get_reader().place(self._pos)
+        if self._stream is not None:
+            return 8 * self._stream.told_in
+        taken = self._input.taken
+        if self._whole is not None and self._tail is None and len(self._whole) > 0:
+            taken = taken * self._pos // len(self._whole)
+        return 8 * taken
 
     # --- Indexes ---
 
     def use_index(self, index: bytes) -> None:
-        if self._is_begun or self._reader is not None:
+        if self._is_begun or self._reader is not None or self._first:
             raise ValueError("an index must come before the first read")
         self._index = index
+        self._is_checked = False
         try:
             self._get_reader()
+            self._is_checked = True
         except BaseException as e:
             self._index = None
             if isinstance(e, _core.DataError):
@@ -411,10 +521,11 @@ class Source(io.RawIOBase):
     def export_index(self, format: str) -> bytes:
         if format not in INDEX_FORMATS:
             raise ValueError(f"an index's format is one of {', '.join(INDEX_FORMATS)}")
+        self._check_process()
         return self._get_reader().export(INDEX_FORMATS[format])
 
     def close(self) -> None:
-        self._stream = self._reader = self._whole = self._block = None
+        self._stream = self._reader = self._whole = self._block = self._tail = None
         super().close()
 
 

@@ -21,7 +21,7 @@ from . import _core
 from ._core import crc32, crc32_combine
 from ._file import DIRECTIVES
 from ._pool import DEFAULT_LEVEL, GZIP, RAW, ZLIB, default
-from ._source import END
+from ._sink import END
 
 __all__ = [
     "DEFLATED", "DEF_BUF_SIZE", "DEF_MEM_LEVEL", "MAX_WBITS", "ZLIB_RUNTIME_VERSION",
