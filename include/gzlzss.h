@@ -654,8 +654,8 @@ gzlzss_status gzlzss_file_close(gzlzss_file *f);
  * its end.
  *
  * The members `name`, `mtime` and `progress` of `call` have no effect; gzlzss_cancel ends a read.
- * After gzlzss_reader_read, call->in_bytes is about the place in the input where the read has ended,
- * or 0 if all threads have decoded the data.
+ * After gzlzss_reader_read, call->in_bytes is about the place in the input where the read has
+ * ended, or 0 if all threads have decoded the data.
  */
 typedef struct gzlzss_reader gzlzss_reader;
 

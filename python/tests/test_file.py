@@ -501,6 +501,27 @@ class Places(Folder):
             f.read()
             self.assertGreaterEqual(f.tell_compressed(), half)
 
+    def test_tell_compressed_after_seeks(self):
+        """It is about the place in the file, also before the next read."""
+        for packed in gzipped(BIG), gzlzss.compress(text(BIG)), bgzf(text(BIG)):
+            for f in self.files(packed):
+                with f:
+                    for place in BIG // 2, BIG - 10, BIG // 4, BIG * 3 // 4, 2_000_000, BIG, 5:
+                        f.seek(place)
+                        about = len(packed) * place // BIG
+                        told = f.tell_compressed() // 8
+                        with self.subTest(place=place):
+                            self.assertLessEqual(told, len(packed))
+                            if f._raw._by_reader:
+                                self.assertGreaterEqual(told, about * 9 // 10)
+                                self.assertLess(told, about + len(packed) // 3)
+                            else:  # a stream takes a MiB at a time
+                                self.assertGreaterEqual(told, about - (1 << 20))
+        for f in self.files(gzipped(100_000)):
+            with f:
+                f.seek(50_000)
+                self.assertAlmostEqual(f.tell_compressed() / len(gzipped(100_000)), 4, delta=0.1)
+
 
 def bgzf(data):
     return gzlzss.Pool(bgzf=True).crew().compress(data)

@@ -23,7 +23,7 @@ class Sink(io.RawIOBase):
     def __init__(self, file: Any, crew: _core.Crew, name: Optional[bytes], mtime: int) -> None:
         self._file = file
         self._is_raw = isinstance(file, io.RawIOBase)
-        self._has_buffer = type(inner(file)) in (io.BufferedWriter, io.BufferedRandom)
+        self._has_buffer = isinstance(inner(file), (io.BufferedWriter, io.BufferedRandom))
         self._compressor = _core.Compressor(crew, name, mtime)
         self._pos = 0
         self._pid = os.getpid()
