@@ -149,6 +149,22 @@ class Growing(Folder):
             f.seek(1)
             self.assertEqual(f.read(), b"hijkl")
 
+    def test_seeks_past_the_end_that_was(self):
+        for size in 10, 100_000, BIG:
+            for whence in io.SEEK_SET, io.SEEK_CUR:
+                for way in range(3):
+                    with self.subTest(size=size, whence=whence, way=way):
+                        self.path.write_bytes(gzipped(size))
+                        f = list(self.opened())[way]()
+                        self.assertTrue(f.read() == text(size))
+                        self.append(gzip.compress(b"0123456789"))
+                        place = f.seek(3 if whence == io.SEEK_CUR else size + 3, whence)
+                        self.assertEqual((place, f.read()), (size + 3, b"3456789"))
+                        self.assertEqual(f.seek(-2, io.SEEK_CUR), size + 8)
+                        self.assertEqual(f.read(), b"89")
+                        self.assertEqual(f.seek(-size - 100, io.SEEK_CUR), 0)
+                        f.close()
+
     def test_seeks_in_a_file_that_has_grown(self):
         """What was read before is the same, so that it is not decoded again."""
         self.path.write_bytes(gzipped(BIG))

@@ -280,6 +280,8 @@ class GzipFile(io.BufferedIOBase):
         """Reading: goes to any place. Writing: goes forward, over zeros."""
         self._check_open()
         if self.mode == "rb":
+            if whence == io.SEEK_CUR:
+                offset, whence = offset + self.tell(), io.SEEK_SET
             return self._look_anew(offset, whence).seek(offset, whence)
         here = self.tell()
         if whence == io.SEEK_CUR:

@@ -455,6 +455,7 @@ class Source(io.RawIOBase):
         if self._whole is not None and not self._by_reader and self._tail is None:
             if self._whole_status == 0 or offset <= len(self._whole):
                 self._pos = min(offset, len(self._whole))
+                self._skip_to(offset)  # there may be more by now
                 return self._pos
         if offset == self._pos:
             return offset
