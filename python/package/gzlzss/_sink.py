@@ -48,6 +48,8 @@ class Sink(io.RawIOBase):
     def _put(self) -> bool:
         """Writes the output that waits. Returns whether the file has taken all of it."""
         rest: Any = self._waiting
+        if not rest:
+            return True
         try:
             while rest:
                 n = self._put_some(rest)
