@@ -399,7 +399,7 @@ check_python() {
     python_venv python && MAX_JOBS=2 venv/bin/pip install ./tree/python &&
         venv/bin/pip install $python_peers &&
         venv/bin/python -W error -m unittest discover -v -s tree/python/tests &&
-        venv/bin/python tree/python/tests/cpython.py &&
+        venv/bin/python tree/python/tests/cpython.py all &&
         venv/bin/python tree/python/tests/random_calls.py 100000
 }
 

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 import gzlzss
 from data import gzipped, noise, text
@@ -42,7 +43,24 @@ class Other(io.RawIOBase):
         super().close()
 
 
+class Once(io.BytesIO):
+    """A file that must not be read on after its end, as in CPython's tests of tarfile."""
+
+    def read(self, size=-1):
+        if self.tell() == len(self.getvalue()) > 0:
+            raise AssertionError("read on after the end")
+        return super().read(size)
+
+
 class Growing(Folder):
+    def test_one_read_does_not_ask_for_more_after_the_end(self):
+        for data in b"B", b"BZh91AY", b"\x1f\x8c":
+            with self.subTest(data=data), self.assertRaises(gzip.BadGzipFile):
+                gzlzss.GzipFile(fileobj=Once(data)).read(1)
+        empty = mock.Mock(wraps=io.BytesIO())
+        self.assertEqual(gzlzss.GzipFile(fileobj=empty).read(1), b"")
+        self.assertEqual(empty.read.call_count, 1)
+
     def opened(self):
         """The file in all ways that are read differently."""
         yield lambda: gzlzss.open(self.path)

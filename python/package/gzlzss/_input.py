@@ -62,6 +62,7 @@ class Input:
         self.is_seekable = is_seekable(file)
         self.start: int = file.tell() if self.is_seekable else 0
         self.taken = 0  # bytes since the start
+        self.is_at_end = False  # whether the last bytes that were asked for were not there
         self._is_foreign = False
         self._is_parents = False  # whether the parent has begun to read
 
@@ -106,6 +107,7 @@ class Input:
         if type(data) is not bytes:
             data = bytes(memoryview(data))
         self.taken += len(data)
+        self.is_at_end = not data
         return data
 
     def take_all(self) -> bytes:

@@ -118,7 +118,7 @@ class Source(io.RawIOBase):
             if not more:
                 return False
             self._first += more
-            if len(self._first) >= 2 and not self._first.startswith(b"\x1f\x8b"):
+            if not b"\x1f\x8b".startswith(self._first[:2]):
                 raise not_gzip(self._first[:2])
         return True
 
@@ -160,6 +160,7 @@ class Source(io.RawIOBase):
         if not len(out):
             return 0
         self._check_process()
+        self._input.is_at_end = False
         try:
             n = self._read_some(out)
         except (BadGzipFile, EOFError):
@@ -233,8 +234,10 @@ class Source(io.RawIOBase):
     # --- A file that grows ---
 
     def _read_on(self, out: memoryview) -> Optional[int]:
-        """At the end of the last member: reads members that were appended since."""
-        more = self._input.take() if self._input.is_usable() else b""
+        """At the end of the last member: reads members that were appended since. A call of readinto
+        that has found the file's end does not ask for more."""
+        may_ask = self._input.is_usable() and not self._input.is_at_end
+        more = self._input.take() if may_ask else b""
         if not more:
             return 0 if more is not None else None
         self._tail = Tail(self._input, more, is_first=self._input.taken == len(more))
@@ -243,7 +246,8 @@ class Source(io.RawIOBase):
     def _read_past_cut(self, out: memoryview) -> Optional[int]:
         """Where the file's data was cut off: goes on if the file has grown since. Called in the
         handler of the EOFError, which is raised again if not."""
-        if not (self._input.is_seekable and self._input.is_usable() and self._input.take()):
+        if (not (self._input.is_seekable and self._input.is_usable()) or self._input.is_at_end or
+                not self._input.take()):
             raise
         self._begin_tail()
         assert self._tail is not None
