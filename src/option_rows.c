@@ -244,11 +244,11 @@ const struct option_row option_rows[] = {
     SYNONYM_WITH(OPTION_OUTPUT_DIR, "output-dir-flat", "DIR"),
     {OPTION_REINDEX, "reindex", NULL, NULL,
      DOES(SETS(wishes, test), SETS(options, makes_index))},
-    /* What bgzip's letters mean (peers.c).  The names start with a dash, so that they are no names
-     * of which gzip's are abbreviations: gzip's --si means --silent. */
-    {OPTION_BGZIP_OFFSET, "-bgzip-offset", "N", NULL, DOES(IS_ODD)},
-    {OPTION_BGZIP_SIZE, "-bgzip-size", "N", NULL, DOES(IS_ODD)},
-    {OPTION_BGZIP_INDEX, "-bgzip-index", "FILE", NULL,
+    /* What bgzip's letters mean (peers.c).  No abbreviation of gzip's starts with a colon: --si is
+     * --silent, and --- is ---presume-input-tty. */
+    {OPTION_BGZIP_OFFSET, ":bgzip-offset", "N", NULL, DOES(IS_ODD)},
+    {OPTION_BGZIP_SIZE, ":bgzip-size", "N", NULL, DOES(IS_ODD)},
+    {OPTION_BGZIP_INDEX, ":bgzip-index", "FILE", NULL,
      DOES(TAKES_TEXT(options, index_file), SETS(wishes, only_names_index))},
 };
 

@@ -55,14 +55,14 @@ static const char *const bgzip_names[] = {"bgzip", NULL};
 
 static const struct peer_option bgzip_options[] = {
     {'@', NULL, "N", "use N threads; also --threads", PEER_MEANS, "threads"},
-    {'b', "offset", "N", "decompress from byte N on, to stdout", PEER_MEANS, "-bgzip-offset"},
+    {'b', "offset", "N", "decompress from byte N on, to stdout", PEER_MEANS, ":bgzip-offset"},
     {0, "binary", NULL, "blocks need not end with a line", PEER_IGNORED, NULL},
     {'g', "rebgzip", NULL, "cut as an index says", PEER_REFUSED, NULL},
     {'i', NULL, NULL, "make an index; also --index", PEER_MEANS, "index"},
-    {'I', "index-name", "FILE", "the name of the index", PEER_MEANS, "-bgzip-index"},
+    {'I', "index-name", "FILE", "the name of the index", PEER_MEANS, ":bgzip-index"},
     {'l', "compress-level", "N", "compress at level N; also --level", PEER_MEANS, "level"},
     {'r', NULL, NULL, "make an index of a compressed file; also --reindex", PEER_MEANS, "reindex"},
-    {'s', "size", "N", "decompress N bytes, to stdout", PEER_MEANS, "-bgzip-size"},
+    {'s', "size", "N", "decompress N bytes, to stdout", PEER_MEANS, ":bgzip-size"},
 };
 
 /* clang-format on */
