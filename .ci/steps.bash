@@ -381,7 +381,7 @@ build_deb() {
 
 # The versions of the packages that the Python package is tested with.
 python_peers="pandas==2.2.3 polars==1.17.1 fsspec==2024.12.0 distributed==2024.12.1 dask==2024.12.1
-    mpi4py==4.0.1 numpy==2.2.1 mypy==1.14.1"
+    mpi4py==4.1.1 numpy==2.2.1 mypy==1.14.1"
 
 # python_venv NAME makes a copy of the tracked files, and a new virtual environment.  Enters its
 # directory.
