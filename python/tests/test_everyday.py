@@ -1,5 +1,6 @@
 """What programs do every day with files of gzip's: lines, classes derived from GzipFile, modules of
 the standard library."""
+import copy
 import csv
 import functools
 import gc
@@ -178,6 +179,17 @@ class WithOwnFile(gzlzss.GzipFile):
     myfileobj = File()
 
 
+class Reopened(gzlzss.GzipFile):
+    """A file whose copy is opened again by its name."""
+
+    def __getstate__(self):
+        return self.name, self.tell()
+
+    def __setstate__(self, state):
+        self.__init__(state[0])
+        self.seek(state[1])
+
+
 class Subclasses(Folder):
     def test_writing(self):
         out = io.BytesIO()
@@ -253,6 +265,26 @@ class Subclasses(Folder):
         f = Late()
         self.assertTrue(f.closed)
         f.close()
+
+    def test_copies(self):
+        """A copy would end the file when it is freed."""
+        with gzlzss.open(self.path, "wb") as f:
+            f.write(b"before ")
+            for call in copy.copy, copy.deepcopy, pickle.dumps:
+                with self.assertRaisesRegex(TypeError, "cannot pickle 'GzipFile' object"):
+                    call(f)
+            gc.collect()
+            f.write(b"after")
+        self.assertEqual(gzip.open(self.path).read(), b"before after")
+
+    def test_subclass_that_can_be_pickled(self):
+        with Reopened(self.path, "wb") as f:
+            f.write(b"0123456789")
+        with Reopened(self.path) as f:
+            f.read(5)
+            with pickle.loads(pickle.dumps(f)) as g:
+                self.assertEqual(g.read(), b"56789")
+            self.assertEqual(f.read(), b"56789")
 
     def test_unfit_for_a_set(self):
         class Equal(gzlzss.GzipFile):

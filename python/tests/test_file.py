@@ -1,6 +1,7 @@
 """open and GzipFile."""
 import array
 import contextlib
+import errno
 import gzip
 import io
 import os
@@ -213,6 +214,7 @@ class Reading(Folder):
             bad_crc = good[:-8] + bytes(4) + good[-4:]
             for data, error in ((good[:-1], EOFError), (good[:len(good) // 2], EOFError),
                                 (bad_crc, gzip.BadGzipFile), (good + b"x", gzip.BadGzipFile),
+                                (good + b"\x1f", gzip.BadGzipFile), (good + b"\x1f\x8b", EOFError),
                                 (b"nothing" * 1000, gzip.BadGzipFile)):
                 self.write(data)
                 for n in -1, 10_000:
@@ -279,6 +281,26 @@ class Reading(Folder):
 
         with gzlzss.open(Least(gzipped(BIG))) as f:
             self.assertEqual(f.read(), text(BIG))
+
+
+class Failing:
+    """A file that is not Python's. Its read raises each of `errors` once, at its place."""
+
+    def __init__(self, data, can_seek):
+        self.data = io.BytesIO(data)
+        self.can_seek = can_seek
+        self.errors = {}
+        self.tell = self.data.tell
+        self.seek = self.data.seek
+
+    def seekable(self):
+        return self.can_seek
+
+    def read(self, size):
+        for place in self.errors:
+            if self.data.tell() >= place:
+                raise self.errors.pop(place)
+        return self.data.read(min(size, 50_000))
 
 
 class Places(Folder):
@@ -461,6 +483,53 @@ class Places(Folder):
         for bit, place in gzlzss.open(io.BytesIO(packed)).block_offsets().items():
             d = gzlzss.decompressobj()
             self.assertEqual(d.decompress(packed[bit // 8:]), data[place:place + 65280])
+
+    def test_empty_file(self):
+        self.path.write_bytes(b"")
+        for source in self.path, io.BytesIO(), Failing(b"", True):
+            for whence, offset in (io.SEEK_END, 0), (io.SEEK_END, -5), (io.SEEK_SET, 5_000_000):
+                with self.subTest(source=source, whence=whence), gzlzss.open(source) as f:
+                    self.assertEqual(f.seek(offset, whence), 0)
+                    self.assertEqual(f.size(), 0)
+                    self.assertEqual(f.read(), b"")
+        with gzlzss.open(self.path) as f:
+            self.assertEqual(f.seek(0, io.SEEK_END), 0)
+            self.path.write_bytes(gzipped(10))
+            self.assertEqual(f.seek(0, io.SEEK_END), 10)
+
+    def test_end_of_a_file_without_seek(self):
+        packed = gzipped(BIG)
+        with gzlzss.open(Failing(packed, False)) as f:
+            f.read(10)
+            for call in f.size, lambda: f.seek(-5, io.SEEK_END):
+                with self.assertRaises(io.UnsupportedOperation):
+                    call()
+            self.assertTrue(f.read(BIG // 2) == text(BIG)[10:10 + BIG // 2])
+            self.assertEqual(f.seek(0, io.SEEK_END), BIG)
+            self.assertEqual(f.size(), BIG)
+            with self.assertRaises(io.UnsupportedOperation):
+                f.seek(-5, io.SEEK_END)
+            self.assertEqual(f.tell(), BIG)
+
+    def test_seek_that_fails_on_its_way(self):
+        """Afterwards, the data is that of the place that tell() says."""
+        data = random.Random(4).randbytes(6_000_000)
+        packed = gzip.compress(data, 1)
+        for error in OSError(errno.EIO, "I/O error"), BlockingIOError(errno.EAGAIN, "no data"):
+            for can_seek in True, False:
+                for call in (lambda f: f.seek(5_000_000), lambda f: f.seek(4_999_990, io.SEEK_CUR),
+                             lambda f: f.seek(0, io.SEEK_END), lambda f: f.size()):
+                    source = Failing(packed, can_seek)
+                    with gzlzss.open(source) as f:
+                        self.assertEqual(f.read(10), data[:10])
+                        source.errors[3_000_000] = error
+                        try:
+                            call(f)
+                        except OSError:
+                            source.errors.clear()  # it may have refused before it has read
+                        place = f.tell()
+                        with self.subTest(error=error, can_seek=can_seek, place=place):
+                            self.assertTrue(f.read() == data[place:])
 
     def test_past_the_end(self):
         for packed in gzipped(1000), gzipped(BIG), bgzf(text(BIG)):

@@ -168,6 +168,11 @@ class GzipFile(io.BufferedIOBase):
         self._check_open()
         return cast(int, self.fileobj.fileno())
 
+    def __getstate__(self) -> Any:
+        # A copy would share the buffers, and end the file when it is closed. A subclass may know how
+        # to open it again.
+        raise TypeError(f"cannot pickle {type(self).__name__!r} object")
+
     def _check_open(self) -> None:
         if self.fileobj is None:
             raise ValueError("I/O operation on closed file")
@@ -222,25 +227,49 @@ class GzipFile(io.BufferedIOBase):
         self._reader("read")
         return self
 
+    def _drop_buffer(self) -> None:
+        """Forgets what the buffer holds; the next read is at the source's place."""
+        self._buffer.detach()
+        self._quick = self._buffer = io.BufferedReader(self._raw, READ_BUFFER)
+
     def _look_anew(self, offset: int, whence: int) -> io.BufferedReader:
         """Returns the buffer for a seek. If the file has changed so that the seek has to see it,
         all that was read is forgotten."""
         if self._raw.is_outdated(offset, whence):
             self._raw.renew()
-            self._buffer.detach()
-            self._quick = self._buffer = io.BufferedReader(self._raw, READ_BUFFER)
+            self._drop_buffer()
         return cast(io.BufferedReader, self._buffer)
+
+    def _follow(self, before: int) -> None:
+        """After an exception, which the buffer does not survive if the source is no longer at the
+        place `before`: it would give what it holds, and then data of another place."""
+        if self._raw.tell() != before:
+            self._drop_buffer()
+
+    def _move(self, offset: int, whence: int) -> int:
+        """Goes to a place when reading."""
+        before = self._raw.tell()
+        try:
+            return self._look_anew(offset, whence).seek(offset, whence)
+        except BaseException:
+            self._follow(before)
+            raise
 
     def rewind(self) -> None:
         """Goes back to the start."""
         self._reader("rewind")
-        self._look_anew(0, io.SEEK_SET).seek(0)
+        self._move(0, io.SEEK_SET)
 
     def size(self) -> int:
         """Returns the bytes of the decompressed data, which may have to be decoded for that."""
         place = self._reader("size").tell()
-        buffer = self._look_anew(0, io.SEEK_END)
-        size = cast(int, self._raw.size())
+        before = self._raw.tell()
+        try:
+            buffer = self._look_anew(0, io.SEEK_END)
+            size = cast(int, self._raw.size())
+        except BaseException:
+            self._follow(before)
+            raise
         buffer.seek(place)
         return size
 
@@ -282,7 +311,7 @@ class GzipFile(io.BufferedIOBase):
         if self.mode == "rb":
             if whence == io.SEEK_CUR:
                 offset, whence = offset + self.tell(), io.SEEK_SET
-            return self._look_anew(offset, whence).seek(offset, whence)
+            return self._move(offset, whence)
         here = self.tell()
         if whence == io.SEEK_CUR:
             offset += here

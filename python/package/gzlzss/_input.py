@@ -132,9 +132,12 @@ class Input:
         except (AttributeError, OSError, ValueError):
             return True
 
-    def rewind(self) -> None:
+    def check_seekable(self) -> None:
         if not self.is_seekable:
             raise io.UnsupportedOperation("the file can only be read from its start to its end")
+
+    def rewind(self) -> None:
+        self.check_seekable()
         if not self._is_shared():
             self.file.seek(self.start)
         self.taken = 0

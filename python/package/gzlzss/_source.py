@@ -435,20 +435,30 @@ class Source(io.RawIOBase):
         """Returns the bytes of the data."""
         self._check_process()
         if self._end is None and self._input.can_have_reader():
-            self._end = self._get_reader().size()
+            self._note_stamp()
+            # An empty file has no data; for a Reader, it is no gzip file.
+            is_empty = self._stamp is not None and self._stamp.size == 0
+            self._end = 0 if is_empty else self._get_reader().size()
         if self._end is None:
+            self._input.check_seekable()
             place = self._pos
-            while self.read(CHUNK):
-                pass
+            self._read_to_end()
             self.seek(place)
+        assert self._end is not None
+        return self._end
+
+    def _read_to_end(self) -> None:
+        while self.read(CHUNK):
+            pass
         if self._end is None:
             raise BlockingIOError(errno.EAGAIN, "the file has no data yet")
-        return self._end
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         if whence == io.SEEK_CUR:
             offset += self._pos
         elif whence == io.SEEK_END:
+            if offset >= 0 and self._end is None and not self._input.can_have_reader():
+                self._read_to_end()
             offset += self.size()
         elif whence != io.SEEK_SET:
             raise ValueError(f"Invalid value for whence: {whence}")
