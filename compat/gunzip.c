@@ -96,7 +96,8 @@ static enum gz_status next_format(struct gz_stream *s, enum gz_format *format)
         return GZ_OK;
     byte = gz_next_byte(s);
     if (byte < 0) {
-        s->info->lone_byte = !first && s->in_stop == GZ_TRUNCATED && s->magic[0] != 0x1f;
+        s->info->lone_byte =
+            !first && s->in_stop == GZ_TRUNCATED && (s->magic[0] != 0x1f || s->io.skip_zeros);
         return s->in_stop == GZ_TRUNCATED && s->io.copy_unknown ? GZ_OK : s->in_stop;
     }
     s->magic[s->magic_len++] = (uint8_t)byte;

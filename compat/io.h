@@ -82,7 +82,7 @@ struct gz_io {
     /* Whether data in an older format or in zip's, which gzip also reads, is GZ_NOT_GZIP. */
     bool only_gzip;
     /* Whether a member may come after zeros that follow another member.  Otherwise, it is trailing
-     * garbage, as for GNU gzip. */
+     * garbage, as for GNU gzip.  Also, whether gz_info.lone_byte may be a member's first byte. */
     bool skip_zeros;
     /* Called for a gzip header with an extra field, with the field's size in bytes.  The field
      * itself is ignored.  May be NULL. */

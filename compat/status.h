@@ -104,7 +104,7 @@ struct gz_info {
     /* Whether zero bytes follow the last member. */
     bool zeros_follow;
     /* With GZ_TRUNCATED: whether all members are complete, and only one more byte follows, which
-     * cannot start a member. */
+     * cannot start a member.  With gz_io.skip_zeros, it may be one that can. */
     bool lone_byte;
     /* Whether the stored length is wrong.  May be true with GZ_BAD_CRC, too. */
     bool bad_length;

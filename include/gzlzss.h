@@ -179,7 +179,8 @@ typedef struct gzlzss_options {
     int verify;
     /* Not 0: decompression and readers also accept a member that comes after zeros that follow
      * another member, as Python's gzip does.  Otherwise, such a member is trailing garbage, as for
-     * GNU gzip. */
+     * GNU gzip.  Also as in Python, a lone byte 1f after the last member is then garbage.
+     * Otherwise, it is a truncated member. */
     int skip_zeros;
 } gzlzss_options;
 

@@ -288,7 +288,7 @@ class Zeros(Folder):
         for data in bytes(10) + gzipped(10), gzipped(10) + bytes(10) + b"x", gzipped(10) + b"\0\x1f":
             for call in (lambda: gzlzss.decompress(data),
                          lambda: gzlzss.open(io.BytesIO(data)).read()):
-                with self.assertRaises((gzip.BadGzipFile, EOFError)):
+                with self.assertRaises(gzip.BadGzipFile):
                     call()
 
 

@@ -739,6 +739,18 @@ static void test_zeros_between_members(void)
                      ways[way] == by_reader ? GZLZSS_OK : GZLZSS_ERROR_TRAILING);
             CHECK_EQ(back_len, 2 * input_size);
         }
+    /* With skip_zeros, a lone first byte of a member is garbage, too. */
+    both[len] = 0x1f;
+    for (size_t way = 0; way < 4; way++) {
+        size_t back_len = 3 * input_size;
+
+        CHECK_EQ(ways[way](z, back, &back_len, both, len + 1, NULL),
+                 ways[way] == by_reader ? GZLZSS_OK : GZLZSS_ERROR_TRAILING);
+        CHECK_EQ(back_len, input_size);
+        back_len = 3 * input_size;
+        CHECK_EQ(ways[way](strict, back, &back_len, both, len + 1, NULL),
+                 ways[way] == by_reader ? GZLZSS_OK : GZLZSS_ERROR_TRUNCATED);
+    }
     free(back);
     free(both);
     free(packed);

@@ -54,22 +54,7 @@ def decompress(data: Any, *, threads: int = 0, pool: Optional[Pool] = None) -> b
             return b""
         if magic != b"\x1f\x8b":
             raise not_gzip(magic)
-    crew = get(pool, threads, 0).crew()
-    try:
-        return crew.decompress(data)
-    except EOFError:
-        # A single byte 1f behind the last member may be a member that was cut off. For gzip, it is
-        # no gzip file.
-        view = memoryview(data).cast("B")
-        if view[-1] != 0x1f:
-            raise
-        try:
-            crew.decompress(view[:-1])
-        except (EOFError, OSError):
-            pass
-        else:
-            raise not_gzip(b"\x1f") from None
-        raise
+    return get(pool, threads, 0).crew().decompress(data)
 
 
 def compress_into(data: Any, out: Any, compresslevel: int = DEFAULT_LEVEL, *, threads: int = 0,
