@@ -505,6 +505,70 @@ class Threads(unittest.TestCase):
         other.flush()
         self.assertEqual(gzip.decompress(b"".join(parts) + obj.flush()), noise(10_000) * 150)
 
+    def test_calls_while_another_thread_writes(self):
+        """They wait. The call that is under way is not taken for one that was interrupted."""
+        class Slow(io.BytesIO):
+            def write(self, data):
+                if threading.current_thread() is writer:
+                    has_begun.set()
+                    other.join(0.2)  # it ends at once if it does not wait
+                return super().write(data)
+
+        def wait_and_call():
+            has_begun.wait()
+            try:
+                call()
+            except Exception as e:
+                errors.append(e)
+
+        data = noise(1_000_000)
+        for name in "flush", "close", "with":
+            has_begun = threading.Event()
+            errors, writer = [], None
+            target = Slow()
+            f = gzlzss.open(target, "wb")
+            call = {"flush": f.flush, "close": f.close,
+                    "with": lambda: f.__exit__(KeyError, KeyError(), None)}[name]
+            writer = threading.Thread(target=lambda: (f.write(data), f.flush()))
+            other = threading.Thread(target=wait_and_call)
+            other.start()
+            writer.start()
+            writer.join()
+            other.join()
+            f.close()
+            with self.subTest(name=name):
+                self.assertEqual(errors, [])
+                self.assertTrue(gzip.decompress(target.getvalue()).startswith(data))
+
+    def test_handler_that_flushes(self):
+        """A signal handler gets an error for the file that it interrupts, and harms nothing."""
+        class Interrupting(io.BytesIO):
+            def write(self, data):
+                if wants_signal:
+                    wants_signal.clear()
+                    signal.raise_signal(signal.SIGALRM)
+                return super().write(data)
+
+        def handler(*_):
+            try:
+                f.flush()
+            except RuntimeError as e:
+                errors.append(str(e))
+
+        errors, wants_signal = [], []
+        before = signal.signal(signal.SIGALRM, handler)
+        try:
+            target = Interrupting()
+            with gzlzss.open(target, "wb") as f:
+                wants_signal.append(True)
+                f.write(noise(1_000_000))
+                f.flush()
+                f.write(b"after")
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        self.assertEqual(errors, ["reentrant call"])
+        self.assertTrue(gzip.decompress(target.getvalue()) == noise(1_000_000) + b"after")
+
     def test_lock_is_released(self):
         """Another thread counts while a call compresses."""
         count = 0

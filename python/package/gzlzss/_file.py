@@ -392,7 +392,7 @@ class GzipFile(io.BufferedIOBase):
         try:
             if sink.is_foreign():
                 return  # the parent writes the file
-            if not (sink.is_broken and self._is_failing):
+            if not (self._is_failing and sink.is_broken):
                 sink.check()
                 self._buffer.flush()
                 sink.run(END)

@@ -4,7 +4,8 @@ from __future__ import annotations
 import errno
 import io
 import os
-from typing import Any, Optional
+import threading
+from typing import Any, Callable, Optional
 
 from . import _core
 from ._input import ERROR_FORKED, inner
@@ -27,6 +28,10 @@ class Sink(io.RawIOBase):
         self._compressor = _core.Compressor(crew, name, mtime)
         self._pos = 0
         self._pid = os.getpid()
+        # A thread that is in write() or run() has the lock, so that others do not take its call for
+        # one that was interrupted.
+        self._lock = threading.Lock()
+        self._holder = 0
         # Whether compressed data may be lost, since an exception came between compressing and
         # writing.  Then nothing more is written, so that the file is seen to be incomplete.
         self._is_broken = False
@@ -97,33 +102,41 @@ class Sink(io.RawIOBase):
         n = memoryview(data).nbytes
         if self._is_over:
             return n
-        self.check()
-        self._is_broken = True
-        try:
-            if self._put():
-                self._change(self._compressor.compress(data))
-                self._pos += n
-                taken: Optional[int] = n
-            else:
-                taken = None
-        except BaseException as e:
-            self._note(e)
-            raise
-        self._is_broken = False
-        return taken
+        self._check_caller()
+        with self._lock:
+            return n if self._guarded(lambda: self._compress(data, n)) else None
+
+    def _compress(self, data: Any, n: int) -> bool:
+        """Compresses and writes. Returns False if the file takes nothing now."""
+        if not self._put():
+            return False
+        self._change(self._compressor.compress(data))
+        self._pos += n
+        return True
 
     def run(self, directive: int) -> None:
         """Flushes or ends the stream. BlockingIOError: the file does not take all output now."""
-        self.check()
+        self._check_caller()
+        with self._lock:
+            is_done = self._guarded(
+                lambda: self._put() and self._change(self._compressor.flush(directive)))
+        if not is_done:
+            raise BlockingIOError(errno.EAGAIN, "the file does not take all data now", 0)
+
+    def _guarded(self, work: Callable[[], bool]) -> bool:
+        """Does the work, with the lock. The file is incomplete if an exception ends it."""
+        self._check_whole()
+        self._holder = threading.get_ident()
         self._is_broken = True
         try:
-            is_done = self._put() and self._change(self._compressor.flush(directive))
+            result = work()
         except BaseException as e:
             self._note(e)
             raise
+        finally:
+            self._holder = 0
         self._is_broken = False
-        if not is_done:
-            raise BlockingIOError(errno.EAGAIN, "the file does not take all data now", 0)
+        return result
 
     def _note(self, error: BaseException) -> None:
         """Keeps the reason, but not the exception, which would keep its frames."""
@@ -134,16 +147,30 @@ class Sink(io.RawIOBase):
 
     @property
     def is_broken(self) -> bool:
-        return self._is_broken
+        """Whether the file is incomplete. Waits for calls of other threads."""
+        if self.is_foreign() or self._holder == threading.get_ident():
+            return self._is_broken
+        with self._lock:
+            return self._is_broken
 
     def is_foreign(self) -> bool:
         """Whether this is a child process, whose parent writes the file."""
         return self._pid != os.getpid()
 
     def check(self) -> None:
-        """Raises an error if the file cannot be written on."""
+        """Raises an error if the file cannot be written on. Waits for calls of other threads."""
+        self._check_caller()
+        with self._lock:
+            self._check_whole()
+
+    def _check_caller(self) -> None:
+        """Raises an error if this thread or process may not call the sink."""
         if self.is_foreign():
             _core.check(ERROR_FORKED)
+        if self._holder == threading.get_ident():
+            raise RuntimeError("reentrant call")  # of a signal handler
+
+    def _check_whole(self) -> None:
         if self._is_broken:
             number, text = self._failure
             raise OSError(number, f"the file is incomplete, as an earlier write has failed: {text}")
