@@ -214,7 +214,7 @@ static bool give_dictionary(struct decoder *self)
         self->d, PyBytes_AsString(self->dictionary), (size_t)PyBytes_Size(self->dictionary));
 
     if (status == GZLZSS_ERROR_DATA)
-        PyErr_SetString(zlib_error, "Error -3 while setting zdict");
+        PyErr_SetString(zlib_error, "Error -3 while setting zdict: invalid input data");
     else if (status != GZLZSS_OK)
         PyErr_NoMemory();
     return status == GZLZSS_OK;

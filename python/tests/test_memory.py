@@ -389,6 +389,9 @@ class ZlibModule(unittest.TestCase):
             with self.assertRaises(zlib.error) as theirs:
                 zlib.decompress(data)
             self.assertEqual(str(ours.exception), str(theirs.exception))
+        for level, wbits in (-2, 15), (13, 15), (6, 99), (11, 9):
+            with self.assertRaisesRegex(zlib.error, "Bad compression level"):
+                gzlzss.zlib.compress(b"data", level, wbits)
         self.assertEqual(gzlzss.zlib.decompress(zlib.compress(b"x") + b"rest"), b"x")
         # The library also reads the formats of compress, pack and zip.
         with self.assertRaises(zlib.error):

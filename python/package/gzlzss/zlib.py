@@ -41,7 +41,10 @@ def _takes(level: int, wbits: int) -> bool:
 def compress(data: Any, /, level: int = -1, wbits: int = MAX_WBITS) -> bytes:
     """Returns data compressed, in zlib's format (wbits 15), gzip's (31) or raw (-15)."""
     if not _takes(level, wbits):
-        obj = _zlib.compressobj(level, DEFLATED, wbits)
+        try:
+            obj = _zlib.compressobj(level, DEFLATED, wbits)
+        except ValueError:
+            raise error("Bad compression level") from None  # as zlib, also for wbits
         return obj.compress(data) + obj.flush()
     return default.crew(_FORMATS[wbits], DEFAULT_LEVEL if level < 0 else level).compress(data)
 
