@@ -13,6 +13,7 @@ import pathlib
 import pickle
 import shutil
 import struct
+import sys
 import tarfile
 import tempfile
 import unittest
@@ -95,6 +96,18 @@ class Unreferenced(Folder):
         self.assertEqual(gzip.open(self.path).read(), b"ab")
         print("text", file=gzlzss.open(self.path, "wt"))
         self.assertEqual(gzip.open(self.path).read(), b"text\n")
+
+    def test_freed_without_code_of_others(self):
+        """In such code, KeyboardInterrupt would be ignored."""
+        f = gzlzss.open(self.path, "wb")
+        f.close()
+        modules = []
+        sys.setprofile(lambda frame, event, _: modules.append(frame.f_globals["__name__"]))
+        try:
+            del f
+        finally:
+            sys.setprofile(None)
+        self.assertNotIn("weakref", modules)
 
     def test_after_the_end(self):
         with gzlzss.open(self.path, "wb") as f:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import errno
+import functools
 import io
 import os
 import struct
@@ -64,8 +65,9 @@ def check_level(level: int) -> int:
 
 
 # The files of this process that are written, by their numbers. A class may have made its objects
-# unfit for a set.
-_written: "weakref.WeakValueDictionary[int, GzipFile]" = weakref.WeakValueDictionary()
+# unfit for a set. A file that is freed is removed without a function in Python, in which an exception
+# of a signal handler would be ignored.
+_written: "Dict[int, weakref.ref[GzipFile]]" = {}
 
 
 class GzipFile(io.BufferedIOBase):
@@ -135,7 +137,7 @@ class GzipFile(io.BufferedIOBase):
         self._mtime = mtime
         self._raw = Sink(self.fileobj, crew, _header_name(self.name), header_time(mtime))
         self._quick = self._buffer = io.BufferedWriter(self._raw, WRITE_BUFFER)
-        _written[id(self)] = self
+        _written[id(self)] = weakref.ref(self, functools.partial(_written.pop, id(self)))
 
     # --- State ---
 
@@ -426,8 +428,10 @@ def _name_of(filename: Any, fileobj: Any) -> Union[str, bytes]:
 
 def _after_fork() -> None:
     """In a child process: files that the parent writes take nothing from the child."""
-    for file in list(_written.values()):
-        file._quick = None
+    for reference in list(_written.values()):
+        file = reference()
+        if file is not None:
+            file._quick = None
 
 
 os.register_at_fork(after_in_child=_after_fork)
