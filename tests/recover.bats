@@ -353,6 +353,23 @@ repeat() {
     done
 }
 
+@test "zeros that are data: all that gunzip gives" {
+    for part in 1 2 3 4; do
+        "$GEN" random 3000 "$part"
+        head -c 50000 /dev/zero
+    done >data
+    "$GZLZSS" --huffman -nc data >data.gz
+    cp data.gz crc.gz
+    flip $(($(stat -c %s crc.gz) - 8)) 0 crc.gz
+    "$GZLZSS" --recover -qc crc.gz >recovered || [ $? -eq 2 ]
+    cmp data recovered
+    head -c $(($(stat -c %s data.gz) - 10)) data.gz >cut.gz
+    gzip -dc cut.gz >given || [ $? -eq 1 ]
+    "$GZLZSS" --recover -qc cut.gz >recovered || [ $? -eq 2 ]
+    [ -s given ]
+    cmp given recovered
+}
+
 @test "-t and -d say where a file is damaged, below gzip's message" {
     local first=$'\n''gzlzss: all.gz: invalid compressed data--crc error'
     "$GEN" source 50000 1 | gzip -nc >all.gz

@@ -208,7 +208,9 @@ static void examine(struct recovery *r, struct leg *leg, const struct gz_start *
 {
     *leg = (struct leg){.start = *start, .limit = UINT64_MAX};
     survey(r, leg, start->kind != GZ_START_MEMBER || !gz_runner_may(&r->runner, start->bit));
-    if (start->kind == GZ_START_MEMBER && !gz_run_has_crc(&leg->run))
+    /* With a hole, the length would hardly be right. */
+    if (start->kind == GZ_START_MEMBER && !gz_run_has_crc(&leg->run) &&
+        !(leg->run.end == GZ_RUN_MEMBER && gz_run_has_length(&leg->run)))
         survey(r, leg, true);
     look_back(r, leg);
     leg->is_right = gz_run_has_crc(&leg->run);
