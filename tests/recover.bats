@@ -353,6 +353,12 @@ repeat() {
     done
 }
 
+@test "a page that can be read once: what is called verified is right" {
+    "$GEN" random 3000000 >data
+    gzip -nc data >data.gz
+    "$damage" data data.gz 30
+}
+
 @test "zeros that are data: all that gunzip gives" {
     for part in 1 2 3 4; do
         "$GEN" random 3000 "$part"
