@@ -96,9 +96,9 @@ static uint64_t next_sector(uint64_t at)
     return (at + SECTOR - 1) / SECTOR * SECTOR;
 }
 
-/* Finds the next hole in bytes [from, from + len) of the input, which are in[0..len), after the byte
- * in[-1].  Zeros that begin before a sector and end within one are no hole, but data, such as a
- * long stretch of a literal whose code has no other bits. */
+/* Finds the next hole in bytes [from, from + len) of the input, which are in[0..len), after in[-1].
+ * Zeros that begin before a sector and end within one are no hole, but data, such as a long stretch
+ * of a literal whose code has no other bits. */
 static void find_hole(struct decoding *d, const uint8_t *in, uint64_t from, size_t len)
 {
     struct gz_view *const view = d->r->view;
