@@ -305,6 +305,21 @@ repeat() {
     truncate -s "$2" "$3"
 }
 
+@test "one damaged place among many short blocks that refer back" {
+    # A block that copies from the one before it, and an empty block.
+    repeat '\302\024\001\0\0\0\377\377' 80000 blocks
+    {
+        printf '\037\213\010\0\0\0\0\0\0\003'
+        printf '\112\257\322\121\050\316\310\057\052\121\110\312\311\117\316\056\326\123'
+        printf '\0\0\0\0\377\377'
+        cat blocks
+        printf '\003\0trailer.'
+    } >short.gz
+    printf '\007' | put 40034 short.gz
+    exits 2 "$GZLZSS" --recover -k short.gz
+    [ "$(grep -c 'invalid compressed data' <<<"$output")" -eq 1 ] || fail "$output"
+}
+
 @test "as many damaged places as there can be: little time, few messages, and true sums" {
     local size=4000000 lines
     # A mark, a stored block, and a block of no type: a damaged place in every 35 bytes.

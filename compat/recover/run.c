@@ -217,6 +217,7 @@ static bool begin(struct decoding *d)
     /* inf_begin takes the first byte of the input, so no hole may begin with that byte. */
     d->hole = d->hole_end = start->bit / 8 + 1;
     lend(d, start->bit / 8);
+    inf_decide_as(d->r->raw[1], d->r->raw[0]);
     for (int i = 0; i < d->decoders; i++)
         if (!inf_begin(&d->b[i], (unsigned)(start->bit % 8)))
             return false;
