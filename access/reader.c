@@ -506,6 +506,8 @@ static enum gz_status run(struct reading *g, uint8_t *buf, size_t len, uint64_t 
         g->c->piece_len = 0;
         status = step(g, wrong);
     }
+    if (!g->c->is_proven)
+        *done = 0;
     return status;
 }
 
@@ -620,8 +622,10 @@ static enum gz_status read_once(struct access_reader *r, uint8_t *buf, size_t le
         status = GZ_BAD_DATA;
         *wrong = true;
     }
-    if (*wrong)
+    if (*wrong) {
         drop_hints(r);
+        *done = 0;
+    }
     pthread_mutex_unlock(&r->lock);
     errno = error;
     return status;

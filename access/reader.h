@@ -85,6 +85,7 @@ void access_set_strict(struct access_reader *r, bool is_strict);
 /*
  * Reads `len` bytes of the decompressed data, from byte `offset` on, into buf.  Sets *done to the
  * number of bytes read, which is less than `len` only at the end of the data or after an error.
+ * After an error, these are bytes before the damage; 0 if the hints are wrong.
  * Returns the same statuses as access_cursor_step, and GZ_READ_ERROR if `watch`, which may be NULL,
  * ends the read.  Several threads may read at the same time.
  */

@@ -331,6 +331,13 @@ void inf_reset(struct inf_raw *raw)
     raw->turn = turn;
 }
 
+void inf_decide_as(struct inf_raw *raw, const struct inf_raw *other)
+{
+    raw->short_run = other->short_run;
+    raw->is_turn = other->is_turn;
+    raw->turn = other->turn;
+}
+
 /* How many bytes the data may refer back from the next byte of output. */
 static size_t window_of(const struct inf_io *io)
 {
@@ -722,6 +729,12 @@ static bool raw_open(struct inf_raw *raw, bool is_small)
 struct inf_raw {
     struct zlib zlib;
 };
+
+void inf_decide_as(struct inf_raw *raw, const struct inf_raw *other)
+{
+    (void)raw;
+    (void)other;
+}
 
 static bool raw_open(struct inf_raw *raw, bool is_small)
 {

@@ -80,6 +80,12 @@ struct inf_raw *inf_open(bool is_small);
 /* Makes the decoder ready for other data. */
 void inf_reset(struct inf_raw *raw);
 
+/* The data that a decoder has decoded decides which parts of its next data it leaves to zlib, and
+ * so how far ahead of the output it takes input.  Makes raw decide as `other` will.  If both are
+ * reset then, and get the same input, each call takes and makes the same numbers of bytes with
+ * both, whatever their windows have. */
+void inf_decide_as(struct inf_raw *raw, const struct inf_raw *other);
+
 /*
  * Begins in the middle of data, at the start of a block; the decoder must be new or reset.  If
  * `skip` is 0, the block starts with the next call's input.  If it is 1 to 7, the block starts in

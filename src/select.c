@@ -255,23 +255,26 @@ static bool are_hints_wrong(struct ranges *w)
 }
 
 /* Reads up to `len` bytes, but BUFFER_SIZE at most, and passes them to the selection.  Sets *done
- * to the number of bytes read. */
+ * to the number of bytes read.  After an error, these are the bytes before the damage, which gunzip
+ * gives, too. */
 static enum outcome read_some(struct ranges *w, struct selection *s, uint64_t offset, size_t len,
                               size_t *done)
 {
     struct gz_info info = {0};
     const enum gz_status status = access_read(w->reader, w->buffer, len, offset, done, NULL);
+    const int error = errno;
 
-    if (status == GZ_OK) {
-        if (*done == 0 || take(s, w->buffer, *done) || !s->has_failed)
-            return DONE;
+    if (status != GZ_OK && (are_hints_wrong(w) || status == GZ_NOT_GZIP))
+        return NOT_KNOWN;
+    if (*done > 0 && !take(s, w->buffer, *done) && s->has_failed) {
         if (!w->f->m.collect)
             cleanup_signal_for(errno);
         file_write_error(w->f, errno);
         return FAILED;
     }
-    if (are_hints_wrong(w) || status == GZ_NOT_GZIP)
-        return NOT_KNOWN;
+    if (status == GZ_OK || is_done(s))
+        return DONE;
+    errno = error;
     return decompress_judge_status(w->f, status, &info) ? DONE : FAILED;
 }
 

@@ -30,15 +30,17 @@
 #include "compat/recover/recover.h"
 #include "tests/unit/streams.h"
 
-enum { DAMAGES = 9, FILLS = 2, PAGE = 4096 };
+enum { DAMAGES = 10, FILLS = 2, PAGE = 4096 };
 
-static const char *const damage_names[DAMAGES] = {"flips",   "zeros",  "noise", "cut",  "inserts",
-                                                  "deletes", "header", "front", "reads"};
+static const char *const damage_names[DAMAGES] = {"flips",   "zeros",  "noise", "cut",   "inserts",
+                                                  "deletes", "header", "front", "reads", "rereads"};
 
 /* A recovery's input and results. */
 struct recovery {
     struct bytes in, out;
     uint64_t unreadable; /* reading from the page that starts here fails; UINT64_MAX: no page */
+    unsigned good_reads; /* so many reads from that page succeed before one fails */
+    unsigned reads;      /* reads from that page so far */
     struct gz_finding *found;
     size_t count, room;
     struct gz_recovered sums;
@@ -64,12 +66,13 @@ static void die(const char *what)
 
 static ssize_t read_at(void *ctx, void *buf, size_t len, uint64_t offset)
 {
-    const struct recovery *const r = ctx;
+    struct recovery *const r = ctx;
     const struct bytes *const in = &r->in;
     const size_t left = offset < in->len ? in->len - (size_t)offset : 0;
     const size_t n = len < left ? len : left;
 
-    if (r->unreadable < offset + n && offset < r->unreadable + PAGE) {
+    if (r->unreadable < offset + n && offset < r->unreadable + PAGE &&
+        r->reads++ >= r->good_reads) {
         errno = EIO;
         return -1;
     }
@@ -105,6 +108,7 @@ static void recover(struct recovery *r, uint8_t fill)
                                      .fill = fill};
 
     r->out.len = r->count = 0;
+    r->reads = 0;
     r->status = gz_recover(&io, &r->sums);
 }
 
@@ -357,12 +361,14 @@ int main(int argc, char **argv)
         r[0].in.len = 0;
         add(&r[0].in, good.data, good.len);
         r[0].unreadable = UINT64_MAX;
-        if (how < DAMAGES - 1)
+        if (how < DAMAGES - 2)
             damage(&r[0].in, how, &state);
         else
             r[0].unreadable = unit_below(&state, good.len) / PAGE * PAGE;
+        r[0].good_reads = how == DAMAGES - 1;
         r[1].in = r[0].in;
         r[1].unreadable = r[0].unreadable;
+        r[1].good_reads = r[0].good_reads;
         for (int fill = 0; fill < FILLS; fill++)
             recover(&r[fill], fill == 0 ? 0 : 0xff);
         what = judge(r);

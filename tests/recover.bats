@@ -305,6 +305,21 @@ repeat() {
     truncate -s "$2" "$3"
 }
 
+@test "one damaged place among many short blocks that refer back" {
+    # A block that copies from the one before it, and an empty block.
+    repeat '\302\024\001\0\0\0\377\377' 80000 blocks
+    {
+        printf '\037\213\010\0\0\0\0\0\0\003'
+        printf '\112\257\322\121\050\316\310\057\052\121\110\312\311\117\316\056\326\123'
+        printf '\0\0\0\0\377\377'
+        cat blocks
+        printf '\003\0trailer.'
+    } >short.gz
+    printf '\007' | put 40034 short.gz
+    exits 2 "$GZLZSS" --recover -k short.gz
+    [ "$(grep -c 'invalid compressed data' <<<"$output")" -eq 1 ] || fail "$output"
+}
+
 @test "as many damaged places as there can be: little time, few messages, and true sums" {
     local size=4000000 lines
     # A mark, a stored block, and a block of no type: a damaged place in every 35 bytes.
@@ -351,6 +366,29 @@ repeat() {
         echo "$file"
         "$damage" data "$file" "$count"
     done
+}
+
+@test "a page that can be read once: what is called verified is right" {
+    "$GEN" random 3000000 >data
+    gzip -nc data >data.gz
+    "$damage" data data.gz 30
+}
+
+@test "zeros that are data: all that gunzip gives" {
+    for part in 1 2 3 4; do
+        "$GEN" random 3000 "$part"
+        head -c 50000 /dev/zero
+    done >data
+    "$GZLZSS" --huffman -nc data >data.gz
+    cp data.gz crc.gz
+    flip $(($(stat -c %s crc.gz) - 8)) 0 crc.gz
+    "$GZLZSS" --recover -qc crc.gz >recovered || [ $? -eq 2 ]
+    cmp data recovered
+    head -c $(($(stat -c %s data.gz) - 10)) data.gz >cut.gz
+    gzip -dc cut.gz >given || [ $? -eq 1 ]
+    "$GZLZSS" --recover -qc cut.gz >recovered || [ $? -eq 2 ]
+    [ -s given ]
+    cmp given recovered
 }
 
 @test "-t and -d say where a file is damaged, below gzip's message" {

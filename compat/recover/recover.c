@@ -208,7 +208,9 @@ static void examine(struct recovery *r, struct leg *leg, const struct gz_start *
 {
     *leg = (struct leg){.start = *start, .limit = UINT64_MAX};
     survey(r, leg, start->kind != GZ_START_MEMBER || !gz_runner_may(&r->runner, start->bit));
-    if (start->kind == GZ_START_MEMBER && !gz_run_has_crc(&leg->run))
+    /* With a hole, the length would hardly be right. */
+    if (start->kind == GZ_START_MEMBER && !gz_run_has_crc(&leg->run) &&
+        !(leg->run.end == GZ_RUN_MEMBER && gz_run_has_length(&leg->run)))
         survey(r, leg, true);
     look_back(r, leg);
     leg->is_right = gz_run_has_crc(&leg->run);
@@ -483,8 +485,9 @@ static bool write_mark(void *ctx)
     return ok;
 }
 
-/* Writes the leg's run without its last `without` bytes. */
-static bool write_run(struct recovery *r, const struct leg *leg, uint64_t without)
+/* Writes the leg's run without its last `without` bytes.  Bad sectors may be read as other bytes
+ * than before.  So sets leg->is_right to false if the run is not the one that was examined. */
+static bool write_run(struct recovery *r, struct leg *leg, uint64_t without)
 {
     const struct gz_pass pass = {.start = leg->start,
                                  .limit = leg->limit,
@@ -498,6 +501,7 @@ static bool write_run(struct recovery *r, const struct leg *leg, uint64_t withou
         return true;
     r->size = segment_size(r, leg);
     gz_run_decode(&r->runner, &pass, &written);
+    leg->is_right &= gz_run_has_crc(&written) && written.stored_crc == leg->run.stored_crc;
     r->out_of_memory |= written.end == GZ_RUN_NO_MEMORY;
     return written.end != GZ_RUN_WRITE_ERROR && written.end != GZ_RUN_NO_MEMORY && put_held(r);
 }
@@ -539,10 +543,9 @@ static void judge_member(struct recovery *r, const struct leg *leg, struct gz_fi
 }
 
 /* Writes the leg's run without its last `without` bytes, and tells the caller about it. */
-static bool write_leg(struct recovery *r, const struct leg *leg, uint64_t without)
+static bool write_leg(struct recovery *r, struct leg *leg, uint64_t without)
 {
-    struct gz_finding found = {.kind = leg->is_right ? GZ_FOUND_VERIFIED : GZ_FOUND_UNVERIFIED,
-                               .in = leg->start.at,
+    struct gz_finding found = {.in = leg->start.at,
                                .in_end = leg->ends ? leg->run.next : (leg->run.bit + 7) / 8,
                                .out = r->out};
     const uint64_t filled = r->sums->filled, unknown = r->sums->unknown, in_doubt = doubtful(leg);
@@ -550,6 +553,7 @@ static bool write_leg(struct recovery *r, const struct leg *leg, uint64_t withou
 
     if (!write_run(r, leg, without) || !fill_last(r, leg))
         return false;
+    found.kind = leg->is_right ? GZ_FOUND_VERIFIED : GZ_FOUND_UNVERIFIED;
     found.out_end = r->out;
     found.unknown = r->sums->unknown - unknown;
     found.filled = r->sums->filled - filled;
@@ -619,7 +623,7 @@ static void begin_member(struct recovery *r, const struct leg *leg)
 }
 
 /* Writes a leg and the gap after it.  `next` is the leg after the gap, if there is one. */
-static bool write_both(struct recovery *r, const struct leg *leg, const struct leg *next)
+static bool write_both(struct recovery *r, struct leg *leg, const struct leg *next)
 {
     const uint64_t at_end = member_at_end(r, leg);
     struct loss loss = {0};

@@ -90,23 +90,35 @@ static size_t count_zeros(const uint8_t *in, size_t len)
     return n;
 }
 
-/* Finds the next hole in bytes [from, from + len) of the input, which are in[0..len). */
+/* Returns the first byte from `at` on where a sector begins. */
+static uint64_t next_sector(uint64_t at)
+{
+    return (at + SECTOR - 1) / SECTOR * SECTOR;
+}
+
+/* Finds the next hole in bytes [from, from + len) of the input, which are in[0..len), after in[-1].
+ * Zeros that begin before a sector and end within one are no hole, but data, such as a long stretch
+ * of a literal whose code has no other bits. */
 static void find_hole(struct decoding *d, const uint8_t *in, uint64_t from, size_t len)
 {
     struct gz_view *const view = d->r->view;
-    size_t at = (size_t)((SECTOR - from % SECTOR) % SECTOR), got;
+    size_t at = (size_t)(next_sector(from) - from), got;
+    bool begins_before;
 
     while (at + SECTOR <= len && count_zeros(in + at, SECTOR) < SECTOR)
         at += SECTOR;
     d->hole = d->hole_end = from + (at < len ? at : len);
     if (at + SECTOR > len)
         return;
+    begins_before = in[(ptrdiff_t)at - 1] == 0;
     do {
         const uint8_t *const zeros = gz_view_at(view, d->hole_end, GZ_IN_SIZE, &got);
 
         at = count_zeros(zeros, got);
         d->hole_end += at;
     } while (at > 0 && at == got && d->hole_end < d->input_end);
+    if (begins_before && d->hole_end % SECTOR != 0)
+        d->hole = d->hole_end;
 }
 
 bool gz_run_is_stored(struct gz_view *view, uint64_t bit)
@@ -140,8 +152,8 @@ static void lend(struct decoding *d, uint64_t from)
 
     if (got > d->input_end - from)
         got = (size_t)(d->input_end - from);
-    if (d->pass->stops_at_holes && !d->in_hole && d->hole == d->hole_end &&
-        from + got > d->hole_end) {
+    while (d->pass->stops_at_holes && !d->in_hole && d->hole == d->hole_end &&
+           from + got >= next_sector(d->hole_end) + SECTOR) {
         const uint64_t begin = d->hole_end > from ? d->hole_end : from;
 
         find_hole(d, in + (begin - from), begin, got - (size_t)(begin - from));
@@ -205,6 +217,7 @@ static bool begin(struct decoding *d)
     /* inf_begin takes the first byte of the input, so no hole may begin with that byte. */
     d->hole = d->hole_end = start->bit / 8 + 1;
     lend(d, start->bit / 8);
+    inf_decide_as(d->r->raw[1], d->r->raw[0]);
     for (int i = 0; i < d->decoders; i++)
         if (!inf_begin(&d->b[i], (unsigned)(start->bit % 8)))
             return false;
