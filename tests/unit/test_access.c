@@ -665,6 +665,21 @@ static void test_damaged_indexes(void)
     CHECK(fates.used > 0 && fates.dropped > 0 && fates.refused > 0);
 }
 
+/* While gztool makes an index, the index has two counts of its points that differ.  Such an index
+ * is refused. */
+static void test_unfinished_index(void)
+{
+    struct bytes file = make_file(MARKS), index = make_index(&file, ACCESS_GZTOOL);
+    const struct access_source source = source_of(&file), index_source = source_of(&index);
+    struct access_reader *r = unit_need(access_open(&source));
+
+    memset(index.data + 24, 0, 8);
+    CHECK_EQ(access_use_index(r, &index_source), ACCESS_INDEX_DAMAGED);
+    access_close(r);
+    drop(&index);
+    drop(&file);
+}
+
 /* An index that belongs to another file of the same length must not lead to wrong bytes. */
 static void test_other_index(void)
 {
@@ -1102,6 +1117,7 @@ int main(void)
     RUN(test_indexes);
     RUN(test_lines);
     RUN(test_damaged_indexes);
+    RUN(test_unfinished_index);
     RUN(test_other_index);
     RUN(test_all_shifted);
     RUN(test_later_shifted);
