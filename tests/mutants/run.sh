@@ -58,7 +58,7 @@ mkdir -p "$work/logs" || exit 2
 work=$(cd "$work" && pwd -P) || exit 2
 copy=$work/tree
 build=$work/plain
-# Only one run at a time may have the copy.
+# Only one run at a time may have the copy.  Tests do not get the lock, as they may leave processes.
 exec 9>"$work/lock"
 flock -n 9 || {
     echo "run.sh: $work is in use; see -w" >&2
@@ -203,7 +203,7 @@ check_tests() {
             esac
             done="$done$build:$test "
             log=$work/logs/without
-            { compile "$test" && run_test "$test"; } >"$log" 2>&1 </dev/null || {
+            { compile "$test" && run_test "$test" 9>&-; } >"$log" 2>&1 </dev/null || {
                 echo "run.sh: $test fails without a fault; see $log" >&2
                 exit 1
             }
@@ -240,7 +240,7 @@ try() {
         }
         [ "$test" != all ] || break
         status=0
-        run_test "$test" >>"$log" 2>&1 </dev/null || status=$?
+        run_test "$test" >>"$log" 2>&1 </dev/null 9>&- || status=$?
         if [ $status -ne 0 ]; then
             by=$test
             [ $status -ne 124 ] && [ $status -ne 137 ] || by="$test, by its time"

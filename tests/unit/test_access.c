@@ -351,21 +351,26 @@ static void test_shorter(void)
     drop(&file);
 }
 
-/* Bytes after the last member are not data. */
+/* Bytes after the last member are not data, and neither is a member after zeros. */
 static void test_garbage(void)
 {
-    struct bytes file = make_file(MEMBERS);
+    struct bytes file = make_file(MEMBERS), members = make_file(MEMBERS);
+    const struct bytes after[] = {
+        {(uint8_t *)"", 0, 0}, {members.data, members.len, 0}, {(uint8_t *)"garbage", 7, 0}};
+    const size_t len = file.len;
     struct access_source source;
     struct access_reader *r;
 
-    add(&file, "\0\0\0\0", 4);
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof(after) / sizeof(*after); i++) {
+        file.len = len;
+        add(&file, "\0\0\0\0", 4);
+        add(&file, after[i].data, after[i].len);
         source = source_of(&file);
         r = unit_need(access_open(&source));
         read_at_random(r, 4, 10);
         access_close(r);
-        add(&file, "garbage", 7);
     }
+    drop(&members);
     drop(&file);
 }
 
