@@ -13,7 +13,7 @@
 #
 #     change: what is wrong with the patch, in words
 #     kills: TEST...    the tests that must notice it; one of them is enough
-#     survives: why     in place of `kills`, for a fault that no test can notice
+#     survives: why     in place of `kills`, for a fault that no test can notice, or does yet
 #     needs: asan       the tests notice it in a build with ASan and UBSan, as .ci/run has one
 #
 # TEST is a unit test (test_flush), one of its tests (test_flush:test_random), a Bats file
