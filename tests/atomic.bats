@@ -359,3 +359,12 @@ kill_often() {
     temporary=0
     kill_often
 }
+
+@test "--atomic closes each output: 100 files with 64 descriptors" {
+    for ((i = 0; i < 100; i++)); do
+        echo $i >many-$i
+    done
+    (ulimit -n 64 && "$GZLZSS" --atomic -p 1 many-*)
+    outputs=(many-*.gz)
+    [ ${#outputs[@]} -eq 100 ]
+}

@@ -37,6 +37,18 @@ with_module() {
     cmp stdout plain
 }
 
+# loaded_bytes FILE: prints the size of a shared object up to the end of its last loaded segment.
+loaded_bytes() {
+    local kind offset size end=0
+
+    readelf -lW "$1" >segments
+    while read -r kind offset _ _ size _; do
+        [ "$kind" != LOAD ] || [ $((offset + size)) -le $end ] || end=$((offset + size))
+    done <segments
+    [ $end -gt 0 ]
+    echo $end
+}
+
 @test "a module that is missing, damaged, truncated or of another version is not used" {
     echo "no shared object" >damaged.so
     LC_ALL=C sed "s/$version/$(tr '0-9' '9' <<<"$version")/g" cuda.so >other.so
@@ -44,12 +56,18 @@ with_module() {
     cp "$GEN" empty.so
     head -c 60000 cuda.so >cut.so
     head -c 1000 cuda.so >start.so
-    for file in missing damaged other empty cut start; do
+    files=(missing damaged other empty cut start)
+    if have readelf; then
+        # Of the last segment that is loaded, a byte is missing.
+        head -c $(($(loaded_bytes cuda.so) - 1)) cuda.so >last.so
+        files+=(last)
+    fi
+    for file in "${files[@]}"; do
         ends_with 0 with_module "$PWD/$file.so" --version
         grep -q '^CUDA: no\.' stdout
         case $file in
         missing) grep -qF "CUDA not used: no GPU engine is installed ($PWD/missing.so)." stdout ;;
-        cut) grep -qF "CUDA not used: the GPU engine $PWD/cut.so is truncated" stdout ;;
+        cut | last) grep -qF "CUDA not used: the GPU engine $PWD/$file.so is truncated" stdout ;;
         other) grep -qF "$PWD/other.so is not of version $version" stdout ;;
         *) grep -qF 'CUDA not used: the GPU engine' stdout ;;
         esac

@@ -299,6 +299,26 @@ differ() {
     nothing_left_but x.gz
 }
 
+@test "a file that becomes shorter while the ranks compress it: gzlzss's message" {
+    needs_strace
+    "$GEN" text 1000000 >x
+    # One rank's first read waits, and meanwhile the file is truncated.
+    GZLZSS_TEST_MPI_WAVE=65536 timeout 30 "${MPIRUN:-mpirun}" -n 1 "$MPI" "$PWD/x" : \
+        -n 1 strace -f -o trace -P "$PWD/x" -e trace=pread64 -e \
+            inject=pread64:delay_enter=2000000:when=1 "$MPI" "$PWD/x" 2>stderr </dev/null 3>&- &
+    pid=$!
+    until grep -qs pread64 trace; do
+        kill -0 "$pid"
+        sleep 0.05
+    done
+    truncate -s 1000 x
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" -eq 1 ] || fail "status $status: $(cat stderr)"
+    grep -q 'x: file became shorter while it was read' stderr || fail "$(cat stderr)"
+    nothing_left_but x
+}
+
 # fails RANK ARGUMENT...: runs two ranks.  strace, with the options in $faults, makes system calls
 # of RANK fail.  The run must end with status 1.
 fails() {

@@ -21,8 +21,10 @@ BIG = 6_000_000
 
 
 @contextlib.contextmanager
-def small_blocks(ahead=100_000):
-    """Makes a source read small blocks ahead, soon after a seek."""
+def small_blocks(ahead=300_000):
+    """Makes a source read small blocks ahead, soon after a seek. A block must be larger than the
+    reads of the buffer, or none is read ahead."""
+    assert ahead > gzlzss.READ_BUFFER_SIZE
     with unittest.mock.patch.multiple("gzlzss._source", AHEAD_AFTER=10_000, AHEAD=ahead):
         yield
 

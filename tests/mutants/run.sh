@@ -13,12 +13,13 @@
 #
 #     change: what is wrong with the patch, in words
 #     kills: TEST...    the tests that must notice it; one of them is enough
-#     survives: why     in place of `kills`, for a fault that no test can notice
+#     survives: why     in place of `kills`, for a fault that no test can notice, or does yet
 #     needs: asan       the tests notice it in a build with ASan and UBSan, as .ci/run has one
 #
 # TEST is a unit test (test_flush), one of its tests (test_flush:test_random), a Bats file
 # (tests/names.bats), some of its tests (tests/names.bats:REGEX, without blanks: `.` stands for
-# one), or a file of Python's tests (python/tests/test_file.py).
+# one), a file of Python's tests (python/tests/test_file.py), some of its tests
+# (python/tests/test_file.py:PATTERN, as for `unittest -k`), or a program (python/tests/cpython.py).
 #
 # The script keeps a copy of the tree, so that only what a patch changes is compiled again.  It
 # brings the copy up to date with the tree's tracked files, configures it with the words in
@@ -57,7 +58,7 @@ mkdir -p "$work/logs" || exit 2
 work=$(cd "$work" && pwd -P) || exit 2
 copy=$work/tree
 build=$work/plain
-# Only one run at a time may have the copy.
+# Only one run at a time may have the copy.  Tests do not get the lock, as they may leave processes.
 exec 9>"$work/lock"
 flock -n 9 || {
     echo "run.sh: $work is in use; see -w" >&2
@@ -121,6 +122,7 @@ take_out() {
     # shellcheck disable=SC2086
     [ -z "$patched" ] || update $patched
     patched=
+    is_installed=false
 }
 trap take_out EXIT
 trap 'exit 1' HUP INT TERM
@@ -129,8 +131,12 @@ trap 'exit 1' HUP INT TERM
 put_in() {
     patch -d "$copy" -p1 -f -s --dry-run <"$1" || return
     patched=$(sed -n 's,^+++ b/\([^	 ]*\).*,\1,p' "$1")
+    is_installed=false
     patch -d "$copy" -p1 -f -s --no-backup-if-mismatch <"$1"
 }
+
+# Whether the Python package is installed as it is in the copy now.
+is_installed=false
 
 # compile TEST: builds what the test needs.
 compile() {
@@ -140,8 +146,10 @@ compile() {
             make -C "$build" tests/default_signals "tests/unit/${1%%:*}" ;;
     tests/*.bats*) make -C "$build" -j "$jobs" all && make -C "$build" programs-for-bats ;;
     python/*)
-        [ -x "$work/venv/bin/python" ] || python3 -m venv "$work/venv" &&
-            MAX_JOBS=$jobs "$work/venv/bin/pip" install -q --force-reinstall "$copy/python"
+        [ "$is_installed" = false ] || return 0
+        { [ -x "$work/venv/bin/python" ] || python3 -m venv "$work/venv"; } &&
+            rm -rf "$copy/python/build" && CFLAGS=$flags MAX_JOBS=$jobs \
+            "$work/venv/bin/pip" install -q --force-reinstall "$copy/python" && is_installed=true
         ;;
     *)
         echo "not a test: $1"
@@ -170,7 +178,16 @@ run_test() {
         )
         ;;
     python/*)
-        (cd "$work" && timeout -k 10 "$limit" "$work/venv/bin/python" -m unittest "$copy/$1")
+        filter=${1#"${1%%:*}"}
+        module=$(basename "${1%%:*}" .py)
+        (
+            cd "$copy/python/tests" || exit
+            case $module in
+            test_*) set -- -m unittest -v ${filter:+-k "${filter#:}"} "$module" ;;
+            *) set -- "$module.py" ;;
+            esac
+            timeout -k 10 "$limit" "$work/venv/bin/python" -B "$@"
+        )
         ;;
     esac
 }
@@ -186,7 +203,7 @@ check_tests() {
             esac
             done="$done$build:$test "
             log=$work/logs/without
-            { compile "$test" && run_test "$test"; } >"$log" 2>&1 </dev/null || {
+            { compile "$test" && run_test "$test" 9>&-; } >"$log" 2>&1 </dev/null || {
                 echo "run.sh: $test fails without a fault; see $log" >&2
                 exit 1
             }
@@ -223,7 +240,7 @@ try() {
         }
         [ "$test" != all ] || break
         status=0
-        run_test "$test" >>"$log" 2>&1 </dev/null || status=$?
+        run_test "$test" >>"$log" 2>&1 </dev/null 9>&- || status=$?
         if [ $status -ne 0 ]; then
             by=$test
             [ $status -ne 124 ] && [ $status -ne 137 ] || by="$test, by its time"

@@ -351,21 +351,26 @@ static void test_shorter(void)
     drop(&file);
 }
 
-/* Bytes after the last member are not data. */
+/* Bytes after the last member are not data, and neither is a member after zeros. */
 static void test_garbage(void)
 {
-    struct bytes file = make_file(MEMBERS);
+    struct bytes file = make_file(MEMBERS), members = make_file(MEMBERS);
+    const struct bytes after[] = {
+        {(uint8_t *)"", 0, 0}, {members.data, members.len, 0}, {(uint8_t *)"garbage", 7, 0}};
+    const size_t len = file.len;
     struct access_source source;
     struct access_reader *r;
 
-    add(&file, "\0\0\0\0", 4);
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof(after) / sizeof(*after); i++) {
+        file.len = len;
+        add(&file, "\0\0\0\0", 4);
+        add(&file, after[i].data, after[i].len);
         source = source_of(&file);
         r = unit_need(access_open(&source));
         read_at_random(r, 4, 10);
         access_close(r);
-        add(&file, "garbage", 7);
     }
+    drop(&members);
     drop(&file);
 }
 
@@ -663,6 +668,21 @@ static void test_damaged_indexes(void)
         }
     } while (time(NULL) < end);
     CHECK(fates.used > 0 && fates.dropped > 0 && fates.refused > 0);
+}
+
+/* While gztool makes an index, the index has two counts of its points that differ.  Such an index
+ * is refused. */
+static void test_unfinished_index(void)
+{
+    struct bytes file = make_file(MARKS), index = make_index(&file, ACCESS_GZTOOL);
+    const struct access_source source = source_of(&file), index_source = source_of(&index);
+    struct access_reader *r = unit_need(access_open(&source));
+
+    memset(index.data + 24, 0, 8);
+    CHECK_EQ(access_use_index(r, &index_source), ACCESS_INDEX_DAMAGED);
+    access_close(r);
+    drop(&index);
+    drop(&file);
 }
 
 /* An index that belongs to another file of the same length must not lead to wrong bytes. */
@@ -1102,6 +1122,7 @@ int main(void)
     RUN(test_indexes);
     RUN(test_lines);
     RUN(test_damaged_indexes);
+    RUN(test_unfinished_index);
     RUN(test_other_index);
     RUN(test_all_shifted);
     RUN(test_later_shifted);

@@ -1,11 +1,12 @@
 /*
  * test_cleanup.c - the signal handler waits for a thread that creates or removes a file, and uses
- * no processor time meanwhile
+ * no processor time meanwhile; it removes only the outputs that are not done
  */
 #include "config.h"
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -85,8 +86,42 @@ static void test_waits_asleep(void)
     unlink(name);
 }
 
+/* Outputs that are done, in any order, are not removed; the others are. */
+static void test_removes_what_is_not_done(void)
+{
+    static const int orders[][2] = {{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}};
+
+    for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++) {
+        char names[3][sizeof("test_cleanup.XXXXXX")];
+        struct cleanup_output outputs[3];
+        int status = -1;
+        pid_t pid;
+
+        for (size_t k = 0; k < 3; k++) {
+            strcpy(names[k], "test_cleanup.XXXXXX");
+            close(mkstemp(names[k]));
+            outputs[k] = (struct cleanup_output){.directory = AT_FDCWD, .name = names[k]};
+        }
+        pid = fork();
+        if (pid == 0) {
+            signal(SIGINT, SIG_DFL);
+            cleanup_init();
+            for (size_t k = 0; k < 3; k++)
+                cleanup_arm(&outputs[k]);
+            for (size_t k = 0; k < 2; k++)
+                cleanup_disarm(&outputs[orders[i][k]]);
+            raise(SIGINT);
+            _exit(1);
+        }
+        CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+        for (int k = 0; k < 3; k++)
+            CHECK_EQ(unlink(names[k]) == 0, k == orders[i][0] || k == orders[i][1]);
+    }
+}
+
 int main(void)
 {
     RUN(test_waits_asleep);
+    RUN(test_removes_what_is_not_done);
     return unit_done();
 }

@@ -126,6 +126,12 @@ static void test_new_without_memory(void)
         CHECK_EQ(out != NULL, m.size > 0);
         free(out);
     }
+    /* Memory that cannot grow by half grows by what the output needs. */
+    enough = (struct memory){.most = packed_len};
+    CHECK_EQ(gzlzss_compress_new(z, &out, &len, resize, &enough, input, INPUT_SIZE, NULL),
+             GZLZSS_OK);
+    CHECK(len == packed_len && memcmp(out, packed, len) == 0);
+    free(out);
     for (size_t most = 0; most <= INPUT_SIZE; most += INPUT_SIZE / 4) {
         struct memory m = {.most = most};
 
@@ -662,6 +668,29 @@ static void test_errors(void)
     free(bytes);
 }
 
+/* Returns the lowest number that no descriptor has. */
+static int free_descriptor(void)
+{
+    const int fd = dup(STDERR_FILENO);
+
+    close(fd);
+    return fd;
+}
+
+/* If no stream can be made for a file, gzlzss_file_open closes the file again. */
+static void test_failed_open(void)
+{
+    const int before = free_descriptor();
+    gzlzss_call call = GZLZSS_CALL_INIT;
+    gzlzss_file *f;
+
+    call.level = 99;
+    CHECK_EQ(gzlzss_file_open(&f, z, path_of("failed"), GZLZSS_WRITE, &call),
+             GZLZSS_ERROR_ARGUMENT);
+    CHECK(f == NULL);
+    CHECK_EQ(free_descriptor(), before);
+}
+
 static void test_arguments(void)
 {
     gzlzss_call bad = GZLZSS_CALL_INIT;
@@ -745,6 +774,7 @@ int main(void)
     RUN(test_failed_close);
     RUN(test_mask_after_a_failed_write);
     RUN(test_errors);
+    RUN(test_failed_open);
     RUN(test_arguments);
     gzlzss_free(z);
     for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)

@@ -437,6 +437,12 @@ static void stored_blocks(void)
         none += place == SIZE_MAX;
     }
     CHECK(found > 2000 && none > 2000);
+    /* The second block's header lacks its last byte. */
+    memset(in, 1, ROOM);
+    put_stored_header(in, 3);
+    put_stored_header(in + 8, 3);
+    CHECK_EQ(inf_find_stored(in, 13, 0, 13), 8);
+    CHECK_EQ(inf_find_stored(in, 12, 0, 12), SIZE_MAX);
     free(in);
 }
 

@@ -432,6 +432,13 @@ static void read_errors(void)
             drop(&job.out);
         }
     }
+    /* The magic number of zip has more bytes than the others. */
+    for (size_t at = 0; at < 4; at++) {
+        struct job job = {.read_fail = at + 1, .read_max = 1};
+        CHECK_EQ(run(&job, (const uint8_t *)"PK\3\4", 4), GZ_READ_ERROR);
+        CHECK_EQ(job.error, EIO);
+        drop(&job.out);
+    }
     /* The read error is reported, not the later error in writing the rest. */
     struct job job = {.read_fail = gz.len, .write_fail = 1};
     CHECK_EQ(run(&job, gz.data, gz.len), GZ_READ_ERROR);

@@ -18,6 +18,7 @@
 
 #include "lzss/common.h"
 #include "lzss/lzss.h"
+#include "lzss/matcher.h"
 #include "lzss/tagging.h"
 #include "lzss/tags.h"
 #include "tests/unit/inputs.h"
@@ -654,6 +655,21 @@ static void every_level(void)
     matchers_free(&others);
 }
 
+/* lz_take_counters adds what was counted since its last call. */
+static void counters_start_anew(void)
+{
+    struct lz_matcher *m = unit_need(lz_matcher_new(lz_level(LZ_LEVEL_MIN), 1));
+    uint64_t sums[LZ_COUNTERS] = {0};
+
+    for (size_t i = 0; i < LZ_COUNTERS; i++)
+        m->counters[i] = i + 1;
+    lz_take_counters(m, sums);
+    lz_take_counters(m, sums);
+    for (size_t i = 0; i < LZ_COUNTERS; i++)
+        CHECK_EQ(sums[i], i + 1);
+    lz_matcher_free(m);
+}
+
 int main(void)
 {
     RUN(shortest);
@@ -673,6 +689,7 @@ int main(void)
     RUN(little_memory);
     RUN(nothing_before);
     RUN(every_level);
+    RUN(counters_start_anew);
     matchers_free(&matchers);
     return unit_done_on_paths();
 }

@@ -162,6 +162,7 @@ static void shorter(void)
     check_shorter("dir/abc.gz", ".gz", "dir/ab.gz dir/a.gz");
     /* ".tar.gz" first becomes ".tgz". */
     check_shorter("ab.tar.gz", ".gz", "ab.tgz a.gz");
+    check_shorter(".tar.gz", ".gz", ".ta.gz .t.gz");
     /* A name without a suffix loses its last byte. */
     check_shorter("abc", NULL, "ab a");
     check_shorter("d/ab.c", NULL, "d/ab. d/ab d/a");
