@@ -652,6 +652,8 @@ def kill():
     time.sleep(0.3)
     killed.append(time.monotonic())
     os.kill(os.getpid(), signal.SIGINT)
+# A shell may have started the tests in the background, where SIGINT is ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 killed = []
 threading.Thread(target=kill).start()
 try:
