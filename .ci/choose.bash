@@ -39,7 +39,7 @@ choose() {
 # does not have that commit.
 changed_files() {
     local git=(git -c "safe.directory=$top")
-    "${git[@]}" cat-file -e "$(cat .ci/whole)^{commit}" 2>/dev/null &&
+    "${git[@]}" cat-file -e "$(cat .ci/whole 2>/dev/null)^{commit}" 2>/dev/null &&
         "${git[@]}" diff --name-only "$(cat .ci/whole)"
 }
 
