@@ -305,6 +305,25 @@ repeat() {
     truncate -s "$2" "$3"
 }
 
+@test "a damaged place after much output of little input: nothing is passed over" {
+    head -c 2097152 /dev/zero | "$GZLZSS" -nb 1024 -c >zeros.gz
+    # A segment of 1 MiB, 500 times.
+    tail -c +11 zeros.gz | head -c $(($(marks zeros.gz | head -n 1) - 1)) >segment
+    "$GEN" source 1000000 | "$GZLZSS" -nb 64 -c >data.gz
+    # A block of no type, after a mark.
+    printf '\007' | put $(($(marks data.gz | sed -n 3p) + 9)) data.gz
+    {
+        head -c 10 zeros.gz
+        for ((i = 0; i < 500; i++)); do
+            cat segment
+        done
+        tail -c +11 data.gz
+    } >large.gz
+    exits 2 "$GZLZSS" --recover -t large.gz
+    [[ $output == *"invalid compressed data"* ]] || fail "$output"
+    [[ $output != *"passed over"* ]] || fail "$output"
+}
+
 @test "one damaged place among many short blocks that refer back" {
     # A block that copies from the one before it, and an empty block.
     repeat '\302\024\001\0\0\0\377\377' 80000 blocks

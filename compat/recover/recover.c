@@ -55,6 +55,7 @@ struct leg {
     enum gz_damage damage;
     uint64_t damage_end;
     struct gz_start next;
+    uint64_t allowed; /* what the run has added to the budget (gz_runner_allow) */
 };
 
 /* The state of a recovery. */
@@ -138,6 +139,12 @@ static void find_next(struct recovery *r, struct leg *leg, enum gz_damage damage
     leg->damage_end = leg->has_next ? leg->next.at : r->view.size;
 }
 
+/* Adds to the budget for the run up to bit `bit` of the input and `made` bytes of output. */
+static void allow(struct recovery *r, struct leg *leg, uint64_t bit, uint64_t made)
+{
+    gz_runner_allow(&r->runner, &leg->start, bit, made, &leg->allowed);
+}
+
 /* Finds out what is at byte `at`, where a member should start or the input should end. */
 static void find_member(struct recovery *r, struct leg *leg, uint64_t at)
 {
@@ -216,6 +223,12 @@ static void examine(struct recovery *r, struct leg *leg, const struct gz_start *
     leg->is_right = gz_run_has_crc(&leg->run);
     leg->ends = leg->run.end == GZ_RUN_MEMBER && (leg->is_right || gz_run_has_length(&leg->run) ||
                                                   gz_starts_end(&r->view, leg->run.next));
+    /* If a start is found before the error, the run ends there, but not before its last block but
+     * one.  A run before a hole or a trailer stays as it is. */
+    if (leg->ends || leg->run.end == GZ_RUN_HOLE)
+        allow(r, leg, leg->run.bit, leg->run.made);
+    else
+        allow(r, leg, leg->run.before.bit, leg->run.before.made);
     if (leg->ends)
         find_member(r, leg, leg->run.next);
     else
@@ -502,6 +515,7 @@ static bool write_run(struct recovery *r, struct leg *leg, uint64_t without)
     r->size = segment_size(r, leg);
     gz_run_decode(&r->runner, &pass, &written);
     leg->is_right &= gz_run_has_crc(&written) && written.stored_crc == leg->run.stored_crc;
+    allow(r, leg, written.bit, written.made);
     r->out_of_memory |= written.end == GZ_RUN_NO_MEMORY;
     return written.end != GZ_RUN_WRITE_ERROR && written.end != GZ_RUN_NO_MEMORY && put_held(r);
 }

@@ -364,12 +364,28 @@ static enum gz_run_end decode(struct decoding *d)
     }
 }
 
+/* Returns the units of decoding `bits` bits of input to `made` bytes of output. */
+static uint64_t work_of(uint64_t bits, uint64_t made)
+{
+    return GZ_WORK_INPUT * (bits / 8) + made / GZ_WORK_OUTPUT;
+}
+
+void gz_runner_allow(struct gz_runner *r, const struct gz_start *start, uint64_t bit, uint64_t made,
+                     uint64_t *allowed)
+{
+    const uint64_t units = GZ_WORK_PASSES * 2 * work_of(bit - start->bit, made);
+
+    if (units <= *allowed)
+        return;
+    r->allowed += units - *allowed;
+    *allowed = units;
+}
+
 void gz_run_decode(struct gz_runner *r, const struct gz_pass *pass, struct gz_run *run)
 {
     const struct gz_start *const start = &pass->start;
     const uint64_t limit = pass->limit / 8 + (pass->limit % 8 != 0);
     struct decoding d = {.r = r, .pass = pass, .run = run};
-    uint64_t work;
 
     *run = (struct gz_run){.bit = start->bit,
                            .block.bit = start->bit,
@@ -382,10 +398,8 @@ void gz_run_decode(struct gz_runner *r, const struct gz_pass *pass, struct gz_ru
         run->end = GZ_RUN_CUT;
     else
         run->end = begin(&d) ? decode(&d) : GZ_RUN_NO_MEMORY;
-    work = GZ_WORK_INPUT * ((run->bit - start->bit) / 8) + run->made / GZ_WORK_OUTPUT;
-    r->work += (work + GZ_WORK_DECODING) * (uint64_t)(pass->is_trial ? 1 : 2);
-    if (pass->bytes != NULL)
-        r->allowed += GZ_WORK_PASSES * 2 * work;
+    r->work += (work_of(run->bit - start->bit, run->made) + GZ_WORK_DECODING) *
+               (uint64_t)(pass->is_trial ? 1 : 2);
     if (d.in_hole &&
         (run->end == GZ_RUN_HOLE || run->end == GZ_RUN_BAD || run->end == GZ_RUN_CUT)) {
         *run = d.at_hole;

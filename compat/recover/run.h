@@ -100,7 +100,7 @@ struct gz_runner {
     struct inf_raw *raw[2];
     uint8_t *memory[2];
     uint64_t work;    /* units of work done so far (see the budget below) */
-    uint64_t allowed; /* units that the runs written so far add to the budget */
+    uint64_t allowed; /* units that gz_runner_allow has added to the budget */
 };
 
 /*
@@ -108,8 +108,9 @@ struct gz_runner {
  * real file, that is little work.  In hostile data, the work could be without bound.  So all work
  * counts, in units of about a nanosecond, and the whole input has one budget: GZ_WORK_FREE units,
  * GZ_WORK_RATIO units for each byte of the input up to the place where the work is done, and the
- * units of decoding each run that was written, GZ_WORK_PASSES times.  If the budget is used up, the
- * next search for a start begins further on, at the first byte for which the budget is large enough
+ * units of decoding each run that is written, GZ_WORK_PASSES times.  The latter are added as soon
+ * as it is sure that the run, or a part of it, will be written.  If the budget is used up, the next
+ * search for a start begins further on, at the first byte for which the budget is large enough
  * (gz_runner_from).  With larger constants, more is recovered of a file with a damaged place in
  * every few KB, and a hostile file takes longer.
  */
@@ -144,7 +145,13 @@ static inline bool gz_runner_may(const struct gz_runner *r, uint64_t bit)
 bool gz_runner_open(struct gz_runner *r);
 void gz_runner_close(struct gz_runner *r);
 
-/* Decodes a run as `pass` says, and fills in *run.  A pass that writes adds to the budget. */
+/* Adds to the budget for a run, or a part of it, that is written: from *start to bit `bit` of the
+ * input, `made` bytes of output.  *allowed has the units that were added for parts of the run
+ * before, at first 0. */
+void gz_runner_allow(struct gz_runner *r, const struct gz_start *start, uint64_t bit, uint64_t made,
+                     uint64_t *allowed);
+
+/* Decodes a run as `pass` says, and fills in *run. */
 void gz_run_decode(struct gz_runner *r, const struct gz_pass *pass, struct gz_run *run);
 
 /* Whether the block that starts at bit `bit` of the input is a stored block. */
