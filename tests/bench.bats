@@ -200,7 +200,7 @@ END
 }
 
 @test "without nvCOMP its script says so" {
-    have python3 || skip "no python3"
+    have python3 || skip "python3 is not installed"
     ! python3 -c 'from nvidia import nvcomp' 2>/dev/null &&
         ! python3 -c 'import nvcomp' 2>/dev/null ||
         skip "nvCOMP is there"
@@ -332,7 +332,7 @@ END
 }
 
 @test "python_gz.py: gzip and BGZF" {
-    have python3 || skip "no python3"
+    have python3 || skip "python3 is not installed"
     "$GEN" source 200000 >listing # four members of BGZF, and an empty one
     python3 "$srcdir/bench/python_gz.py" listing >listing.gz
     gzip -dc listing.gz | cmp - listing

@@ -63,7 +63,7 @@ setup_file() {
     local tool program theirs
     if ! theirs=$(command -v gzip) ||
         ! gzip --version 2>/dev/null | reads_all head -n 1 | compare_version_is_right; then
-        skip "there is no GNU gzip of version 1.12 or later to compare with"
+        skip "GNU gzip of version 1.12 or later is not installed"
     fi
     # Other users must be able to enter these directories (as_user).
     chmod a+x "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR"/file 2>/dev/null

@@ -886,7 +886,7 @@ count_files() {
 }
 
 @test "memory does not grow with the input: 64 MiB for two threads" {
-    have python3 || skip "no python3 to measure with"
+    have python3 || skip "python3 is not installed"
     # The limit does not count a sanitizer's memory.
     if is_sanitized; then
         skip "built with a sanitizer"

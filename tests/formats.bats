@@ -100,7 +100,7 @@ same_deflate_decoding() {
 @test "as gzip: what compress and zip make" {
     without_sanitizers
     have_gnu_gzip || skip "GNU gzip is not installed"
-    have compress || have zip || skip "neither compress nor zip is installed"
+    have compress || have zip || skip "compress and zip are not installed"
     local n bits
     for n in 1 300 20000 700000; do
         "$GEN" mixed "$n" >plain

@@ -54,7 +54,7 @@ nearly_all() {
 
 @test "output is the same for every program's and level's files" {
     local level f
-    have gzip || skip "needs gzip"
+    have gzip || skip "gzip is not installed"
     for level in 1 6 9; do
         gzip -"$level" -c plain >"gzip$level.gz"
         "$GZLZSS" -"$level" -c plain >"own$level.gz"

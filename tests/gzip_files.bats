@@ -65,7 +65,7 @@ menagerie() {
 }
 
 @test "a socket" {
-    have python3 || skip "no python3 to make one with"
+    have python3 || skip "python3 is not installed"
     socket() {
         python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("s")'
     }

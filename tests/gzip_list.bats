@@ -93,7 +93,7 @@ writing=(-dv -dkv -dvq -dkq -dvN)
 }
 
 @test "compress's format" {
-    have compress || skip "no compress to make it with"
+    have compress || skip "compress is not installed"
     local f option
     for f in lzw.Z lzw_empty.Z; do
         for option in "${reading[@]}"; do

@@ -6,7 +6,7 @@ load helpers
 setup() {
     enter_test_directory
     NAME=${GZLZSS##*/}
-    have python3 || skip "there is no python3 to read JSON"
+    have python3 || skip "python3 is not installed"
     "$GEN" text 100000 >a
     "$GEN" text 300 >b
     : >c

@@ -198,7 +198,7 @@ END
 }
 
 @test "library: the manual page has every function as it is declared" {
-    have "$CC" || skip "there is no cc"
+    have "$CC" || skip "cc is not installed"
     # Put each declaration on a line, with single blanks.
     "$CC" -E -P -I "$srcdir/include" "$srcdir/include/gzlzss_cuda.h" | grep -v '^#' | tr '\n' ' ' |
         tr -s ' ' | tr ';' '\n' |
@@ -222,7 +222,7 @@ install_library() {
     [ -f "$build/.libs/libgzlzss.so" ] || skip "no shared library was built"
     have make || skip "make is not installed"
     have pkg-config || skip "pkg-config is not installed"
-    have "$CC" || skip "there is no cc"
+    have "$CC" || skip "cc is not installed"
     case $(sed -n 's/^CFLAGS = //p' "$build/Makefile") in
     *-fsanitize*) skip "with a sanitizer, programs need it, too" ;;
     esac
@@ -326,7 +326,7 @@ END
 
 @test "library: the header is C++'s, too; the archive alone does" {
     install_library
-    have "$CXX" || skip "there is no c++"
+    have "$CXX" || skip "c++ is not installed"
     cat >program.cc <<'END'
 #include <gzlzss_cuda.h>
 int main()

@@ -279,7 +279,7 @@ sys.exit(status)' "$@"
 
 @test "--memory limits what compression and decompression use" {
     local limit kib
-    have python3 || skip "there is no python3 to ask for the memory"
+    have python3 || skip "python3 is not installed"
     "$GEN" mixed 30000000 >f
     "$GZLZSS" -nc f >expected
     [ "$(peak "$GZLZSS" -nc -p16 f)" -gt 40000 ] || skip "nothing here takes much memory"

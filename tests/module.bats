@@ -169,7 +169,7 @@ loads_not() {
 }
 
 @test "small files and the CPU alone load no module" {
-    have strace || skip "there is no strace"
+    have strace || skip "strace is not installed"
     strace -f -e trace=openat -o trace "$GZLZSS" -c plain >/dev/null 2>&1 ||
         skip "strace does not work here"
     "$GZLZSS" -c plain >plain.z

@@ -11,7 +11,7 @@ setup() {
     enter_test_directory
     MPI=$(dirname "$GZLZSS")/gzlzss-mpi
     [ -x "$MPI" ] || skip "gzlzss-mpi was not built (configure --with-mpi)"
-    have "${MPIRUN:-mpirun}" || skip "mpirun is missing"
+    have "${MPIRUN:-mpirun}" || skip "mpirun is not installed"
     # Open MPI must be told that ranks may run as root, and that there may be more ranks than cores.
     # MPICH ignores these variables.
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
@@ -147,7 +147,7 @@ differ() {
 }
 
 @test "ranks on machines that differ: fewer processors, no GPU" {
-    have taskset || skip "taskset is missing"
+    have taskset || skip "taskset is not installed"
     first_cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
     [ "$(nproc)" -gt 1 ] || skip "there is one processor"
     "$GEN" source 2500000 >x
@@ -301,8 +301,8 @@ differ() {
 
 @test "a file that becomes shorter while the ranks compress it: gzlzss's message" {
     needs_strace
-    "$GEN" text 1000000 >x
-    # One rank's first read waits, and meanwhile the file is truncated.
+    "$GEN" text 6000000 >x
+    # The second rank's first read waits, and meanwhile the file is truncated.
     GZLZSS_TEST_MPI_WAVE=65536 timeout 30 "${MPIRUN:-mpirun}" -n 1 "$MPI" "$PWD/x" : \
         -n 1 strace -f -o trace -P "$PWD/x" -e trace=pread64 -e \
             inject=pread64:delay_enter=2000000:when=1 "$MPI" "$PWD/x" 2>stderr </dev/null 3>&- &

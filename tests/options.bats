@@ -492,7 +492,7 @@ END
 }
 
 @test "where ISA-L is not installed, zlib does its work, to the same bytes and messages" {
-    have "${CC:-cc}" || skip "there is no cc"
+    have "${CC:-cc}" || skip "cc is not installed"
     loads_isal || skip "ISA-L is not loaded, or there is no ldd"
     no_isal
     "$GZLZSS" -V | reads_all grep -q 'inflate: ISA-L\.$'
@@ -576,7 +576,7 @@ END
 }
 
 @test "an ISA-L that does not decompress as expected is not used" {
-    have "${CC:-cc}" || skip "there is no cc"
+    have "${CC:-cc}" || skip "cc is not installed"
     loads_isal || skip "ISA-L is not loaded, or there is no ldd"
     echo '#include <isa-l/igzip_lib.h>' | "${CC:-cc}" -E - >/dev/null 2>&1 ||
         skip "ISA-L has no headers here"
@@ -610,7 +610,7 @@ END
             ends_with 0 "$GZLZSS" $options in.gz
             ! grep ISA-L stderr || fail "it is used"
         done
-        have "${CC:-cc}" || skip "there is no cc"
+        have "${CC:-cc}" || skip "cc is not installed"
         loads_isal || skip "ISA-L is not loaded, or there is no ldd"
         no_isal
         command=(env LD_PRELOAD="$PWD/no_isal.so" "$GZLZSS")
@@ -646,7 +646,7 @@ END
 
 @test "of several errors of the output, the first is told" {
     [ -c /dev/full ] || skip "there is no /dev/full"
-    have "${CC:-cc}" || skip "there is no cc"
+    have "${CC:-cc}" || skip "cc is not installed"
     without_sanitizers
     ldd "$GZLZSS" >/dev/null 2>&1 ||
         skip "nothing can be loaded before it: it is static, or there is no ldd"

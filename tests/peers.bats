@@ -475,7 +475,7 @@ as_real() {
 # all_as_real NAME OPTIONS...: calls as_real for each argument, whose words are options and files.
 all_as_real() {
     local name=$1 options real bad=0
-    real=$(command -v "$name") || skip "no $name to compare with"
+    real=$(command -v "$name") || skip "$name is not installed"
     shift
     for options in "$@"; do
         # shellcheck disable=SC2086 # The shell splits it into words.
@@ -508,7 +508,7 @@ all_as_real() {
 
 @test "pigz's header with a comment is the same" {
     local options
-    have pigz || skip "no pigz to compare with"
+    have pigz || skip "pigz is not installed"
     for options in '-C hi' '-n --comment hi' '-nC hi' '-9C hi'; do
         # shellcheck disable=SC2086 # The shell splits it into words.
         pigz $options -c plain | reads_all head -c 13 >wanted

@@ -6,7 +6,7 @@
 load helpers
 
 setup() {
-    have python3 || skip "no python3 to make a terminal with"
+    have python3 || skip "python3 is not installed"
     enter_test_directory
     "$GEN" text 3000000 >plain
 }

@@ -264,18 +264,18 @@ all_places() {
 }
 
 @test "a range of a file that is cut off: what gunzip gives of it" {
-    local range size
+    local range length
     part 0 3700000 | "$GZLZSS" -nc >data.gz
-    size=$(stat -c %s data.gz)
-    head -c $((size - 1000)) data.gz >cut.gz
+    length=$(stat -c %s data.gz)
+    head -c $((length - 1000)) data.gz >cut.gz
     gzip -dc cut.gz >given || [ $? -eq 1 ]
-    size=$(stat -c %s given)
+    length=$(stat -c %s given)
     for range in 0:4000000 3000000:1000000 3000000:2000000; do
         ends_with 1 "$GZLZSS" --range=$range cut.gz
         tail -c +$((${range%:*} + 1)) given | cmp - stdout
     done
     # Nothing is missing in a range before the cut.
-    "$GZLZSS" --range=$((size - 10)):10 cut.gz >got
+    "$GZLZSS" --range=$((length - 10)):10 cut.gz >got
     tail -c 10 given | cmp - got
 }
 

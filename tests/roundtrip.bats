@@ -152,7 +152,7 @@ END
             seven=$c
         fi
     done
-    [ -n "$seven" ] || skip "none of 7zz, 7z and 7za is installed"
+    [ -n "$seven" ] || skip "7zz, 7z and 7za are not installed"
     for f in in/*; do
         "$seven" e -so "gz/${f#in/}.gz" 2>/dev/null | cmp - "$f"
         [ "${PIPESTATUS[0]}" -eq 0 ]
@@ -382,7 +382,7 @@ END
             checked=$((checked + 1))
         done
     done
-    [ "$checked" -gt 0 ] || skip "no other program is installed"
+    [ "$checked" -gt 0 ] || skip "other programs are not installed"
 }
 
 @test "segments that several threads match in parts have the same bytes" {

@@ -56,7 +56,7 @@ print(n)' "$1" "$2"
 
 @test "after a change, the output soon is what it was" {
     without_sanitizers
-    have python3 || skip "no python3"
+    have python3 || skip "python3 is not installed"
     "$GEN" source 3000000 >plain
     "$GZLZSS" --rsyncable -n plain
     size=$(wc -c <plain.gz)

@@ -244,7 +244,7 @@ need_own_memory() {
 }
 
 @test "64 threads take no more than 256 MiB" {
-    have python3 || skip "no python3 to measure with"
+    have python3 || skip "python3 is not installed"
     need_own_memory
     for kind in mixed source; do
         "$GEN" $kind 160000000 >big

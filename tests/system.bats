@@ -119,7 +119,7 @@ within_a_quota() {
 @test "a quota" {
     [ "$(id -u)" -eq 0 ] || skip "only root can mount the image of a disk"
     need_mounts
-    have mkfs.btrfs && have btrfs || skip "no mkfs.btrfs to make a file system with quotas"
+    have mkfs.btrfs && have btrfs || skip "mkfs.btrfs is not installed"
     truncate -s 120M image
     mkfs.btrfs -q image >/dev/null 2>&1 || skip "mkfs.btrfs fails"
     mkdir disk
@@ -178,7 +178,7 @@ in_directory() {
 
 @test "no more processes: one thread does the work" {
     [ "$(id -u)" -eq 0 ] || skip "only root can become another user"
-    have prlimit && have setpriv || skip "no prlimit or setpriv"
+    have prlimit && have setpriv || skip "prlimit or setpriv is not installed"
     chmod 777 .
     nobody=(prlimit --nproc=1 setpriv --reuid=65533 --regid=65533 --clear-groups)
     "${nobody[@]}" test -x "$GZLZSS" 2>/dev/null || skip "cannot become another user"
@@ -328,7 +328,7 @@ start_as_process_1() {
 @test "a directory that the user may not write" {
     user=()
     if [ "$(id -u)" -eq 0 ]; then
-        have setpriv || skip "no setpriv"
+        have setpriv || skip "setpriv is not installed"
         user=(setpriv --reuid=65533 --regid=65533 --clear-groups)
     fi
     mkdir d
