@@ -308,7 +308,7 @@ repeat() {
 @test "a damaged place after much output of little input: nothing is passed over" {
     head -c 2097152 /dev/zero | "$GZLZSS" -nb 1024 -c >zeros.gz
     # A segment of 1 MiB, 500 times.
-    tail -c +11 zeros.gz | head -c $(($(marks zeros.gz | sed -n 1p) - 1)) >segment
+    tail -c +11 zeros.gz | reads_all head -c $(($(marks zeros.gz | sed -n 1p) - 1)) >segment
     "$GEN" source 1000000 | "$GZLZSS" -nb 64 -c >data.gz
     # A block of no type, after a mark.
     printf '\007' | put $(($(marks data.gz | sed -n 3p) + 9)) data.gz
