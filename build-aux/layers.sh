@@ -24,7 +24,10 @@ inflate base
 compat base inflate
 access base inflate compat
 gpu base lzss
-papers base lzss gpu
+gpu/cuda base lzss gpu
+gpu/cuda/match base lzss gpu gpu/cuda
+gpu/cuda/inflate base gpu gpu/cuda
+papers base lzss gpu gpu/cuda gpu/cuda/match
 module base lzss gpu papers
 pipeline/crew base lzss huffman inflate gpu
 pipeline/compress base lzss huffman inflate compat gpu pipeline/crew

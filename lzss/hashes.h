@@ -77,7 +77,7 @@ LZ_INLINE uint32_t lz_tagging_hash(uint32_t product)
  * longer (up to 9 % on machine code), and levels 7 to 9 take 9 % longer; with 17 bits, all take 2
  * to 3 % longer.  For prefixes of three and of twelve or more bytes, 15 bits are enough, because
  * with three bytes only near candidates count, and long prefixes have few candidates.  (A
- * GPU's tables always have 15 bits: gpu/links.cuh.)
+ * GPU's tables always have 15 bits: gpu/cuda/match/links.cuh.)
  */
 #define LZ_CHAINS_HASH_BITS 16
 #define LZ_CHAINS_HASH_BITS_FEW 15

@@ -18,7 +18,7 @@
 LZ_STATIC_ASSERT(LZ_SAMPLE <= LZ_CHUNK_SIZE, "a sample lies in one chunk");
 
 /* The number of different values among the first LZ_SAMPLE bytes of the chunk in[0..size).  (Its
- * twin for the GPU, count_distinct, is in gpu/warp.cuh.) */
+ * twin for the GPU, count_distinct, is in gpu/cuda/warp.cuh.) */
 static inline uint32_t lz_count_distinct(const uint8_t *in, int32_t size)
 {
     uint8_t seen[256] = {0};

@@ -3,8 +3,8 @@
  *
  * GLZSS (tagging.h) holds its choice of matches in a tag array, with one number for each byte of a
  * chunk.  The GPU engine makes such arrays and turns them into sequences on the device
- * (gpu/compact.cu).  The function below does the same step on the CPU, in the plainest form; only
- * tests use it.
+ * (gpu/cuda/match/compact.cu).  The function below does the same step on the CPU, in the plainest
+ * form; only tests use it.
  */
 #ifndef GZLZSS_LZSS_TAGS_H
 #define GZLZSS_LZSS_TAGS_H

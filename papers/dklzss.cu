@@ -19,8 +19,8 @@
  * thread does what the CPU does. Its failure table is in the scratch memory: the paper's "thread
  * memory", which is memory of the device, too.
  */
-#include "gpu/internal.cuh"
-#include "gpu/warp.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/warp.cuh"
 #include "papers/dklzss.h"
 #include "papers/papers.h"
 

@@ -33,8 +33,8 @@
 #ifndef GZLZSS_PAPERS_GLZSS_CUH
 #define GZLZSS_PAPERS_GLZSS_CUH
 
-#include "gpu/internal.cuh"
-#include "gpu/warp.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/warp.cuh"
 #include "papers/glzss.h"
 
 /* The bytes of a window are loaded two windows ahead. */

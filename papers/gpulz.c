@@ -35,8 +35,8 @@
  *
  * - DEFLATE replaces the paper's coding, and the CPU does it. In the paper, one kernel matches,
  *   selects and encodes; here, it writes tags instead of codes. A prefix sum within a chunk then
- *   only counts runs of tags (gpu/compact.cu). In place of the paper's prefix sum over all chunks,
- *   an atomic addition gives each chunk its space, in any order.
+ *   only counts runs of tags (gpu/cuda/match/compact.cu). In place of the paper's prefix sum over
+ *   all chunks, an atomic addition gives each chunk its space, in any order.
  *
  * - Listing 1 forgets the last run. It compares a run with the best one only when a symbol differs,
  *   so a run that is still open at the end of the window or of the chunk is lost. The authors' code

@@ -21,8 +21,8 @@
 #ifndef GZLZSS_PAPERS_GPULZ_CUH
 #define GZLZSS_PAPERS_GPULZ_CUH
 
-#include "gpu/internal.cuh"
-#include "gpu/warp.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/warp.cuh"
 #include "papers/gpulz.h"
 
 /* GPULZ_THREADS: threads of a block. GPULZ_TILE: symbols of a tile. With a larger tile, the window

@@ -4,7 +4,7 @@
 #ifndef GZLZSS_PAPERS_GREEDY_CUH
 #define GZLZSS_PAPERS_GREEDY_CUH
 
-#include "gpu/warp.cuh"
+#include "gpu/cuda/warp.cuh"
 
 /*
  * Selects matches greedily at a chunk's positions [begin, end), and replaces `tags` by the result.

@@ -23,8 +23,8 @@
  * does what the CPU does (lz4.h), with its table in global memory. With enter=all, the kernels
  * are those of the lzss method (lzss.cu).
  */
-#include "gpu/internal.cuh"
-#include "gpu/warp.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/warp.cuh"
 #include "papers/lz4.h"
 #include "papers/lzss.cuh"
 #include "papers/papers.h"

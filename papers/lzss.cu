@@ -21,9 +21,9 @@
  * does what the CPU does (lzss.h). Its tables are in the scratch memory, as the paper's are in
  * global memory.
  */
-#include "gpu/internal.cuh"
-#include "gpu/links.cuh"
-#include "gpu/warp.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/match/links.cuh"
+#include "gpu/cuda/warp.cuh"
 #include "papers/greedy.cuh"
 #include "papers/lzss.cuh"
 #include "papers/papers.h"

@@ -4,7 +4,7 @@
 #ifndef GZLZSS_PAPERS_LZSS_CUH
 #define GZLZSS_PAPERS_LZSS_CUH
 
-#include "gpu/internal.cuh"
+#include "gpu/cuda/internal.cuh"
 #include "papers/lzss.h"
 
 /* Queues the search at all positions, and the choice among the matches that it finds. */

@@ -15,8 +15,8 @@
  *
  * - walk: selects matches, with one warp for each packet.
  */
-#include "gpu/internal.cuh"
-#include "gpu/warp.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/warp.cuh"
 #include "papers/greedy.cuh"
 #include "papers/papers.h"
 #include "papers/position_lists.h"

@@ -8,7 +8,7 @@
 #ifndef GZLZSS_PAPERS_STARTS_CUH
 #define GZLZSS_PAPERS_STARTS_CUH
 
-#include "gpu/internal.cuh"
+#include "gpu/cuda/internal.cuh"
 
 /* Bytes of scratch memory for each chunk that the list takes. The list has an entry for each chunk
  * and comes first in the scratch memory. More than an entry's four bytes, so that the memory after

@@ -16,7 +16,7 @@
 #ifndef GZLZSS_PAPERS_CODEC_KERNELS_CUH
 #define GZLZSS_PAPERS_CODEC_KERNELS_CUH
 
-#include "gpu/internal.cuh"
+#include "gpu/cuda/internal.cuh"
 #include "papers/codec/codec.h"
 
 /* Bytes after the slots, and after a file, that kernels may read. (After the plain bytes, there are

@@ -1,9 +1,9 @@
 /*
  * open.cu - the memory for the papers' formats on a GPU (gpu.h)
  *
- * The methods' match finders work on batches of chunks (gpu/internal.cuh). Their scratch memory may
- * be many times as large as the input, so the input is matched in batches that share one scratch
- * memory.
+ * The methods' match finders work on batches of chunks (gpu/cuda/internal.cuh). Their scratch
+ * memory may be many times as large as the input, so the input is matched in batches that share one
+ * scratch memory.
  */
 #include <stdio.h>
 #include <stdlib.h>

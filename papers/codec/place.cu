@@ -5,7 +5,7 @@
  * multiple of 16 bytes, but a place may be anywhere. So a thread makes each word of the file from
  * two words of the slot.
  */
-#include "gpu/warp.cuh"
+#include "gpu/cuda/warp.cuh"
 #include "papers/codec/kernels.cuh"
 
 #define THREADS 128

@@ -1,5 +1,5 @@
 /*
- * cuda.h - the part of CUDA's driver that gpu/caller.cu uses, for tests without a driver
+ * cuda.h - the part of CUDA's driver that gpu/cuda/caller.cu uses, for tests without a driver
  *
  * The emulated device has no driver.  Looking for a driver fails, so all memory counts as the
  * host's.  tests/unit/test_caller.c has its own fake driver.

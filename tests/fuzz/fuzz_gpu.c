@@ -29,7 +29,7 @@
          : (fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition), abort()))
 
 /* zlib stops after this much output, because a few bytes of input can decode to gigabytes.  Blocks
- * of this size are long enough for an outline (gpu/units.cu). */
+ * of this size are long enough for an outline (gpu/cuda/inflate/units.cu). */
 #define OUT_MAX ((size_t)3 << 20)
 
 /* Each batch takes some milliseconds on the emulated device. */

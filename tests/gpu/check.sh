@@ -763,7 +763,7 @@ device_pointers_memcheck() {
 
 device_pointers_racecheck() {
     # Check only decompression. A match finder's lanes write to one mark at the same time on purpose
-    # (lanes_with_same in gpu/warp.cuh), and racecheck reports that for inputs of a few bytes.
+    # (lanes_with_same in gpu/cuda/warp.cuh), and racecheck reports that for inputs of a few bytes.
     device_pointers racecheck inflating inflating_threads own_context
 }
 

@@ -1,5 +1,5 @@
 /*
- * test_caller.c - how gpu/caller.cu asks a driver about a program's pointers, streams and contexts
+ * test_caller.c - how gpu/cuda/caller.cu asks a driver about pointers, streams and contexts
  *
  * The driver here is a fake that follows CUDA's documentation, and checks that each call comes in
  * the right context.  The tests check that the thread has the same context after a call as before.

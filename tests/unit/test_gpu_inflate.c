@@ -681,8 +681,8 @@ static void check_outer(const struct file *f)
     }
 }
 
-/* Members that seem to start use 8 maps in turn (GPU_MAPS in gpu/pieces.cuh).  So every eighth of
- * them shares a map with the member that contains them. */
+/* Members that seem to start use 8 maps in turn (GPU_MAPS in gpu/cuda/inflate/pieces.cuh).  So
+ * every eighth of them shares a map with the member that contains them. */
 static void test_member_in_a_block(void)
 {
     static const unsigned before[] = {0, 6, 7, 8, 15};

@@ -1,5 +1,5 @@
 /*
- * test_phases.cu - the phases of gpu/phases.cuh are those of codes that are read in order
+ * test_phases.cu - the phases of phases.cuh are those of codes that are read in order
  *
  * The kernel runs on the emulated device.
  */
@@ -9,10 +9,10 @@
 #include <zlib.h>
 
 #include "base/zlib_header.h"
-#include "gpu/bits.cuh"
-#include "gpu/codes.cuh"
-#include "gpu/phases.cuh"
-#include "gpu/pieces.cuh"
+#include "gpu/cuda/inflate/bits.cuh"
+#include "gpu/cuda/inflate/codes.cuh"
+#include "gpu/cuda/inflate/phases.cuh"
+#include "gpu/cuda/inflate/pieces.cuh"
 #include "tests/unit/unit.h"
 
 /* Threads of a team. */

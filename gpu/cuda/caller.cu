@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "gpu/internal.cuh"
+#include "gpu/cuda/internal.cuh"
 
 /* How long a thread sleeps before it asks again whether a stream is done: 1/PAUSE_SHARE of the time
  * that it has waited, within these limits in nanoseconds. Longer sleeps notice the end, or a

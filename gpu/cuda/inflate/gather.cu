@@ -5,9 +5,9 @@
  * place have the same address modulo 16.
  */
 #include "base/zlib_header.h"
-#include "gpu/bits.cuh"
-#include "gpu/internal.cuh"
-#include "gpu/pieces.cuh"
+#include "gpu/cuda/inflate/bits.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/inflate/pieces.cuh"
 
 #define THREADS 256
 

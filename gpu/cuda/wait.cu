@@ -18,7 +18,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "gpu/internal.cuh"
+#include "gpu/cuda/internal.cuh"
 
 /* How long a wait may take: WAIT_SECONDS, and a second for each MiB that the device works on. The
  * slowest level needs 2 ms for a MiB. With less, a device that is shared with other programs would

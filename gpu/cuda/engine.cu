@@ -28,7 +28,7 @@
 #include <time.h>
 
 #include "base/hugepages.h"
-#include "gpu/internal.cuh"
+#include "gpu/cuda/internal.cuh"
 #include "lzss/optimal.h"
 
 /* The smallest page size. make_host_memory touches each page once before the memory is pinned. */

@@ -7,8 +7,8 @@
  *
  * A block of threads sums up one part of the output.  Each thread has every THREADS-th byte.
  */
-#include "gpu/internal.cuh"
-#include "gpu/pieces.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/inflate/pieces.cuh"
 
 #define THREADS 256
 

@@ -19,9 +19,9 @@
  * A false candidate costs a little time.  The host finds out which candidates are false when it
  * follows the chain of units (units.cu).
  */
-#include "gpu/internal.cuh"
-#include "gpu/pieces.cuh"
-#include "gpu/bits.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/inflate/pieces.cuh"
+#include "gpu/cuda/inflate/bits.cuh"
 
 #define THREADS 256
 

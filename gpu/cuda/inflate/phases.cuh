@@ -17,8 +17,8 @@
 #ifndef GZLZSS_GPU_PHASES_CUH
 #define GZLZSS_GPU_PHASES_CUH
 
-#include "gpu/codes.cuh"
-#include "gpu/pieces.cuh"
+#include "gpu/cuda/inflate/codes.cuh"
+#include "gpu/cuda/inflate/pieces.cuh"
 
 /* Bits of a thread's span: two steps of the map.  With shorter spans, more of the time goes into
  * finding the start of a code. */

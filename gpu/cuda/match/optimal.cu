@@ -32,10 +32,10 @@
  * for parsing (engine.cu), and run beside the link and gather of other batches. That is why a block
  * of gather leaves registers for them (GATHER_BOUNDS), and why they use little shared memory.
  */
-#include "gpu/internal.cuh"
-#include "gpu/links.cuh"
-#include "gpu/search.cuh"
-#include "gpu/warp.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/match/links.cuh"
+#include "gpu/cuda/match/search.cuh"
+#include "gpu/cuda/warp.cuh"
 #include "lzss/optimal.h"
 
 /* The path keeps the cost to the chunk's end for the last RING positions that it visited. RING must

@@ -1,5 +1,5 @@
 /*
- * internal.cuh - what the files of gpu/ share; outside gpu/, only GPU match finders include it
+ * internal.cuh - what the files of gpu/cuda/ share; outside it, only GPU match finders include it
  *
  * One batch passes through these steps on the device (engine.cu queues them):
  *
@@ -97,7 +97,7 @@ static __device__ __forceinline__ gpu_span gpu_chunk_span(const gpu_view &v, uin
  * their sequences, and the CPU has to match their segments again. */
 #define GPU_BYTES_A_SEQUENCE 4
 
-/* A match finder on the GPU. gpu/NAME.cu defines the finder NAME as gpu_finder_NAME. */
+/* A match finder on the GPU. match/NAME.cu defines the finder NAME as gpu_finder_NAME. */
 struct gpu_finder {
     /* Returns the scratch memory that the finder needs for each chunk, in bytes. */
     size_t (*scratch)(const struct lz_level *level);

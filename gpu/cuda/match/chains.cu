@@ -18,10 +18,10 @@
  * - compact: see compact.cu. A run of one tag becomes one match, so adjacent matches at one
  *   distance are joined, as chains.h asks.
  */
-#include "gpu/internal.cuh"
-#include "gpu/links.cuh"
-#include "gpu/search.cuh"
-#include "gpu/warp.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/match/links.cuh"
+#include "gpu/cuda/match/search.cuh"
+#include "gpu/cuda/warp.cuh"
 #include "lzss/chains.h"
 
 /* TILE: positions whose matches the parse has in shared memory at a time. Larger tiles need fewer

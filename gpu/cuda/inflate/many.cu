@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
-#include "gpu/inflating.cuh"
-#include "gpu/internal.cuh"
+#include "gpu/cuda/inflate/inflating.cuh"
+#include "gpu/cuda/internal.cuh"
 
 /* The most inputs of a batch. */
 #define INPUTS_MAX 65536u

@@ -8,9 +8,9 @@
 
 #include <algorithm>
 
-#include "gpu/bits.cuh"
-#include "gpu/inflating.cuh"
-#include "gpu/internal.cuh"
+#include "gpu/cuda/inflate/bits.cuh"
+#include "gpu/cuda/inflate/inflating.cuh"
+#include "gpu/cuda/internal.cuh"
 
 /* Units of more compressed bytes than this are counted by a block of threads, others by a warp.
  * With a higher limit, a few warps work for long while the rest of the GPU waits; with a lower one,

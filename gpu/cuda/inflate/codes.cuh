@@ -5,9 +5,9 @@
 #define GZLZSS_GPU_CODES_CUH
 
 #include "base/deflate.h"
-#include "gpu/pieces.cuh"
-#include "gpu/bits.cuh"
-#include "gpu/internal.cuh"
+#include "gpu/cuda/inflate/pieces.cuh"
+#include "gpu/cuda/inflate/bits.cuh"
+#include "gpu/cuda/internal.cuh"
 
 /* --- Tables ----------------------------------------------------------------------------------- */
 

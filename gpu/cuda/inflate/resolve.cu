@@ -16,8 +16,8 @@
  *   3. For each chunk, a block of threads goes through the chunk's pieces once more.  Now it knows
  *      the window before each piece, and turns all symbols into bytes.
  */
-#include "gpu/pieces.cuh"
-#include "gpu/internal.cuh"
+#include "gpu/cuda/inflate/pieces.cuh"
+#include "gpu/cuda/internal.cuh"
 
 /* Threads of a block.  A multiprocessor holds few blocks, as each has a window in shared memory, so
  * a block has many threads. */

@@ -6,7 +6,7 @@
  */
 #include <algorithm>
 
-#include "gpu/inflating.cuh"
+#include "gpu/cuda/inflate/inflating.cuh"
 
 /* The most output of a piece, in bytes; pieces may have somewhat more.  The limit matters only for
  * data that compresses very well.  With a higher limit, a few teams decode for long while others

@@ -14,8 +14,8 @@
 #ifndef GZLZSS_GPU_LINKS_CUH
 #define GZLZSS_GPU_LINKS_CUH
 
-#include "gpu/internal.cuh"
-#include "gpu/warp.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/warp.cuh"
 #include "lzss/chains.h"
 
 /* A link that leads nowhere: no position in reach is that far away. A table of positions has the

@@ -17,8 +17,8 @@
 #include <stdio.h>
 
 #include "gpu/inflate.h"
-#include "gpu/internal.cuh"
-#include "gpu/pieces.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/inflate/pieces.cuh"
 
 /* Blocks of threads that decode on each multiprocessor; its shared memory has no room for more. */
 #define DECODE_BLOCKS 5

@@ -5,7 +5,7 @@
 #define GZLZSS_GPU_BITS_CUH
 
 #include "base/deflate.h"
-#include "gpu/pieces.cuh"
+#include "gpu/cuda/inflate/pieces.cuh"
 
 /* Reads bits in order.  gpu_refill makes sure that `buffer` has 32 bits or more. */
 struct gpu_reader {

@@ -15,9 +15,9 @@
 #ifndef GZLZSS_GPU_SEARCH_CUH
 #define GZLZSS_GPU_SEARCH_CUH
 
-#include "gpu/internal.cuh"
-#include "gpu/links.cuh"
-#include "gpu/warp.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/match/links.cuh"
+#include "gpu/cuda/warp.cuh"
 
 /* Threads of a block: 1024, the most that CUDA allows. The block's shared memory leaves no space
  * for a second block on the multiprocessor. */

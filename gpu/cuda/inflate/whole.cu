@@ -11,9 +11,9 @@
 #include <algorithm>
 
 #include "base/bgzf.h"
-#include "gpu/bits.cuh"
-#include "gpu/inflating.cuh"
-#include "gpu/internal.cuh"
+#include "gpu/cuda/inflate/bits.cuh"
+#include "gpu/cuda/inflate/inflating.cuh"
+#include "gpu/cuda/internal.cuh"
 
 /* Compressed bytes of a batch.  With fewer bytes, data in large blocks gives a batch too few blocks
  * for all multiprocessors.  More bytes take more memory. */

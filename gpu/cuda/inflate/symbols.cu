@@ -8,10 +8,10 @@
  * each symbol of the match becomes a name of the earlier symbol that it copies.  When the window is
  * full, all names are followed at the same time.
  */
-#include "gpu/codes.cuh"
-#include "gpu/internal.cuh"
-#include "gpu/pieces.cuh"
-#include "gpu/bits.cuh"
+#include "gpu/cuda/inflate/codes.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/inflate/pieces.cuh"
+#include "gpu/cuda/inflate/bits.cuh"
 
 /* Threads of a team, each with a step at a time. */
 #define TEAM 256

@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "gpu/inflating.cuh"
-#include "gpu/internal.cuh"
+#include "gpu/cuda/inflate/inflating.cuh"
+#include "gpu/cuda/internal.cuh"
 
 /* Bytes [at, at + len) of an output buffer. */
 struct slice {

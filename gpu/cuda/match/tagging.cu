@@ -26,8 +26,8 @@
  * An entry that was never written is 0. Position 0 is no candidate: it is the segment's first byte,
  * or too far away.
  */
-#include "gpu/internal.cuh"
-#include "gpu/warp.cuh"
+#include "gpu/cuda/internal.cuh"
+#include "gpu/cuda/warp.cuh"
 #include "lzss/tagging.h"
 
 /* Extends a match of 8 bytes at pos, as far as bytes are equal, up to `end`. Returns its length. */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/internal.cuh"
+#include "gpu/cuda/internal.cuh"
 
 /* Bytes of a piece. Two pieces should stay in a core's cache. */
 #define PIECE ((size_t)256 << 10)

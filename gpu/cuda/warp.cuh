@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "gpu/internal.cuh"
+#include "gpu/cuda/internal.cuh"
 #include "lzss/sample.h"
 
 /* Returns word i of data in global memory. The data must not change while the kernel runs. */

@@ -15,8 +15,8 @@
  * The complements: in the first part of a member (is_first), the first four bytes are complemented
  * here.  The host complements the CRC of all the member's parts.
  */
-#include "gpu/pieces.cuh"
-#include "gpu/internal.cuh"
+#include "gpu/cuda/inflate/pieces.cuh"
+#include "gpu/cuda/internal.cuh"
 
 #define THREADS 256
 

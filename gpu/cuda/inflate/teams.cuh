@@ -7,9 +7,9 @@
 #ifndef GZLZSS_GPU_TEAMS_CUH
 #define GZLZSS_GPU_TEAMS_CUH
 
-#include "gpu/codes.cuh"
-#include "gpu/phases.cuh"
-#include "gpu/pieces.cuh"
+#include "gpu/cuda/inflate/codes.cuh"
+#include "gpu/cuda/inflate/phases.cuh"
+#include "gpu/cuda/inflate/pieces.cuh"
 
 /* A group of 32 threads.  `rank` is this thread's number. */
 struct warp_group {

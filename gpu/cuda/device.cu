@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-#include "gpu/internal.cuh"
+#include "gpu/cuda/internal.cuh"
 
 cudaError_t gpu_use_device(int device)
 {

@@ -21,11 +21,11 @@
  * whose codes do not synchronise.  They are counted last.
  */
 #include "base/zlib_header.h"
-#include "gpu/bits.cuh"
-#include "gpu/codes.cuh"
-#include "gpu/phases.cuh"
-#include "gpu/pieces.cuh"
-#include "gpu/teams.cuh"
+#include "gpu/cuda/inflate/bits.cuh"
+#include "gpu/cuda/inflate/codes.cuh"
+#include "gpu/cuda/inflate/phases.cuh"
+#include "gpu/cuda/inflate/pieces.cuh"
+#include "gpu/cuda/inflate/teams.cuh"
 
 /* Warps of a block of threads.  Each counts a unit of its own, with tables of its own. */
 #define WARPS 4

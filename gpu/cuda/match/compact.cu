@@ -18,7 +18,7 @@
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
 
-#include "gpu/internal.cuh"
+#include "gpu/cuda/internal.cuh"
 #include "lzss/common.h"
 
 /* THREADS: threads of a block. TAGS_A_THREAD: tags that a thread takes at a time, one load of 16
