@@ -17,6 +17,34 @@
 #define BOTH_INLINE static inline
 #endif
 
+/* The prefix of a larger function for both, which nvcc need not inline. */
+#ifdef __CUDACC__
+#define BOTH_STATIC static __host__ __device__
+#else
+#define BOTH_STATIC static inline
+#endif
+
+/* The prefix of a table of constants within such a function. */
+#ifdef __CUDACC__
+#define BOTH_TABLE const
+#else
+#define BOTH_TABLE static const
+#endif
+
+/* C's restrict, which C++ lacks. */
+#ifdef __cplusplus
+#define BOTH_RESTRICT __restrict__
+#else
+#define BOTH_RESTRICT restrict
+#endif
+
+/* A static assertion in C and in C++. */
+#ifdef __cplusplus
+#define BOTH_ASSERT static_assert
+#else
+#define BOTH_ASSERT _Static_assert
+#endif
+
 /* The position of the highest set bit of x, counted from 0; x must not be 0. */
 BOTH_INLINE uint32_t both_log2(uint32_t x)
 {

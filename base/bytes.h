@@ -1,5 +1,5 @@
 /*
- * bytes.h - unaligned loads and stores, and match lengths, for host code
+ * bytes.h - unaligned loads and stores, and match lengths
  */
 #ifndef GZLZSS_BASE_BYTES_H
 #define GZLZSS_BASE_BYTES_H
@@ -13,8 +13,10 @@
 #include <arm_neon.h>
 #endif
 
+#include "base/both.h"
+
 /* Little-endian loads from any address. */
-static inline uint32_t load32(const uint8_t *p)
+BOTH_INLINE uint32_t load32(const uint8_t *p)
 {
     uint32_t v;
 
@@ -25,7 +27,7 @@ static inline uint32_t load32(const uint8_t *p)
     return v;
 }
 
-static inline uint64_t load64(const uint8_t *p)
+BOTH_INLINE uint64_t load64(const uint8_t *p)
 {
     uint64_t v;
 
@@ -37,7 +39,7 @@ static inline uint64_t load64(const uint8_t *p)
 }
 
 /* A little-endian store to any address. */
-static inline void store64(uint8_t *p, uint64_t v)
+BOTH_INLINE void store64(uint8_t *p, uint64_t v)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     v = __builtin_bswap64(v);
@@ -45,6 +47,8 @@ static inline void store64(uint8_t *p, uint64_t v)
     memcpy(p, &v, sizeof(v));
 }
 
+/* Kernels compare bytes in other ways. */
+#ifndef __cplusplus
 /*
  * Returns how many bytes at a and b agree, up to `max`.  The caller knows already that the first
  * `known` bytes agree.  Reads up to 15 bytes past the end of the comparison.
@@ -80,5 +84,7 @@ static inline size_t match_length(const uint8_t *a, const uint8_t *b, size_t kno
     }
     return max;
 }
+
+#endif
 
 #endif

@@ -24,8 +24,9 @@ inflate base
 compat base inflate
 access base inflate compat
 gpu base lzss
-gpu/cuda base lzss gpu
+gpu/cuda base lzss gpu gpu/cuda/huffman
 gpu/cuda/match base lzss gpu gpu/cuda
+gpu/cuda/huffman base lzss huffman gpu gpu/cuda gpu/cuda/inflate
 gpu/cuda/inflate base gpu gpu/cuda
 papers base lzss gpu gpu/cuda gpu/cuda/match
 module base lzss gpu papers

@@ -19,6 +19,7 @@ void gpu_batch_clear(struct gpu_batch *b)
     b->count = 0;
     b->used = 0;
     b->chunk_count = 0;
+    b->codes = false;
 }
 
 bool gpu_batch_fits(const struct gpu_batch *b, size_t len)
@@ -39,6 +40,7 @@ uint8_t *gpu_batch_add(struct gpu_batch *b, size_t len, unsigned *index)
     b->segments[*index].start = (uint32_t)start;
     b->segments[*index].length = (uint32_t)len;
     b->segments[*index].from = NULL;
+    b->segments[*index].is_last = false;
     b->used = start + len;
     b->length += len;
     b->chunk_count += (unsigned)LZ_CHUNKS(len);
@@ -55,6 +57,11 @@ void gpu_batch_set_length(struct gpu_batch *b, unsigned index, size_t len)
         b->chunk_count -= (unsigned)(LZ_CHUNKS(s->length) - LZ_CHUNKS(len));
     }
     s->length = (uint32_t)len;
+}
+
+void gpu_batch_set_last(struct gpu_batch *b, unsigned index, bool is_last)
+{
+    b->segments[index].is_last = is_last;
 }
 
 void gpu_batch_set_source(struct gpu_batch *b, unsigned index, const uint8_t *from)

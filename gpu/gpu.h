@@ -45,6 +45,7 @@ struct gpu_options {
     long good_batches;
     bool hangs;     /* a kernel takes some 20 s */
     bool miscopies; /* for decompression: a byte of each copy to the host is wrong */
+    long flip;      /* Huffman coding: bit flip - 1 of each batch's output is wrong; 0: none */
     double seconds; /* the most seconds of a wait for the device; 0: the usual limit (wait.cu) */
 };
 
@@ -61,6 +62,7 @@ struct gpu_segment {
     uint32_t length;     /* bytes */
     uint32_t chunk;      /* number of the segment's first chunk; valid from gpu_submit on */
     const uint8_t *from; /* the bytes, in a GPU's memory; NULL: the batch's input has them */
+    bool is_last;        /* its last block is final (gpu_batch_set_last) */
 };
 
 /* Segments of a batch start at multiples of this many bytes, because kernels load 16 bytes at a
@@ -74,6 +76,7 @@ struct gpu_batch {
     size_t length;          /* bytes of all segments together */
     unsigned count;         /* number of segments */
     struct gpu_times times; /* valid after gpu_collect */
+    bool codes;             /* gpu_submit lets the GPU code the segments, too (gpu_batch_output) */
     /* ---- */
     uint8_t *input; /* pinned; `capacity` + LZ_INPUT_PAD bytes */
     size_t used;    /* input bytes given to segments, with the gaps between them */
@@ -181,6 +184,33 @@ void gpu_batch_set_source(struct gpu_batch *b, unsigned index, const uint8_t *fr
 /* Returns, after gpu_collect, the LZ_CHUNKS(length) chunks of segment `index`. They are valid until
  * the batch is cleared or submitted again. */
 const struct lz_chunk *gpu_batch_chunks(const struct gpu_batch *b, unsigned index);
+
+/*
+ * Huffman coding on the GPU.  If `codes` is true when gpu_submit is called, the GPU also turns the
+ * segments' sequences into DEFLATE blocks: the bytes that huff_encode_segment writes at the
+ * engine's level, with HUFF_MARK at the end, or HUFF_LAST after gpu_batch_set_last.  The device
+ * decodes what it wrote, and compares it with the input as the device has it.  The batch then has
+ * no chunks after gpu_collect, but outputs.
+ *
+ * gpu_codes returns whether the engine can do that: not at levels with HUFF_BEST.  If memory for it
+ * is short, gpu_submit sets `codes` to false, and the batch gets chunks.
+ */
+bool gpu_codes(const struct gpu_engine *g);
+void gpu_batch_set_last(struct gpu_batch *b, unsigned index, bool is_last);
+
+/* A segment's output. */
+struct gpu_output {
+    const uint8_t *bytes; /* valid until the batch is cleared or submitted again */
+    size_t length;
+    uint32_t in_crc;  /* the CRC-32 of the segment's bytes that the device matched and compared */
+    uint32_t out_crc; /* the CRC-32 of the output that the device has checked */
+    bool is_wrong;    /* there is no output because it was wrong, not because memory was short */
+};
+
+/* Fills in *o with the output of segment `index`.  Believe it only if in_crc is the CRC-32 of the
+ * segment's bytes, and out_crc that of the output.  If the GPU has no right output for the segment,
+ * returns false; the CPU must then match and encode it. */
+bool gpu_batch_output(const struct gpu_batch *b, unsigned index, struct gpu_output *o);
 
 /* Whether the GPU had no room for the chunk's sequences. The chunk then has a single sequence,
  * which no check accepts: the GPU is not wrong, but the CPU must match the segment. */

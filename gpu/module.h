@@ -18,7 +18,7 @@
 
 /* Number of the interface. Raise it with each change of struct gpu_module, of the functions in
  * calls.h, or of the structs that they use. */
-#define GPU_MODULE_INTERFACE 1
+#define GPU_MODULE_INTERFACE 2
 
 struct gpu_module {
     uint32_t interface;  /* GPU_MODULE_INTERFACE */

@@ -28,14 +28,14 @@ struct bitwriter {
 };
 
 /* Adds the low `count` bits of `value`, whose other bits are 0. */
-static inline void bits_put(struct bitwriter *w, uint64_t value, unsigned count)
+BOTH_INLINE void bits_put(struct bitwriter *w, uint64_t value, unsigned count)
 {
     w->bits |= value << w->count;
     w->count += count;
 }
 
 /* Writes the whole bytes among the pending bits. */
-static inline void bits_flush(struct bitwriter *w)
+BOTH_INLINE void bits_flush(struct bitwriter *w)
 {
     store64(w->next, w->bits);
     w->next += w->count >> 3;
@@ -44,7 +44,7 @@ static inline void bits_flush(struct bitwriter *w)
 }
 
 /* Fills the last byte up with zero bits, and flushes. */
-static inline void bits_align(struct bitwriter *w)
+BOTH_INLINE void bits_align(struct bitwriter *w)
 {
     /* Flush first, so that at most one byte is left to fill up. */
     bits_flush(w);

@@ -21,6 +21,7 @@
 #include "huffman/bitwriter.h"
 #include "huffman/count.h"
 #include "huffman/divide.h"
+#include "huffman/estimate.h"
 #include "huffman/huffman.h"
 #include "huffman/plan.h"
 #include "huffman/state.h"
@@ -77,12 +78,7 @@ void huff_encoder_free(struct huff_encoder *e)
 
 size_t huff_bound(size_t len)
 {
-    /* No block takes more bytes than its data would take as stored blocks.  A stored block adds at
-     * most 5 bytes to its data, with padding.  A block has at least as many parts as its data would
-     * need stored blocks, so 5 bytes for each part are enough.  Each part has HUFF_SPLIT_MIN bytes
-     * or more, unless it is its chunk's last one.  With HUFF_BEST, parts may be shorter; but each
-     * block has as many bytes, unless it ends where a chunk ends. */
-    return len + 5 * (len / HUFF_SPLIT_MIN + len / LZ_CHUNK_SIZE + 2) + 2 * 5 + 2 * BITWRITER_SLACK;
+    return most_bytes(len);
 }
 
 /* Plans and writes block b. */

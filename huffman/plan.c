@@ -8,22 +8,11 @@
  */
 #include "config.h"
 
-#include <string.h>
-
+#include "huffman/estimate.h"
 #include "huffman/plan.h"
 
 _Static_assert(HUFF_MAX_SYMBOLS >= DEFLATE_LITLEN_SYMBOLS && HUFF_MAX_LENGTH >= DEFLATE_MAX_CODE,
                "huff_lengths serves both alphabets");
-
-/* The bits that n bytes take in stored blocks, if the first header starts `offset` bits into a
- * byte. */
-static uint64_t stored_bits(size_t n, unsigned offset)
-{
-    uint64_t more = n > DEFLATE_MAX_STORED ? (n - 1) / DEFLATE_MAX_STORED : 0;
-    unsigned first = 3 + (-(offset + 3) & 7);
-
-    return first + 32 + more * 40 + 8 * (uint64_t)n;
-}
 
 /* The sum of counts[0..n).  It fits in 32 bits, as a block has at most one symbol more than its
  * segment has bytes. */
@@ -48,24 +37,6 @@ static uint64_t fixed_codes(const struct huff_counts *c)
     return 7 * sevens + 8 * eights + 9 * nines +
            DEFLATE_FIXED_DISTANCE_LENGTH *
                (uint64_t)total(c->distance, DEFLATE_FIXED_DISTANCE_SYMBOLS);
-}
-
-/*
- * Returns the logarithm of n to base 2, in units of 1/65536, with an error of at most 0.001.  If n
- * is 0, the result has no meaning.  Converting n to a float gives its exponent and mantissa.  The
- * conversion is exact, or rounded in the same way on every machine, and the rest is done with
- * integers.  So the result is the same everywhere.  The mantissa's logarithm is a polynomial of
- * degree 3, which is exact at powers of two.
- */
-static inline uint32_t log2_65536(uint32_t n)
-{
-    const float f = (float)(int32_t)n;
-    uint32_t bits, x, y;
-
-    memcpy(&bits, &f, sizeof(bits));
-    x = (bits & 0x7fffff) >> 7;
-    y = (x * (65536 - x)) >> 16;
-    return ((bits >> 23) - 127) * 65536 + x + (y * (27700 - ((x * 10400) >> 16)) >> 16);
 }
 
 /* The entropy of counts[0..n), in 1/65536 bits: s log s for the sum s of the counts, less c log c
@@ -101,7 +72,7 @@ LOOP void estimate_loop(struct huff_block *b)
 
     bits = entropy(c->litlen, DEFLATE_FIXED_LITLEN_SYMBOLS, &used);
     bits += entropy(c->distance, DEFLATE_FIXED_DISTANCE_SYMBOLS, &used);
-    bits = 3 + c->extra_bits + bits / 65536 + 150 + 13 * used / 4;
+    bits = estimated_bits(bits, used, c->extra_bits);
     bits = bits < fixed ? bits : fixed;
     b->bits = bits < stored ? bits : stored;
 }
@@ -131,9 +102,7 @@ void huff_plan_block(struct huff_plan *p, const struct huff_block *b, unsigned o
     huff_header_plan(&p->work, p->litlen_lengths, p->distance_lengths, &p->header);
     dynamic += p->header.bits;
 
-    p->type = dynamic < fixed ? DEFLATE_DYNAMIC : DEFLATE_FIXED;
-    if (stored < fixed && stored < dynamic)
-        p->type = DEFLATE_STORED;
+    p->type = best_type(dynamic, fixed, stored);
 }
 
 void huff_join(const struct huff_block *a, const struct huff_block *b, struct huff_block *both)

@@ -19,6 +19,10 @@
  * of the time for matching. The kernels cannot read the bytes in place, because they also read some
  * bytes after a segment, and the program's memory may end there. A separate stream copies the bytes
  * to the host for the encoder; no batch's kernels wait for it.
+ *
+ * If a batch codes (struct gpu_batch), the kernels of huffman/ follow those for parsing in the same
+ * stream, and the outputs cross the bus in place of the sequences. A batch gets the memory for that
+ * when it first codes.
  */
 #include <atomic>
 #include <new>
@@ -28,6 +32,7 @@
 #include <time.h>
 
 #include "base/hugepages.h"
+#include "gpu/cuda/huffman/coder.cuh"
 #include "gpu/cuda/internal.cuh"
 #include "lzss/optimal.h"
 
@@ -73,6 +78,8 @@ struct device_batch {
     struct gpu_result *host_results;
     uint32_t *host_used;
     bool is_brought; /* some segments' bytes come from a GPU's memory (gpu_batch_set_source) */
+    struct coder_memory coder; /* for Huffman coding; all zeros until the batch first codes */
+    size_t output_room;        /* bytes at host_sequences, which also take the outputs */
 };
 
 struct gpu_engine {
@@ -92,6 +99,7 @@ struct gpu_engine {
     std::atomic<unsigned> made; /* batches made so far; chooses the next batch's streams */
 
     bool hangs; /* for tests: a kernel takes some 20 s */
+    long flip;  /* for tests: gpu_options */
     /* For tests: is_wrong gives wrong sequences. When submissions_left is 0, the next submission
      * fails; a negative number means no limit. */
     bool is_wrong;
@@ -188,6 +196,7 @@ static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, siz
     }
     next = d->host + input_size;
     d->host_sequences = (struct lz_sequence *)next;
+    d->output_room = sequences_size;
     next += sequences_size;
     d->host_spans = (struct gpu_span *)next;
     next += spans_size;
@@ -275,6 +284,7 @@ void gpu_free_batch(struct gpu_engine *g, struct gpu_batch *b)
     } else {
         cudaFreeHost(d->host);
     }
+    coder_free(&d->coder);
     cudaFree(d->view.results);
     cudaFree(d->view.used);
     cudaFree(d->view.sequences);
@@ -354,6 +364,7 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
         failed(cudaGetDeviceProperties(&properties, device), label, error) ||
         failed(gpu_code_fits_device(), properties.name, error) ||
         failed(gpu_twin(level)->load(), properties.name, error) ||
+        failed(coder_load(), properties.name, error) ||
         failed(cudaMemGetInfo(&available, &total), properties.name, error))
         return NULL;
 
@@ -374,6 +385,7 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
     gpu_watch_init(&g->watch, device, g->capacity, options->seconds, SPIN);
     g->is_wrong = options->is_wrong;
     g->hangs = options->hangs;
+    g->flip = options->flip;
     g->submissions_left = options->fails ? options->good_batches : -1;
     if (failed(make_streams(g), g->name, error)) {
         gpu_close(g);
@@ -426,6 +438,30 @@ const char *gpu_name(const struct gpu_engine *g)
 int gpu_batches(const struct gpu_engine *g)
 {
     return g->batches;
+}
+
+bool gpu_codes(const struct gpu_engine *g)
+{
+    return g->level->split != HUFF_BEST;
+}
+
+/* Gets a batch ready for Huffman coding if it wants that. If it cannot be, it does not code. */
+static void prepare_coder(struct gpu_engine *g, struct gpu_batch *b)
+{
+    struct device_batch *d = (struct device_batch *)b->device;
+
+    b->codes = b->codes && gpu_codes(g);
+    if (!b->codes)
+        return;
+    if (d->coder.device == NULL && (gpu_is_lost(&g->watch) || gpu_use_device(g->device) ||
+                                    coder_make(&d->coder, b->chunk_room, d->view.capacity))) {
+        (void)cudaGetLastError();
+        b->codes = false;
+        return;
+    }
+    coder_begin(&d->coder, g->level->split);
+    for (unsigned i = 0; i < b->count; i++)
+        coder_add(&d->coder, b->segments[i].start, b->segments[i].length, b->segments[i].is_last);
 }
 
 /* Numbers the chunks of a batch's segments, and fills in the table of spans. */
@@ -547,6 +583,7 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
 
     lay_out(b);
     d->is_brought = false;
+    prepare_coder(g, b);
     if (d->view.chunks == 0)
         return true;
     if (gpu_is_lost(&g->watch))
@@ -585,6 +622,8 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
         failed(cudaStreamWaitEvent(d->parsing, d->events[FOUND], 0), g->name, error) ||
         failed(finder->parse(d->view, g->level, d->parsing), g->name, error) ||
         failed(gpu_tags_to_sequences(d->view, d->parsing), g->name, error) ||
+        (b->codes &&
+         failed(coder_queue(&d->coder, d->view, g->flip, d->parsing), g->name, error)) ||
         failed(cudaEventRecord(d->events[MATCHED], d->parsing), g->name, error) ||
         failed(cudaMemcpyAsync(d->host_used, d->view.used, sizeof(*d->view.used),
                                cudaMemcpyDeviceToHost, d->parsing),
@@ -608,6 +647,30 @@ static double seconds(const struct device_batch *d, int from, int to)
     return ms / 1e3;
 }
 
+bool gpu_batch_output(const struct gpu_batch *b, unsigned index, struct gpu_output *o)
+{
+    const struct device_batch *d = (const struct device_batch *)b->device;
+
+    *o = {NULL, 0, 0, 0, false};
+    return b->codes && coder_result(&d->coder, index, (const uint8_t *)d->host_sequences, o);
+}
+
+/* Queues the copy of a batch's results to the host: of its outputs, or of `used` sequences. */
+static cudaError_t copy_out(struct gpu_engine *g, const struct gpu_batch *b, uint32_t used)
+{
+    struct device_batch *d = (struct device_batch *)b->device;
+    const size_t packed = b->codes ? coder_packed(&d->coder) : 0;
+
+    if (!b->codes)
+        return cudaMemcpyAsync(d->host_sequences, d->view.sequences,
+                               used * sizeof(*d->host_sequences), cudaMemcpyDeviceToHost,
+                               g->copying);
+    if (packed > d->output_room)
+        return cudaErrorInvalidValue;
+    return cudaMemcpyAsync(d->host_sequences, d->coder.c.packed, packed, cudaMemcpyDeviceToHost,
+                           g->copying);
+}
+
 bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_SIZE])
 {
     /* A chunk that found no space for its sequences gets this sequence, which fails the caller's
@@ -624,16 +687,13 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
         return give_up(g, d);
     used = *d->host_used < d->view.capacity ? *d->host_used : d->view.capacity;
     if (failed(cudaEventRecord(d->events[COPY_OUT], g->copying), g->name, error) ||
-        failed(cudaMemcpyAsync(d->host_sequences, d->view.sequences,
-                               used * sizeof(*d->host_sequences), cudaMemcpyDeviceToHost,
-                               g->copying),
-               g->name, error) ||
+        failed(copy_out(g, b, used), g->name, error) ||
         failed(cudaEventRecord(d->events[DONE], g->copying), g->name, error) ||
         failed(gpu_await_event(&g->watch, d->events[DONE]), g->name, error) ||
         (d->is_brought && failed(gpu_await_event(&g->watch, d->events[BROUGHT]), g->name, error)))
         return give_up(g, d);
 
-    for (uint32_t c = 0; c < d->view.chunks; c++) {
+    for (uint32_t c = 0; c < d->view.chunks && !b->codes; c++) {
         const struct gpu_result r = d->host_results[c];
 
         if (r.count == GPU_NO_ROOM) {

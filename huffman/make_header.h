@@ -1,5 +1,5 @@
 /*
- * header.c - plans and writes the header of a dynamic block (header.h)
+ * make_header.h - plans and writes the header of a dynamic block; for make_header.c and for the GPU
  *
  * A run of equal code lengths can be coded in several ways.  Symbol 16 of the precode repeats the
  * previous length 3 to 6 times; 17 and 18 stand for 3 to 10 and for 11 to 138 zeros; and each
@@ -14,22 +14,24 @@
  * to be tried.  (Symbol 16 could repeat zeros, too.  It is not used for that, as 17 and 18 stand
  * for more zeros in about as many bits.)
  */
-#include "config.h"
+#ifndef GZLZSS_HUFFMAN_MAKE_HEADER_H
+#define GZLZSS_HUFFMAN_MAKE_HEADER_H
 
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/both.h"
 #include "huffman/header.h"
+#include "huffman/make_lengths.h"
 
 /* Symbols of the precode. */
 enum { REPEAT = 16, ZEROS_SHORT = 17, ZEROS_LONG = 18 };
 
-/* The extra bits of the precode's symbols. */
-static const uint8_t extra_bits[DEFLATE_PRECODE_SYMBOLS] = {
-    [REPEAT] = 2, [ZEROS_SHORT] = 3, [ZEROS_LONG] = 7};
-
-/* The order in which the precode's lengths are sent. */
-static const uint8_t precode_order[DEFLATE_PRECODE_SYMBOLS] = DEFLATE_PRECODE_ORDER;
+/* The number of extra bits of a symbol of the precode. */
+BOTH_INLINE unsigned extra_bits(unsigned symbol)
+{
+    return symbol < REPEAT ? 0 : symbol == REPEAT ? 2 : symbol == ZEROS_SHORT ? 3 : 7;
+}
 
 /* How a run of equal lengths is coded.  A run of zeros uses symbol 18 `longest` times and symbol 17
  * `shorter` times.  A run of another length uses symbol 16 `shorter` times.  Together these symbols
@@ -39,9 +41,16 @@ struct run_split {
     unsigned longest, shorter, covered;
 };
 
+BOTH_INLINE struct run_split split(unsigned longest, unsigned shorter, unsigned covered)
+{
+    const struct run_split s = {longest, shorter, covered};
+
+    return s;
+}
+
 /* Finds the cheapest way to code `run` zeros.  cost[s] is the cost of symbol s in bits, with its
  * extra bits. */
-static struct run_split split_zeros(unsigned run, const uint8_t *cost)
+BOTH_STATIC struct run_split split_zeros(unsigned run, const uint8_t *cost)
 {
     struct run_split best = {0, 0, 0};
     unsigned least = run * cost[0];
@@ -51,7 +60,7 @@ static struct run_split split_zeros(unsigned run, const uint8_t *cost)
     if (run < 3)
         return best;
     if (run <= 10)
-        return cost[ZEROS_SHORT] < least ? (struct run_split){0, 1, run} : best;
+        return cost[ZEROS_SHORT] < least ? split(0, 1, run) : best;
     for (unsigned n_long = 0; n_long <= most_long; n_long++) {
         for (unsigned n_short = n_long == 0; n_short <= 3; n_short++) {
             unsigned most = 138 * n_long + 10 * n_short;
@@ -60,7 +69,7 @@ static struct run_split split_zeros(unsigned run, const uint8_t *cost)
 
             if (11 * n_long + 3 * n_short + left <= run && c < least) {
                 least = c;
-                best = (struct run_split){n_long, n_short, run - left};
+                best = split(n_long, n_short, run - left);
             }
             /* All zeros are covered, so more symbols would only cost more. */
             if (left == 0)
@@ -72,7 +81,7 @@ static struct run_split split_zeros(unsigned run, const uint8_t *cost)
 
 /* Finds the cheapest way to code `run` lengths equal to `length`, which follow one more such
  * length. */
-static struct run_split split_repeats(unsigned length, unsigned run, const uint8_t *cost)
+BOTH_STATIC struct run_split split_repeats(unsigned length, unsigned run, const uint8_t *cost)
 {
     struct run_split best = {0, 0, 0};
     unsigned least = run * cost[length];
@@ -83,7 +92,7 @@ static struct run_split split_repeats(unsigned length, unsigned run, const uint8
 
         if (c < least) {
             least = c;
-            best = (struct run_split){0, repeats, run - left};
+            best = split(0, repeats, run - left);
         }
         /* All lengths are covered, so more symbols would only cost more. */
         if (left == 0)
@@ -93,7 +102,7 @@ static struct run_split split_repeats(unsigned length, unsigned run, const uint8
 }
 
 /* The end of the run of equal lengths that starts at `begin`. */
-static unsigned run_end(const struct huff_header *h, unsigned begin)
+BOTH_STATIC unsigned run_end(const struct huff_header *h, unsigned begin)
 {
     const unsigned n = h->litlen_count + h->distance_count;
     unsigned end = begin + 1;
@@ -111,7 +120,7 @@ struct length_run {
 
 /* Writes the runs that are long enough for symbol 16, 17 or 18 to `runs`.  Writes to others[] how
  * often each length occurs in all other runs.  Returns the number of runs written. */
-static unsigned find_runs(const struct huff_header *h, struct length_run *runs, uint32_t *others)
+BOTH_STATIC unsigned find_runs(const struct huff_header *h, struct length_run *runs, uint32_t *others)
 {
     const unsigned n = h->litlen_count + h->distance_count;
     uint16_t ends[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
@@ -129,7 +138,8 @@ static unsigned find_runs(const struct huff_header *h, struct length_run *runs, 
         /* The first length of a run is coded by its own symbol, unless it is 0. */
         const bool may_be_shorter = count >= 3 + (length != 0);
 
-        runs[found] = (struct length_run){length, (uint16_t)count};
+        runs[found].length = length;
+        runs[found].count = (uint16_t)count;
         found += may_be_shorter;
         others[length] += may_be_shorter ? 0 : count;
     }
@@ -146,7 +156,7 @@ struct precode {
 
 /* Counts the precode's symbols for the n runs, which are coded in the cheapest way under `cost`,
  * and for the lengths in others[]. */
-static void count_symbols(const struct length_run *runs, unsigned n, const uint32_t *others,
+BOTH_STATIC void count_symbols(const struct length_run *runs, unsigned n, const uint32_t *others,
                           const uint8_t *cost, uint32_t *frequencies)
 {
     memcpy(frequencies, others, DEFLATE_PRECODE_SYMBOLS * sizeof(*frequencies));
@@ -161,36 +171,40 @@ static void count_symbols(const struct length_run *runs, unsigned n, const uint3
 }
 
 /* Makes the best precode for these frequencies of its symbols. */
-static void make_precode(struct huff_lengths_work *w, struct precode *p,
+BOTH_STATIC void make_precode(struct huff_lengths_work *w, struct precode *p,
                          const uint32_t *frequencies)
 {
-    p->bits = (uint32_t)huff_lengths(w, frequencies, DEFLATE_PRECODE_SYMBOLS, DEFLATE_MAX_PRECODE,
+    BOTH_TABLE uint8_t order[DEFLATE_PRECODE_SYMBOLS] = DEFLATE_PRECODE_ORDER;
+
+    p->bits = (uint32_t)make_lengths(w, frequencies, DEFLATE_PRECODE_SYMBOLS, DEFLATE_MAX_PRECODE,
                                      p->lengths);
 
     p->count = DEFLATE_PRECODE_SYMBOLS;
-    while (p->count > 4 && p->lengths[precode_order[p->count - 1]] == 0)
+    while (p->count > 4 && p->lengths[order[p->count - 1]] == 0)
         p->count--;
     p->bits += 5 + 5 + 4 + 3 * p->count;
     for (unsigned s = REPEAT; s < DEFLATE_PRECODE_SYMBOLS; s++)
-        p->bits += frequencies[s] * extra_bits[s];
+        p->bits += frequencies[s] * extra_bits(s);
 }
 
-void huff_header_plan(struct huff_lengths_work *w,
+BOTH_STATIC void make_header(struct huff_lengths_work *w,
                       const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
                       const uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS],
                       struct huff_header *h)
 {
     /* The costs assumed in the first round, which are typical of the headers of text and
      * programs. */
-    static const struct precode guess = {
-        .cost = {3, 7, 7, 6, 5, 4, 4, 3, 3, 3, 4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7}};
+    BOTH_TABLE uint8_t guess[DEFLATE_PRECODE_SYMBOLS] = {
+        3, 7, 7, 6, 5, 4, 4, 3, 3, 3, 4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7};
     struct length_run runs[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
     uint32_t others[DEFLATE_PRECODE_SYMBOLS], frequencies[DEFLATE_PRECODE_SYMBOLS];
     uint32_t again[DEFLATE_PRECODE_SYMBOLS];
-    struct precode first = guess, second;
+    struct precode first, second;
     const struct precode *better = &first;
+    bool is_same = true;
     unsigned n;
 
+    memcpy(first.cost, guess, sizeof(first.cost));
     h->litlen_count = DEFLATE_LITLEN_SYMBOLS;
     while (h->litlen_count > 257 && litlen_lengths[h->litlen_count - 1] == 0)
         h->litlen_count--;
@@ -207,12 +221,14 @@ void huff_header_plan(struct huff_lengths_work *w,
         /* Assume the longest code for a symbol that was not used. */
         unsigned length = first.lengths[s] > 0 ? first.lengths[s] : DEFLATE_MAX_PRECODE;
 
-        second.cost[s] = (uint8_t)(length + extra_bits[s]);
+        second.cost[s] = (uint8_t)(length + extra_bits(s));
     }
     count_symbols(runs, n, others, second.cost, again);
     /* In most cases, the counts are the same as in the first round, and would give the same
      * precode. */
-    if (memcmp(frequencies, again, sizeof(again)) != 0) {
+    for (unsigned s = 0; s < DEFLATE_PRECODE_SYMBOLS; s++)
+        is_same &= frequencies[s] == again[s];
+    if (!is_same) {
         make_precode(w, &second, again);
         if (second.bits < first.bits)
             better = &second;
@@ -231,16 +247,16 @@ struct precode_writer {
 };
 
 /* Writes a symbol, with `extra` as the value of its extra bits. */
-static void write_symbol(struct precode_writer *w, unsigned symbol, unsigned extra)
+BOTH_STATIC void write_symbol(struct precode_writer *w, unsigned symbol, unsigned extra)
 {
     bits_flush(w->bits);
     bits_put(w->bits, w->codes[symbol], w->lengths[symbol]);
-    bits_put(w->bits, extra, extra_bits[symbol]);
+    bits_put(w->bits, extra, extra_bits(symbol));
 }
 
 /* Writes `symbol` `count` times.  Each time, the symbol stands for min to max lengths.  The sum of
  * these is `total`. */
-static void write_runs(struct precode_writer *w, unsigned symbol, unsigned count, unsigned min,
+BOTH_STATIC void write_runs(struct precode_writer *w, unsigned symbol, unsigned count, unsigned min,
                        unsigned max, unsigned total)
 {
     for (; count > 0; count--) {
@@ -254,7 +270,7 @@ static void write_runs(struct precode_writer *w, unsigned symbol, unsigned count
 }
 
 /* Writes the symbols for `run` zeros. */
-static void write_zeros(struct precode_writer *w, unsigned run, const uint8_t *cost)
+BOTH_STATIC void write_zeros(struct precode_writer *w, unsigned run, const uint8_t *cost)
 {
     const struct run_split s = split_zeros(run, cost);
     /* The long symbols stand for as many zeros as they can, but 3 are left for each short
@@ -270,7 +286,7 @@ static void write_zeros(struct precode_writer *w, unsigned run, const uint8_t *c
 }
 
 /* Writes the symbols for `run` lengths that equal `length`, which is not 0. */
-static void write_lengths(struct precode_writer *w, unsigned length, unsigned run,
+BOTH_STATIC void write_lengths(struct precode_writer *w, unsigned length, unsigned run,
                           const uint8_t *cost)
 {
     const struct run_split s = split_repeats(length, run - 1, cost);
@@ -281,18 +297,21 @@ static void write_lengths(struct precode_writer *w, unsigned length, unsigned ru
         write_symbol(w, length, 0);
 }
 
-void huff_header_write(const struct huff_header *h, struct bitwriter *bits)
+BOTH_STATIC void put_header(const struct huff_header *h, struct bitwriter *bits)
 {
     const unsigned n = h->litlen_count + h->distance_count;
-    struct precode_writer w = {.bits = bits, .lengths = h->precode_lengths};
+    BOTH_TABLE uint8_t order[DEFLATE_PRECODE_SYMBOLS] = DEFLATE_PRECODE_ORDER;
+    struct precode_writer w;
 
-    huff_codes(h->precode_lengths, DEFLATE_PRECODE_SYMBOLS, w.codes);
+    w.bits = bits;
+    w.lengths = h->precode_lengths;
+    make_codes(h->precode_lengths, DEFLATE_PRECODE_SYMBOLS, w.codes);
     bits_put(bits, h->litlen_count - 257u, 5);
     bits_put(bits, h->distance_count - 1u, 5);
     bits_put(bits, h->precode_count - 4u, 4);
     for (unsigned i = 0; i < h->precode_count; i++) {
         bits_flush(bits);
-        bits_put(bits, h->precode_lengths[precode_order[i]], 3);
+        bits_put(bits, h->precode_lengths[order[i]], 3);
     }
     for (unsigned begin = 0, end; begin < n; begin = end) {
         end = run_end(h, begin);
@@ -303,3 +322,5 @@ void huff_header_write(const struct huff_header *h, struct bitwriter *bits)
     }
     bits_flush(bits);
 }
+
+#endif

@@ -1,5 +1,6 @@
 /*
- * lengths.c - computes optimal code lengths, and canonical codes from them (lengths.h)
+ * make_lengths.h - computes optimal code lengths, and canonical codes from them; for make_lengths.c and
+ * for the GPU
  *
  * Huffman's algorithm gives the best code.  If the symbols are sorted by frequency, it takes linear
  * time, because merged nodes arise in order of weight, so that the lightest node is always at the
@@ -10,11 +11,13 @@
  * 1990) gives the best code within the limit.  Package-merge is far slower, so it runs only then.
  * A limit of 15 bits is exceeded only if the frequencies are as steep as the Fibonacci numbers.
  */
-#include "config.h"
+#ifndef GZLZSS_HUFFMAN_MAKE_LENGTHS_H
+#define GZLZSS_HUFFMAN_MAKE_LENGTHS_H
 
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/both.h"
 #include "base/bytes.h"
 #include "huffman/lengths.h"
 
@@ -27,24 +30,24 @@
 
 /* The bucket of a weight.  Each weight below 32 has a bucket of its own.  From there on, the
  * weights from one power of two up to the next have 32 buckets. */
-static inline unsigned bucket(uint32_t weight)
+BOTH_INLINE unsigned bucket(uint32_t weight)
 {
     /* Setting this bit raises the logarithm of a small weight to HUFF_BUCKET_BITS, and does not
      * change a larger logarithm. */
     unsigned shift =
-        31 - HUFF_BUCKET_BITS - (unsigned)__builtin_clz(weight | 1u << HUFF_BUCKET_BITS);
+        both_log2(weight | 1u << HUFF_BUCKET_BITS) - HUFF_BUCKET_BITS;
 
     return (shift << HUFF_BUCKET_BITS) + (weight >> shift);
 }
 
 /* Sorts the n leaves.  First it puts them into buckets, most of which get one symbol or none.  Then
  * it moves the few that are out of order within a bucket, one by one. */
-static void sort_leaves(struct huff_lengths_work *w, unsigned n)
+BOTH_STATIC void sort_leaves(struct huff_lengths_work *w, unsigned n)
 {
-    const uint64_t *restrict const leaves = w->leaves;
-    uint64_t *restrict const sorted = w->sorted;
-    uint16_t *restrict const start = w->in.sort.start;
-    uint16_t *restrict const bucket_of = w->in.sort.bucket_of;
+    const uint64_t *BOTH_RESTRICT const leaves = w->leaves;
+    uint64_t *BOTH_RESTRICT const sorted = w->sorted;
+    uint16_t *BOTH_RESTRICT const start = w->in.sort.start;
+    uint16_t *BOTH_RESTRICT const bucket_of = w->in.sort.bucket_of;
     uint32_t all = 0;
     unsigned buckets, sum = 0;
 
@@ -84,7 +87,7 @@ static void sort_leaves(struct huff_lengths_work *w, unsigned n)
 #define NODE_MARK 0x7000
 #define NODE(leaf) (((leaf) & ~(uint64_t)0xffff) | NODE_MARK)
 
-_Static_assert(HUFF_MAX_SYMBOLS <= NODE_MARK && 2 * NODE_MARK <= 0xffff, "a mark of nodes");
+BOTH_ASSERT(HUFF_MAX_SYMBOLS <= NODE_MARK && 2 * NODE_MARK <= 0xffff, "a mark of nodes");
 
 /*
  * Huffman's algorithm on n >= 2 sorted leaves, after which the array has room for two more.  Sets
@@ -98,14 +101,14 @@ _Static_assert(HUFF_MAX_SYMBOLS <= NODE_MARK && 2 * NODE_MARK <= 0xffff, "a mark
  * The new node is stored as the parent of all four.  For the two of them that are not merged now,
  * the right parent is stored later.
  */
-static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uint8_t *lengths,
+BOTH_STATIC bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uint8_t *lengths,
                     uint64_t *total, unsigned *parents)
 {
     /* Leaf i is merged into node leaf_parent[i], and node i into node parent[i], a later one. */
-    uint16_t *restrict const leaf_parent = w->in.tree.leaf_parent;
-    uint16_t *restrict const parent = w->in.tree.parent;
-    uint64_t *restrict const leaves = w->sorted, *restrict const nodes = w->in.tree.nodes;
-    uint8_t *restrict const depth = w->in.tree.depth;
+    uint16_t *BOTH_RESTRICT const leaf_parent = w->in.tree.leaf_parent;
+    uint16_t *BOTH_RESTRICT const parent = w->in.tree.parent;
+    uint64_t *BOTH_RESTRICT const leaves = w->sorted, *BOTH_RESTRICT const nodes = w->in.tree.nodes;
+    uint8_t *BOTH_RESTRICT const depth = w->in.tree.depth;
     unsigned leaf = 0, next = 0;
     uint64_t sums = 0;
 
@@ -168,24 +171,24 @@ static bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uin
  *
  * Returns false, with no length set, if more items of a list should be taken than were made.
  */
-static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limit,
+BOTH_STATIC bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limit,
                           const unsigned *enough, uint8_t *lengths)
 {
-    const uint64_t *restrict const leaves = w->sorted;
+    const uint64_t *BOTH_RESTRICT const leaves = w->sorted;
     /* packages[level][i] is the number of packages among the first i items of the level, in order
      * of weight; a package has two items of level + 1.  made[level] is the number of items made. */
-    uint16_t(*restrict const packages)[2 * HUFF_MAX_SYMBOLS + 1] = w->in.merge.packages;
+    uint16_t(*BOTH_RESTRICT const packages)[2 * HUFF_MAX_SYMBOLS + 1] = w->in.merge.packages;
     unsigned made[HUFF_MAX_LENGTH];
     /* `list` has the weights of the current level's items, which replace those of the level below.
      * package_weight has the weights of the packages made from the level below, and package_at
      * their places in the current list.  NO_WEIGHT ends package_weight and leaf_weight, as it is
      * never the lighter of two.  It also ends the items of the level below in `list`, as no item
      * has this weight. */
-    uint64_t *restrict const list = w->in.merge.list;
-    uint64_t *restrict const package_weight = w->in.merge.package_weight;
-    uint64_t *restrict const leaf_weight = w->in.merge.leaf_weight;
-    uint16_t *restrict const package_at = w->in.merge.package_at;
-    uint8_t *restrict const ends = w->in.merge.ends;
+    uint64_t *BOTH_RESTRICT const list = w->in.merge.list;
+    uint64_t *BOTH_RESTRICT const package_weight = w->in.merge.package_weight;
+    uint64_t *BOTH_RESTRICT const leaf_weight = w->in.merge.leaf_weight;
+    uint16_t *BOTH_RESTRICT const package_at = w->in.merge.package_at;
+    uint8_t *BOTH_RESTRICT const ends = w->in.merge.ends;
     unsigned items = enough[limit - 1] < n ? enough[limit - 1] : n;
     unsigned same_items = 0, package = 0, take = 2 * n - 2, depth = 0;
     bool whole = items == n;
@@ -262,7 +265,7 @@ static bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limi
  * each list gets as many items as Huffman's code takes, an eighth more, and 8.  If these are too
  * few, the lists are made again in full.
  */
-static void limited(struct huff_lengths_work *w, unsigned n, unsigned limit,
+BOTH_STATIC void limited(struct huff_lengths_work *w, unsigned n, unsigned limit,
                     const unsigned *parents, uint8_t *lengths)
 {
     unsigned enough[HUFF_MAX_LENGTH] = {0}, deeper = 0;
@@ -278,7 +281,7 @@ static void limited(struct huff_lengths_work *w, unsigned n, unsigned limit,
     package_merge(w, n, limit, enough, lengths);
 }
 
-uint64_t huff_lengths(struct huff_lengths_work *w, const uint32_t *frequencies, unsigned n,
+BOTH_STATIC uint64_t make_lengths(struct huff_lengths_work *w, const uint32_t *frequencies, unsigned n,
                       unsigned limit, uint8_t *lengths)
 {
     uint64_t *const leaves = w->leaves, *const sorted = w->sorted, sum;
@@ -308,7 +311,7 @@ uint64_t huff_lengths(struct huff_lengths_work *w, const uint32_t *frequencies, 
 
 /* Returns the low `length` bits of a code in reverse order.  It reverses 16 bits (neighbours first,
  * then pairs, and so on), and then drops the surplus bits. */
-static unsigned reverse(unsigned code, unsigned length)
+BOTH_STATIC unsigned reverse(unsigned code, unsigned length)
 {
     code = (code & 0x5555) << 1 | (code >> 1 & 0x5555);
     code = (code & 0x3333) << 2 | (code >> 2 & 0x3333);
@@ -317,7 +320,7 @@ static unsigned reverse(unsigned code, unsigned length)
     return code >> (16 - length);
 }
 
-void huff_codes(const uint8_t *lengths, unsigned n, uint16_t *codes)
+BOTH_STATIC void make_codes(const uint8_t *lengths, unsigned n, uint16_t *codes)
 {
     unsigned count[HUFF_MAX_LENGTH + 1] = {0}, next[HUFF_MAX_LENGTH + 1];
     uint16_t used[HUFF_MAX_SYMBOLS + 2];
@@ -346,3 +349,5 @@ void huff_codes(const uint8_t *lengths, unsigned n, uint16_t *codes)
         codes[symbol] = (uint16_t)reverse(next[length]++, length);
     }
 }
+
+#endif
