@@ -1,12 +1,13 @@
 /*
  * gpu_stage.c - measures the GPU stage alone, in steady state
  *
- *   bench/gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES [SHARED]]]]]
+ *   bench/gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES [SHARED [code]]]]]]
  *
  * LEVEL is a level from 1 on, or a method as in --matcher. The defaults are batches of 16 MiB, 8
  * batches, segments of 2048 KiB, and one device, number 0. With DEVICES, the program uses the first
  * DEVICES devices, and gives BATCHES batches to each of them. With SHARED, blocks have only that
- * many bytes of shared memory, as on smaller devices: 101000 (compute capability 8.6), 64000 (7.5).
+ * many bytes of shared memory, as on smaller devices: 101000 (compute capability 8.6), 64000 (7.5);
+ * 0: all. With the word `code`, the GPU also codes: the stage ends with DEFLATE blocks.
  *
  * The stage begins with input in pinned memory, and ends with sequences in pinned memory. Each
  * batch has a thread, which submits the batch to the GPU and collects the result, again and again.
@@ -18,7 +19,7 @@
  * Prints the throughput of the whole stage. Also prints, by the device's clock, the mean times that
  * the copies and the kernels of one batch take. Since batches overlap, the sum of these times is
  * more than the whole time divided by the number of batches. Also prints the number of sequences,
- * and a hash of them, which is the same for all programs that find the same.
+ * or of bytes of output, and a hash of them, which is the same for all programs that find the same.
  */
 #include "config.h"
 
@@ -50,6 +51,7 @@ struct turn {
     atomic_ullong bytes; /* bytes matched so far */
     struct gpu_times sum;
     unsigned long rounds;
+    bool codes; /* the GPU codes */
 };
 
 static atomic_bool stop;
@@ -60,6 +62,7 @@ static void *take_turns(void *argument)
     char error[GPU_ERROR_SIZE];
 
     while (!atomic_load(&stop)) {
+        t->batch->codes = t->codes;
         if (!gpu_submit(t->engine, t->batch, error) || !gpu_collect(t->engine, t->batch, error))
             die(error);
         t->sum.copy_in += t->batch->times.copy_in;
@@ -137,12 +140,25 @@ static void add_sequences(struct found *f, const struct gpu_batch *b, size_t seg
     }
 }
 
+static void add_output(struct found *f, const struct gpu_batch *b)
+{
+    for (unsigned i = 0; i < b->count; i++) {
+        struct gpu_output o;
+
+        if (!gpu_batch_output(b, i, &o))
+            die("a segment has no output");
+        f->sequences += o.length;
+        f->hash = (f->hash ^ o.out_crc) * UINT64_C(0x100000001b3);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const size_t batch_size = (size_t)(argc > 3 ? atoi(argv[3]) : 16) << 20;
     const int batches = argc > 4 ? atoi(argv[4]) : 8;
     const size_t segment_size = (size_t)(argc > 5 ? atoi(argv[5]) : 2048) << 10;
     const int devices = argc > 6 ? atoi(argv[6]) : 1;
+    const bool codes = argc > 8 && strcmp(argv[8], "code") == 0;
     const struct gpu_options options = {.shared = argc > 7 ? (size_t)atoi(argv[7]) : 0};
     static struct turn turns[MAX_DEVICES * MAX_BATCHES];
     struct gpu_engine *engines[MAX_DEVICES];
@@ -157,7 +173,8 @@ int main(int argc, char **argv)
     FILE *f;
 
     if (argc < 3 || batches < 1 || batches > MAX_BATCHES || devices < 1 || devices > MAX_DEVICES)
-        die("usage: gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES [SHARED]]]]]");
+        die("usage: gpu_stage FILE LEVEL [BATCH_MIB [BATCHES [SEGMENT_KIB [DEVICES [SHARED "
+            "[code]]]]]]");
     level = level_of(argv[2]);
     f = fopen(argv[1], "rb");
     if (f == NULL)
@@ -177,6 +194,7 @@ int main(int argc, char **argv)
             struct turn *t = &turns[count++];
 
             t->engine = engines[d];
+            t->codes = codes;
             t->batch = gpu_new_batch(engines[d], error);
             if (t->batch == NULL)
                 die(error);
@@ -205,15 +223,18 @@ int main(int argc, char **argv)
         sum.kernels += t->sum.kernels;
         sum.copy_out += t->sum.copy_out;
         rounds += t->rounds;
-        add_sequences(&found, t->batch, segment_size);
+        if (codes)
+            add_output(&found, t->batch);
+        else
+            add_sequences(&found, t->batch, segment_size);
         gpu_free_batch(t->engine, t->batch);
     }
     printf("%d x %s, level %s, %zu MiB x %d: %.2f GB/s; up, with input, in %.3f s; per batch, ms: "
-           "copy in %.3f, kernels %.3f, copy out %.3f; %zu sequences, %016" PRIx64 "\n",
+           "copy in %.3f, kernels %.3f, copy out %.3f; %zu %s, %016" PRIx64 "\n",
            devices, gpu_name(engines[0]), argv[2], batch_size >> 20, count / devices,
            (double)bytes / seconds * 1e-9, opened, sum.copy_in / (double)rounds * 1e3,
            sum.kernels / (double)rounds * 1e3, sum.copy_out / (double)rounds * 1e3, found.sequences,
-           found.hash);
+           codes ? "bytes" : "sequences", found.hash);
     for (int d = 0; d < devices; d++)
         gpu_close(engines[d]);
     return 0;

@@ -45,8 +45,8 @@
     F(const char *, gpu_name, (const struct gpu_engine *g), (g))                                   \
     F(int, gpu_batches, (const struct gpu_engine *g), (g))                                         \
     F(bool, gpu_codes, (const struct gpu_engine *g), (g))                                          \
-    F(bool, gpu_batch_output,                                                                      \
-      (const struct gpu_batch *b, unsigned index, struct gpu_output *o), (b, index, o))            \
+    F(bool, gpu_batch_output, (const struct gpu_batch *b, unsigned index, struct gpu_output *o),   \
+      (b, index, o))                                                                               \
     F(struct gpu_batch *, gpu_new_batch, (struct gpu_engine * g, char error[GPU_ERROR_SIZE]),      \
       (g, error))                                                                                  \
     F(void, gpu_free_batch, (struct gpu_engine * g, struct gpu_batch * b), (g, b))                 \

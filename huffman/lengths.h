@@ -11,13 +11,13 @@
 #define HUFF_MAX_SYMBOLS 286
 #define HUFF_MAX_LENGTH 15
 
-/* The buckets into which lengths.c sorts symbols by how often they occur.  With more bits, fewer
- * symbols share a bucket, and there are more buckets to clear. */
+/* The buckets into which symbols are sorted by how often they occur.  With more bits, fewer symbols
+ * share a bucket, and there are more buckets to clear. */
 #define HUFF_BUCKET_BITS 5
 #define HUFF_BUCKETS ((33 - HUFF_BUCKET_BITS) << HUFF_BUCKET_BITS)
 
 /* Memory for huff_lengths, which would be too much for a small stack.  Its contents do not matter
- * between calls.  lengths.c describes each member where it is used. */
+ * between calls.  make_lengths.h describes each member where it is used. */
 struct huff_lengths_work {
     uint64_t leaves[HUFF_MAX_SYMBOLS], sorted[HUFF_MAX_SYMBOLS + 2];
     union {

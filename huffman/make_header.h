@@ -120,7 +120,8 @@ struct length_run {
 
 /* Writes the runs that are long enough for symbol 16, 17 or 18 to `runs`.  Writes to others[] how
  * often each length occurs in all other runs.  Returns the number of runs written. */
-BOTH_STATIC unsigned find_runs(const struct huff_header *h, struct length_run *runs, uint32_t *others)
+BOTH_STATIC unsigned find_runs(const struct huff_header *h, struct length_run *runs,
+                               uint32_t *others)
 {
     const unsigned n = h->litlen_count + h->distance_count;
     uint16_t ends[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
@@ -157,7 +158,7 @@ struct precode {
 /* Counts the precode's symbols for the n runs, which are coded in the cheapest way under `cost`,
  * and for the lengths in others[]. */
 BOTH_STATIC void count_symbols(const struct length_run *runs, unsigned n, const uint32_t *others,
-                          const uint8_t *cost, uint32_t *frequencies)
+                               const uint8_t *cost, uint32_t *frequencies)
 {
     memcpy(frequencies, others, DEFLATE_PRECODE_SYMBOLS * sizeof(*frequencies));
     for (const struct length_run *r = runs; r < runs + n; r++) {
@@ -172,7 +173,7 @@ BOTH_STATIC void count_symbols(const struct length_run *runs, unsigned n, const 
 
 /* Makes the best precode for these frequencies of its symbols. */
 BOTH_STATIC void make_precode(struct huff_lengths_work *w, struct precode *p,
-                         const uint32_t *frequencies)
+                              const uint32_t *frequencies)
 {
     BOTH_TABLE uint8_t order[DEFLATE_PRECODE_SYMBOLS] = DEFLATE_PRECODE_ORDER;
 
@@ -188,14 +189,14 @@ BOTH_STATIC void make_precode(struct huff_lengths_work *w, struct precode *p,
 }
 
 BOTH_STATIC void make_header(struct huff_lengths_work *w,
-                      const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
-                      const uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS],
-                      struct huff_header *h)
+                             const uint8_t litlen_lengths[DEFLATE_LITLEN_SYMBOLS],
+                             const uint8_t distance_lengths[DEFLATE_DISTANCE_SYMBOLS],
+                             struct huff_header *h)
 {
     /* The costs assumed in the first round, which are typical of the headers of text and
      * programs. */
-    BOTH_TABLE uint8_t guess[DEFLATE_PRECODE_SYMBOLS] = {
-        3, 7, 7, 6, 5, 4, 4, 3, 3, 3, 4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7};
+    BOTH_TABLE uint8_t guess[DEFLATE_PRECODE_SYMBOLS] = {3, 7, 7, 6, 5, 4, 4,     3,     3,    3,
+                                                         4, 4, 5, 6, 7, 7, 4 + 2, 5 + 3, 5 + 7};
     struct length_run runs[DEFLATE_LITLEN_SYMBOLS + DEFLATE_DISTANCE_SYMBOLS];
     uint32_t others[DEFLATE_PRECODE_SYMBOLS], frequencies[DEFLATE_PRECODE_SYMBOLS];
     uint32_t again[DEFLATE_PRECODE_SYMBOLS];
@@ -257,7 +258,7 @@ BOTH_STATIC void write_symbol(struct precode_writer *w, unsigned symbol, unsigne
 /* Writes `symbol` `count` times.  Each time, the symbol stands for min to max lengths.  The sum of
  * these is `total`. */
 BOTH_STATIC void write_runs(struct precode_writer *w, unsigned symbol, unsigned count, unsigned min,
-                       unsigned max, unsigned total)
+                            unsigned max, unsigned total)
 {
     for (; count > 0; count--) {
         unsigned run = total - (count - 1) * min;
@@ -287,7 +288,7 @@ BOTH_STATIC void write_zeros(struct precode_writer *w, unsigned run, const uint8
 
 /* Writes the symbols for `run` lengths that equal `length`, which is not 0. */
 BOTH_STATIC void write_lengths(struct precode_writer *w, unsigned length, unsigned run,
-                          const uint8_t *cost)
+                               const uint8_t *cost)
 {
     const struct run_split s = split_repeats(length, run - 1, cost);
 

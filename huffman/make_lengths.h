@@ -1,6 +1,6 @@
 /*
- * make_lengths.h - computes optimal code lengths, and canonical codes from them; for make_lengths.c and
- * for the GPU
+ * make_lengths.h - computes optimal code lengths, and canonical codes from them, on both engines
+ * (lengths.h)
  *
  * Huffman's algorithm gives the best code.  If the symbols are sorted by frequency, it takes linear
  * time, because merged nodes arise in order of weight, so that the lightest node is always at the
@@ -34,8 +34,7 @@ BOTH_INLINE unsigned bucket(uint32_t weight)
 {
     /* Setting this bit raises the logarithm of a small weight to HUFF_BUCKET_BITS, and does not
      * change a larger logarithm. */
-    unsigned shift =
-        both_log2(weight | 1u << HUFF_BUCKET_BITS) - HUFF_BUCKET_BITS;
+    unsigned shift = both_log2(weight | 1u << HUFF_BUCKET_BITS) - HUFF_BUCKET_BITS;
 
     return (shift << HUFF_BUCKET_BITS) + (weight >> shift);
 }
@@ -102,7 +101,7 @@ BOTH_ASSERT(HUFF_MAX_SYMBOLS <= NODE_MARK && 2 * NODE_MARK <= 0xffff, "a mark of
  * the right parent is stored later.
  */
 BOTH_STATIC bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit, uint8_t *lengths,
-                    uint64_t *total, unsigned *parents)
+                         uint64_t *total, unsigned *parents)
 {
     /* Leaf i is merged into node leaf_parent[i], and node i into node parent[i], a later one. */
     uint16_t *BOTH_RESTRICT const leaf_parent = w->in.tree.leaf_parent;
@@ -172,7 +171,7 @@ BOTH_STATIC bool huffman(struct huff_lengths_work *w, unsigned n, unsigned limit
  * Returns false, with no length set, if more items of a list should be taken than were made.
  */
 BOTH_STATIC bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned limit,
-                          const unsigned *enough, uint8_t *lengths)
+                               const unsigned *enough, uint8_t *lengths)
 {
     const uint64_t *BOTH_RESTRICT const leaves = w->sorted;
     /* packages[level][i] is the number of packages among the first i items of the level, in order
@@ -266,7 +265,7 @@ BOTH_STATIC bool package_merge(struct huff_lengths_work *w, unsigned n, unsigned
  * few, the lists are made again in full.
  */
 BOTH_STATIC void limited(struct huff_lengths_work *w, unsigned n, unsigned limit,
-                    const unsigned *parents, uint8_t *lengths)
+                         const unsigned *parents, uint8_t *lengths)
 {
     unsigned enough[HUFF_MAX_LENGTH] = {0}, deeper = 0;
 
@@ -281,8 +280,8 @@ BOTH_STATIC void limited(struct huff_lengths_work *w, unsigned n, unsigned limit
     package_merge(w, n, limit, enough, lengths);
 }
 
-BOTH_STATIC uint64_t make_lengths(struct huff_lengths_work *w, const uint32_t *frequencies, unsigned n,
-                      unsigned limit, uint8_t *lengths)
+BOTH_STATIC uint64_t make_lengths(struct huff_lengths_work *w, const uint32_t *frequencies,
+                                  unsigned n, unsigned limit, uint8_t *lengths)
 {
     uint64_t *const leaves = w->leaves, *const sorted = w->sorted, sum;
     unsigned parents[HUFF_MAX_LENGTH], used = 0;

@@ -20,7 +20,7 @@
  * bytes after a segment, and the program's memory may end there. A separate stream copies the bytes
  * to the host for the encoder; no batch's kernels wait for it.
  *
- * If a batch codes (struct gpu_batch), the kernels of huffman/ follow those for parsing in the same
+ * If a batch codes (struct gpu_batch), the kernels of huffman/ follow those for parsing, in a third
  * stream, and the outputs cross the bus in place of the sequences. A batch gets the memory for that
  * when it first codes.
  */
@@ -42,7 +42,19 @@
 /* Events in a batch's streams. The times between events are the batch's times. Events also make one
  * stream wait for another: `finding` waits for COPIED_IN, and `parsing` for FOUND. BROUGHT happens
  * when the host has the bytes that only a GPU had. */
-enum { BEGIN, COPIED_IN, BROUGHT, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT, DONE, EVENTS };
+enum {
+    BEGIN,
+    COPIED_IN,
+    BROUGHT,
+    FINDING,
+    FOUND,
+    MATCHED,
+    CODED,
+    RESULTS_OUT,
+    COPY_OUT,
+    DONE,
+    EVENTS
+};
 
 /* FINDERS: streams for finding. A third stream for fast finders costs 3 % with FEW_QUEUES
  * (queues.c), and gains 3 % with 6 queues or more. Slow finders are equally fast with one, two or
@@ -60,13 +72,18 @@ enum { BEGIN, COPIED_IN, BROUGHT, FINDING, FOUND, MATCHED, RESULTS_OUT, COPY_OUT
 #define SLOW_PARSERS 4
 #define PARSERS 3
 
+/* CODERS: streams for Huffman coding. Some of its kernels have one warp for a segment or a block,
+ * and take long but little of the device, so several batches are coded side by side. These streams
+ * are made last, and share the others' hardware queues. */
+#define CODERS 8
+
 /* Seconds for which a feeder asks whether its batch is done before it sleeps. The cores are needed
  * for encoding, and a batch takes milliseconds. */
 #define SPIN 0
 
 /* The data of a batch that only the engine uses. */
 struct device_batch {
-    cudaStream_t finding, parsing; /* two of the engine's streams */
+    cudaStream_t finding, parsing, coding; /* three of the engine's streams */
     cudaEvent_t events[EVENTS];
     gpu_view view;
     uint8_t *host; /* pinned memory: the input, then the arrays host_sequences to host_used */
@@ -95,6 +112,7 @@ struct gpu_engine {
     cudaStream_t finding[FINDERS];
     cudaStream_t parsing[PARSERS_MAX]; /* streams of higher priority */
     unsigned parsers;                  /* streams in `parsing` */
+    cudaStream_t coding[CODERS];       /* NULL if the level is not coded */
     struct gpu_watch watch;
     std::atomic<unsigned> made; /* batches made so far; chooses the next batch's streams */
 
@@ -231,6 +249,7 @@ static cudaError_t make_batch(struct gpu_engine *g, struct gpu_batch *b)
 
     d->finding = g->finding[number % FINDERS];
     d->parsing = g->parsing[number % g->parsers];
+    d->coding = g->coding[number % CODERS];
 
     status = cudaSuccess;
     for (int i = 0; i < EVENTS && status == cudaSuccess; i++)
@@ -338,6 +357,8 @@ static cudaError_t make_streams(struct gpu_engine *g)
      * creation, so the other streams share the queues as if this one did not exist. */
     if (status == cudaSuccess)
         status = cudaStreamCreateWithPriority(&g->bringing, cudaStreamNonBlocking, lowest);
+    for (unsigned i = 0; i < CODERS && gpu_codes(g) && status == cudaSuccess; i++)
+        status = cudaStreamCreateWithPriority(&g->coding[i], cudaStreamNonBlocking, lowest);
     return status;
 }
 
@@ -411,6 +432,9 @@ void gpu_close(struct gpu_engine *g)
             cudaStreamDestroy(g->parsing[i]);
     if (g->bringing != NULL)
         cudaStreamDestroy(g->bringing);
+    for (unsigned i = 0; i < CODERS; i++)
+        if (g->coding[i] != NULL)
+            cudaStreamDestroy(g->coding[i]);
     delete g;
 }
 
@@ -580,10 +604,12 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
 {
     struct device_batch *d = (struct device_batch *)b->device;
     const struct gpu_finder *finder = gpu_twin(g->level);
+    cudaStream_t last;
 
     lay_out(b);
     d->is_brought = false;
     prepare_coder(g, b);
+    last = b->codes ? d->coding : d->parsing;
     if (d->view.chunks == 0)
         return true;
     if (gpu_is_lost(&g->watch))
@@ -622,17 +648,18 @@ bool gpu_submit(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR_
         failed(cudaStreamWaitEvent(d->parsing, d->events[FOUND], 0), g->name, error) ||
         failed(finder->parse(d->view, g->level, d->parsing), g->name, error) ||
         failed(gpu_tags_to_sequences(d->view, d->parsing), g->name, error) ||
-        (b->codes &&
-         failed(coder_queue(&d->coder, d->view, g->flip, d->parsing), g->name, error)) ||
         failed(cudaEventRecord(d->events[MATCHED], d->parsing), g->name, error) ||
+        (b->codes && (failed(cudaStreamWaitEvent(last, d->events[MATCHED], 0), g->name, error) ||
+                      failed(coder_queue(&d->coder, d->view, g->flip, last), g->name, error) ||
+                      failed(cudaEventRecord(d->events[CODED], last), g->name, error))) ||
         failed(cudaMemcpyAsync(d->host_used, d->view.used, sizeof(*d->view.used),
-                               cudaMemcpyDeviceToHost, d->parsing),
+                               cudaMemcpyDeviceToHost, last),
                g->name, error) ||
         failed(cudaMemcpyAsync(d->host_results, d->view.results,
                                d->view.chunks * sizeof(*d->view.results), cudaMemcpyDeviceToHost,
-                               d->parsing),
+                               last),
                g->name, error) ||
-        failed(cudaEventRecord(d->events[RESULTS_OUT], d->parsing), g->name, error))
+        failed(cudaEventRecord(d->events[RESULTS_OUT], last), g->name, error))
         return give_up(g, d);
     return true;
 }
@@ -711,7 +738,7 @@ bool gpu_collect(struct gpu_engine *g, struct gpu_batch *b, char error[GPU_ERROR
             d->host_sequences[r.offset + r.count / 2].distance ^= 1;
     }
     b->times.copy_in = seconds(d, BEGIN, COPIED_IN);
-    b->times.kernels = seconds(d, FINDING, MATCHED);
+    b->times.kernels = seconds(d, FINDING, b->codes ? CODED : MATCHED);
     b->times.copy_out = seconds(d, COPY_OUT, DONE);
     return true;
 }

@@ -1,7 +1,7 @@
 /*
  * cuda_runtime.h - the part of CUDA that gpu/cuda/ uses, on the CPU, for tests without a GPU
  *
- * The sources in gpu/cuda/, compiled as C++ with this header in place of CUDA's, form a GPU engine on
+ * The sources in gpu/cuda/, compiled as C++ with this header in place of CUDA's, form an engine on
  * an emulated device.  Kernels run one block after another.  A block's threads are coroutines.  The
  * coroutines switch where threads wait for each other, which is called "to meet" here: at a
  * barrier, or where a warp's lanes exchange values (emulation.cu).  If some threads never come to

@@ -7,14 +7,12 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <zlib.h>
 
 #include "compat/crc.h"
 #include "huffman/huffman.h"
 #include "tests/unit/device.h"
 #include "tests/unit/kernels.h"
-
-/* Segments of a batch. */
-#define SEGMENTS_MAX 64
 
 /* The bytes that the CPU writes for a segment. */
 struct expected {
@@ -38,13 +36,12 @@ static struct expected encode(const uint8_t *in, size_t len, const struct lz_lev
     return x;
 }
 
-/* Lets the GPU code in[0..len) in segments of `segment_size` bytes.  Returns how many segments have
- * an output; each must be the CPU's. */
-static unsigned code(struct gpu_engine *g, struct gpu_batch *b, const uint8_t *in, size_t len,
-                     const struct lz_level *level, size_t segment_size, const char *name)
+/* Lets the GPU code in[0..len) in segments of `segment_size` bytes.  Returns their number. */
+static unsigned submit(struct gpu_engine *g, struct gpu_batch *b, const uint8_t *in, size_t len,
+                       size_t segment_size)
 {
     char error[GPU_ERROR_SIZE] = "";
-    unsigned count = 0, right = 0, index;
+    unsigned count = 0, index;
 
     gpu_batch_clear(b);
     b->codes = true;
@@ -57,6 +54,17 @@ static unsigned code(struct gpu_engine *g, struct gpu_batch *b, const uint8_t *i
     if (!CHECK(gpu_submit(g, b, error) && gpu_collect(g, b, error)))
         printf("# %s\n", error);
     CHECK(b->codes);
+    return count;
+}
+
+/* Lets the GPU code in[0..len) in segments of `segment_size` bytes.  Returns how many segments have
+ * an output; each must be the CPU's. */
+static unsigned code(struct gpu_engine *g, struct gpu_batch *b, const uint8_t *in, size_t len,
+                     const struct lz_level *level, size_t segment_size, const char *name)
+{
+    const unsigned count = submit(g, b, in, len, segment_size);
+    unsigned right = 0;
+
     for (unsigned i = 0; i < count; i++) {
         const size_t at = i * segment_size;
         const size_t n = len - at < segment_size ? len - at : segment_size;
@@ -108,7 +116,7 @@ static void code_kind(size_t len, const struct input_kind *k, const struct lz_le
     free(in);
 }
 
-/* --- Inputs ------------------------------------------------------------------------------------ */
+/* --- Inputs --- */
 
 static void test_levels(void)
 {
@@ -129,8 +137,8 @@ static void test_kinds(void)
 
 static void test_short_inputs(void)
 {
-    static const size_t lengths[] = {1, 2, 3, 4, 11, 31, 127, 128, 129, 257, 4095, 4096, 4097,
-                                     32767, 32768, 32769};
+    static const size_t lengths[] = {1,   2,   3,    4,    11,   31,    127,   128,
+                                     129, 257, 4095, 4096, 4097, 32767, 32768, 32769};
 
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         code_kind(lengths[i], &zeros, lz_level(1), 32 * KIB);
@@ -161,7 +169,7 @@ static void test_mixed(void)
         unsigned value = 0;
 
         random = random * 1664525 + 1013904223;
-        /* Value k occurs a little less than half as often as value k - 1. */
+        /* Value k occurs a little less than half as often as k - 1. */
         for (uint32_t r = random >> 4; value < 27 && r % 100 < 47; r = r / 100 + (r << 9))
             value++;
         in[i] = (uint8_t)(value * 9);
@@ -221,35 +229,86 @@ static void test_best(void)
     gpu_close(g);
 }
 
-/* --- Errors ------------------------------------------------------------------------------------ */
+/* --- Errors --- */
 
-/* Flips bits all over the output: headers, codes, stored bytes, padding, the mark.  Each is seen. */
+/* Whether the output decodes to in[0..len). */
+static bool decodes(const struct gpu_output *o, const uint8_t *in, size_t len)
+{
+    uint8_t *out = unit_need(malloc(len + 1));
+    z_stream z = {.next_in = (uint8_t *)o->bytes,
+                  .avail_in = (unsigned)o->length,
+                  .next_out = out,
+                  .avail_out = (unsigned)len + 1};
+    bool same;
+
+    CHECK_EQ(inflateInit2(&z, -15), Z_OK);
+    same = inflate(&z, Z_FINISH) == Z_STREAM_END && z.avail_in == 0 && z.total_out == len &&
+           memcmp(out, in, len) == 0;
+    inflateEnd(&z);
+    free(out);
+    return same;
+}
+
+/* Flips bits all over a segment's output: headers, codes, stored bytes, padding.  Each is seen,
+ * unless the output still decodes to the input: a distance may become another one at which the same
+ * bytes are. */
 static void see_flips(const uint8_t *in, size_t len, int level, unsigned step)
 {
-    struct expected x = encode(in, len, lz_level(level), false);
-    unsigned seen = 0, flips = 0;
+    struct expected x = encode(in, len, lz_level(level), true);
+    unsigned harmless = 0, flips = 0;
 
-    for (size_t bit = 0; bit < 8 * x.length; bit += bit < 800 || bit + 100 > 8 * x.length
-                                                        ? 1 + step / 50
-                                                        : step + bit % 7) {
+    for (size_t bit = 0; bit < 8 * x.length;
+         bit += bit < 800 || bit + 100 > 8 * x.length ? 1 + step / 50 : step + bit % 7) {
         struct gpu_batch *b;
         struct gpu_engine *g;
         struct gpu_output o;
 
         options.flip = (long)bit + 1;
         g = open_engine(lz_level(level), len, 512 * KIB, &b);
-        if (!CHECK_EQ(code(g, b, in, len, lz_level(level), 512 * KIB, "flip"), 0))
+        submit(g, b, in, len, len);
+        if (!gpu_batch_output(b, 0, &o))
+            CHECK(o.is_wrong);
+        else if (CHECK(decodes(&o, in, len)))
+            harmless++;
+        else
             printf("# level %d, bit %zu of %zu\n", level, bit, 8 * x.length);
-        CHECK(!gpu_batch_output(b, 0, &o) && o.is_wrong);
         flips++;
-        seen += o.is_wrong;
         gpu_free_batch(g, b);
         gpu_close(g);
     }
     options.flip = 0;
-    CHECK_EQ(seen, flips);
-    printf("# level %d: %u flipped bits of %zu\n", level, flips, 8 * x.length);
+    CHECK(harmless <= flips / 100);
+    printf("# level %d: %u flipped bits of %zu, %u harmless\n", level, flips, 8 * x.length,
+           harmless);
     free(x.bytes);
+}
+
+/* The same for the mark after a segment, and for its padding. */
+static void test_flipped_marks(void)
+{
+    const size_t len = 3000, segment_size = 32 * KIB;
+    uint8_t *in = unit_need(malloc(2 * segment_size));
+    struct expected x;
+
+    fill_kind(in, segment_size + len, &words, LONGEST_TOKEN, 1);
+    x = encode(in, segment_size, lz_level(6), false);
+    for (size_t bit = 8 * x.length - 90; bit < 8 * x.length; bit++) {
+        struct gpu_batch *b;
+        struct gpu_engine *g;
+        struct gpu_output o;
+
+        options.flip = (long)bit + 1;
+        g = open_engine(lz_level(6), segment_size + len, segment_size, &b);
+        submit(g, b, in, segment_size + len, segment_size);
+        CHECK(!gpu_batch_output(b, 0, &o) && o.is_wrong);
+        /* The other segment is right. */
+        CHECK(gpu_batch_output(b, 1, &o));
+        gpu_free_batch(g, b);
+        gpu_close(g);
+    }
+    options.flip = 0;
+    free(x.bytes);
+    free(in);
 }
 
 #ifdef REAL_DEVICE
@@ -282,5 +341,6 @@ int main(void)
     RUN(test_second_use);
     RUN(test_best);
     RUN(test_flips);
+    RUN(test_flipped_marks);
     return unit_done();
 }

@@ -118,17 +118,15 @@ static __global__ void __launch_bounds__(THREADS) join_parts(gpu_coder c)
 
 #pragma unroll
             for (uint32_t r = 0; r < ROWS; r++)
-                part.row[r] =
-                    c.part_counts[(size_t)slot * GPU_CODED_SYMBOLS + r * WARP + lane];
+                part.row[r] = c.part_counts[(size_t)slot * GPU_CODED_SYMBOLS + r * WARP + lane];
             part.bytes = end - start;
             start = end;
             estimate(part, lane);
             if (is_open) {
 #pragma unroll
                 for (uint32_t r = 0; r < ROWS; r++)
-                    both.row[r] = r * WARP + lane == DEFLATE_END_OF_BLOCK
-                                      ? 1
-                                      : open.c.row[r] + part.row[r];
+                    both.row[r] =
+                        r * WARP + lane == DEFLATE_END_OF_BLOCK ? 1 : open.c.row[r] + part.row[r];
                 both.bytes = open.c.bytes + part.bytes;
                 estimate(both, lane);
                 if (both.bits <= open.c.bits + part.bits) {
@@ -178,13 +176,14 @@ static __global__ void __launch_bounds__(THREADS) plan_blocks(gpu_coder c)
         fixed = gpu_warp_sum(fixed);
         extra = gpu_warp_sum(extra);
         if (lane == 0) {
-            uint8_t *const litlens = w->lengths, *const distances = litlens + DEFLATE_LITLEN_SYMBOLS;
+            uint8_t *const litlens = w->lengths, *const distances =
+                                                     litlens + DEFLATE_LITLEN_SYMBOLS;
             gpu_coded_block *const b = &c.blocks[number];
             bitwriter bits = {c.headers + (size_t)number * GPU_BLOCK_HEADER, 0, 0};
             uint64_t size = 3 + (uint64_t)extra;
 
-            size += make_lengths(&w->work, counts, DEFLATE_LITLEN_SYMBOLS, DEFLATE_MAX_CODE,
-                                 litlens);
+            size +=
+                make_lengths(&w->work, counts, DEFLATE_LITLEN_SYMBOLS, DEFLATE_MAX_CODE, litlens);
             size += make_lengths(&w->work, counts + GPU_DISTANCES, DEFLATE_DISTANCE_SYMBOLS,
                                  DEFLATE_MAX_CODE, distances);
             make_header(&w->work, litlens, distances, &w->header);
@@ -198,8 +197,8 @@ static __global__ void __launch_bounds__(THREADS) plan_blocks(gpu_coder c)
         __syncwarp();
         for (uint32_t i = lane; i < GPU_CODED_SYMBOLS; i += WARP) {
             const uint32_t symbol = i < GPU_DISTANCES ? i : i - GPU_DISTANCES;
-            const bool is_used = symbol < (i < GPU_DISTANCES ? DEFLATE_LITLEN_SYMBOLS
-                                                             : DEFLATE_DISTANCE_SYMBOLS);
+            const bool is_used =
+                symbol < (i < GPU_DISTANCES ? DEFLATE_LITLEN_SYMBOLS : DEFLATE_DISTANCE_SYMBOLS);
             const uint32_t from = i < GPU_DISTANCES ? i : symbol + DEFLATE_LITLEN_SYMBOLS;
 
             codes[i] = is_used ? (uint32_t)w->codes[from] << 8 | w->lengths[from] : 0;
@@ -224,7 +223,7 @@ static __global__ void __launch_bounds__(THREADS) lay_out(gpu_coder c)
             first + lane < count ? c.segment_blocks[t.chunk * GPU_PARTS + first + lane] : 0;
         gpu_coded_block b = c.blocks[number];
 
-        /* Each lane holds a block.  All lanes follow all blocks, and keep what belongs to theirs. */
+        /* Each lane holds a block.  All lanes follow all blocks, and keep what is for theirs. */
         for (uint32_t i = 0; i < WARP && first + i < count; i++) {
             const uint32_t dynamic = __shfl_sync(ALL_LANES, b.dynamic, (int)i);
             const uint32_t fixed = __shfl_sync(ALL_LANES, b.fixed, (int)i);

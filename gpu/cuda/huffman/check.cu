@@ -246,8 +246,8 @@ static __global__ void __launch_bounds__(THREADS) check_chunks(gpu_view v, gpu_c
             good = good && at.byte <= part_end && at.byte <= next.byte;
             if (!good)
                 break;
-            if (at.byte < part_end || (k + 1 == parts && part_end == length &&
-                                       before + length < b.begin + b.bytes)) {
+            if (at.byte < part_end ||
+                (k + 1 == parts && part_end == length && before + length < b.begin + b.bytes)) {
                 /* The block goes on behind this place. */
                 if (at.byte == length)
                     next = {length, c.starts[(chunk + 1) * GPU_SPANS].bit};

@@ -151,8 +151,8 @@ void coder_add(coder_memory *m, uint32_t start, uint32_t length, bool is_last)
         gpu_crc_part part = {};
 
         part.start = start + (uint64_t)i * GPU_CRC_PART;
-        part.length = length - i * GPU_CRC_PART < GPU_CRC_PART ? length - i * GPU_CRC_PART
-                                                               : GPU_CRC_PART;
+        part.length =
+            length - i * GPU_CRC_PART < GPU_CRC_PART ? length - i * GPU_CRC_PART : GPU_CRC_PART;
         part.is_first = i == 0;
         sums[m->in_sum_count++] = part;
     }
@@ -196,9 +196,9 @@ cudaError_t coder_queue(coder_memory *m, const gpu_view &v, long flip, cudaStrea
         status = gpu_sum_up(v.input, c->in_sums, m->in_sum_count, stream);
     /* The results: sums of the input, then what was cleared, then sums of the output. */
     if (status == cudaSuccess)
-        status = cudaMemcpyAsync(host_of(m, c->in_sums), c->in_sums,
-                                 m->in_sum_count * sizeof(gpu_crc_part), cudaMemcpyDeviceToHost,
-                                 stream);
+        status =
+            cudaMemcpyAsync(host_of(m, c->in_sums), c->in_sums,
+                            m->in_sum_count * sizeof(gpu_crc_part), cudaMemcpyDeviceToHost, stream);
     memset(m->host + m->from_host, 0xff, m->cleared);
     if (status == cudaSuccess)
         status = cudaMemcpyAsync(m->host + m->from_host, m->device + m->from_host, m->cleared,

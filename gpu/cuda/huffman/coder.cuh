@@ -13,7 +13,7 @@
 struct coder_memory {
     gpu_coder c;
     uint8_t *device, *host;         /* one block of each; the host's is pinned */
-    size_t from_host, cleared;      /* bytes of `device` that the host sends, and that are cleared */
+    size_t from_host, cleared;      /* bytes of `device` that the host sends, and bytes to clear */
     size_t chunks, sequences, sums; /* room: chunks, sequences, CRC parts */
     size_t packed_room;             /* bytes of packed outputs */
     /* The segments added so far: */

@@ -74,11 +74,11 @@ struct gpu_coded_block {
 
 /* A segment to be coded, which the host describes. */
 struct gpu_to_code {
-    uint32_t start, length; /* its bytes in the batch's input */
-    uint32_t chunk, chunks; /* its first chunk, and their number */
-    uint32_t out;           /* where its output starts; a multiple of 16 */
-    uint32_t is_last;       /* 1: its last block is final; 0: it ends with the mark (HUFF_MARK) */
-    uint32_t in_sum, in_sums;   /* the CRC parts of its input: the first one, and their number */
+    uint32_t start, length;   /* its bytes in the batch's input */
+    uint32_t chunk, chunks;   /* its first chunk, and their number */
+    uint32_t out;             /* where its output starts; a multiple of 16 */
+    uint32_t is_last;         /* 1: its last block is final; 0: it ends with the mark (HUFF_MARK) */
+    uint32_t in_sum, in_sums; /* the CRC parts of its input: the first one, and their number */
     uint32_t out_sum, out_sums; /* those of its output */
 };
 
@@ -87,10 +87,10 @@ enum { GPU_BAD_MATCHES = 1, GPU_BAD_ROOM = 2, GPU_BAD_BITS = 4 };
 
 /* The result of coding a segment. */
 struct gpu_coded {
-    uint32_t bad;      /* GPU_BAD_...; 0: the output is right */
-    uint32_t blocks;   /* number of blocks */
-    uint32_t length;   /* bytes of its output */
-    uint32_t packed;   /* where its output is among the packed outputs; a multiple of 16 */
+    uint32_t bad;    /* GPU_BAD_...; 0: the output is right */
+    uint32_t blocks; /* number of blocks */
+    uint32_t length; /* bytes of its output */
+    uint32_t packed; /* where its output is among the packed outputs; a multiple of 16 */
 };
 
 /* The tables with which a block is checked (check.cu). */
@@ -122,22 +122,22 @@ struct gpu_coder {
                                  * segment */
     uint32_t block_room;        /* most blocks */
     uint32_t *block_count;      /* blocks that were asked for */
-    gpu_coded_block *blocks;          /* [block], in any order */
+    gpu_coded_block *blocks;    /* [block], in any order */
     uint32_t *segment_blocks;   /* [slot of the segment's first part + i]: block i of the segment */
     uint32_t *block_counts;     /* [block][GPU_CODED_SYMBOLS] */
     /* [block][GPU_CODED_SYMBOLS]: the codes of its dynamic form.  The low 8 bits have the number of
      * a code's bits, and the bits above have the code. */
     uint32_t *codes;
-    uint8_t *headers;        /* [block][GPU_BLOCK_HEADER]: its dynamic header */
-    gpu_plan_work *planners; /* [GPU_PLANNERS] */
+    uint8_t *headers;         /* [block][GPU_BLOCK_HEADER]: its dynamic header */
+    gpu_plan_work *planners;  /* [GPU_PLANNERS] */
     gpu_check_tables *tables; /* [block] */
-    gpu_span_start *starts;  /* [chunk][GPU_SPANS] */
-    uint32_t *out;           /* all segments' outputs */
-    uint8_t *packed;         /* the same, packed */
-    gpu_crc_part *in_sums;   /* parts of the segments' input, for their CRC-32 */
-    gpu_crc_part *out_sums;  /* the same of the packed outputs; a segment's last may be empty */
+    gpu_span_start *starts;   /* [chunk][GPU_SPANS] */
+    uint32_t *out;            /* all segments' outputs */
+    uint8_t *packed;          /* the same, packed */
+    gpu_crc_part *in_sums;    /* parts of the segments' input, for their CRC-32 */
+    gpu_crc_part *out_sums;   /* the same of the packed outputs; a segment's last may be empty */
     uint32_t out_sum_count;
-    uint32_t *packed_size;   /* bytes used there */
+    uint32_t *packed_size; /* bytes used there */
 };
 
 /* Queue the steps.  gpu_coder's arrays need not be cleared before, but for `coded`, `block_count`,

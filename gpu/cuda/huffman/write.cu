@@ -15,10 +15,10 @@ typedef cub::BlockScan<uint32_t, THREADS> Scan;
 
 /* Writes bits in order, from any bit on. */
 struct writer {
-    uint32_t *next;   /* the word of the first bit of `bits` */
-    uint64_t bits;    /* pending bits, and zeros before them in the first word */
-    uint32_t count;   /* number of bits in `bits`, with those zeros */
-    bool is_shared;   /* the next word may have bits of other threads */
+    uint32_t *next; /* the word of the first bit of `bits` */
+    uint64_t bits;  /* pending bits, and zeros before them in the first word */
+    uint32_t count; /* number of bits in `bits`, with those zeros */
+    bool is_shared; /* the next word may have bits of other threads */
 };
 
 static __device__ __forceinline__ void seek(writer &w, uint32_t *out, uint32_t bit)
@@ -123,9 +123,8 @@ static __device__ void load_parts(const gpu_coder &c, uint32_t chunk, uint32_t c
             parts[k].is_stored = type == DEFLATE_STORED;
             parts[k].begin = b.begin;
             parts[k].at =
-                b.data + (type == DEFLATE_STORED
-                              ? 0
-                              : c.part_bits[slot] - c.part_bits[b.first_slot]);
+                b.data +
+                (type == DEFLATE_STORED ? 0 : c.part_bits[slot] - c.part_bits[b.first_slot]);
             parts[k].bits = c.part_bits[slot] - c.part_bits[chunk * GPU_PARTS];
         }
     }
