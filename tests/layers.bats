@@ -45,11 +45,11 @@ END
 
 @test "a folder that uses one above it, or one that is not there, or no folder" {
     printf '#include "base/bytes.h"\n\n#  include "src/options.h"\n' >lzss/match.h
-    printf '#include "lzss/match.h"\n#include "huffman/huffman.h"\n' >gpu/cuda/engine.cu
+    printf '#include "lzss/match.h"\n#include "huffman/huffman.h"\n' >gpu/engine.cu
     printf '#include "other/match.h"\n#include "bytes.h"\n' >base/io.c
     complains 'base/io.c:1: base/ may not use other/ (other/match.h)' \
         'base/io.c:2: "bytes.h" is not a path from the top' \
-        'gpu/cuda/engine.cu:2: gpu/ may not use huffman/ (huffman/huffman.h)' \
+        'gpu/engine.cu:2: gpu/ may not use huffman/ (huffman/huffman.h)' \
         'lzss/match.h:3: lzss/ may not use src/ (src/options.h)'
 }
 

@@ -312,7 +312,7 @@ static void test_flipped_marks(void)
 }
 
 #ifdef REAL_DEVICE
-#define STEP 1
+#define STEP 2
 #else
 #define STEP 2000
 #endif
