@@ -19,7 +19,7 @@
 
 /* The prefix of a larger function for both, which nvcc need not inline. */
 #ifdef __CUDACC__
-#define BOTH_STATIC static __host__ __device__
+#define BOTH_STATIC static inline __host__ __device__
 #else
 #define BOTH_STATIC static inline
 #endif

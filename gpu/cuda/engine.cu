@@ -212,6 +212,8 @@ static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, siz
         d->host = NULL;
         status = cudaMallocHost(&d->host, size);
     }
+    if (status != cudaSuccess)
+        return status;
     next = d->host + input_size;
     d->host_sequences = (struct lz_sequence *)next;
     d->output_room = sequences_size;

@@ -34,7 +34,8 @@ struct arena {
 
 template <typename T> static void take(arena *a, T **p, size_t count)
 {
-    *p = (T *)(a->base + a->used);
+    /* coder_bytes measures with no memory. */
+    *p = (T *)((uintptr_t)a->base + a->used);
     a->used = round_up(a->used + count * sizeof(T), 256);
 }
 
