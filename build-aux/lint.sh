@@ -63,7 +63,7 @@ run_tidy() {
 analyzer_known() {
     cat <<END
 access/trail.c access_trail_leave malloc-leak: the other points stay in the list
-huffman/make_lengths.h make_codes use-of-uninitialized-value: used[0..used_count) has been written
+./huffman/make_lengths.h make_codes use-of-uninitialized-value: used[0..used_count) has been written
 lib/stream.c put_parts malloc-leak: the stream's list has the parts, and others free them
 mpi/expand.c make_lanes malloc-leak: free_lanes frees what the lanes have
 mpi/operands.c look_at_sizes null-dereference: ranks_agree is true only if this rank has memory
