@@ -15,12 +15,7 @@
 
 #define LZ_INLINE BOTH_INLINE
 
-/* A static assertion in C and in C++. */
-#ifdef __cplusplus
-#define LZ_STATIC_ASSERT static_assert
-#else
-#define LZ_STATIC_ASSERT _Static_assert
-#endif
+#define LZ_STATIC_ASSERT BOTH_ASSERT
 
 /*
  * A match may be longer than LZ_MAX_MATCH, the longest that DEFLATE can code.  It is then cut into

@@ -175,11 +175,6 @@ static size_t fit_batches(int *batches, size_t batch_size, size_t segment_size,
     return capacity;
 }
 
-static size_t round_up(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
 /*
  * Allocates a batch's host memory, and pins it. Pinning costs time for each page. So the memory is
  * in huge pages, if the system has them, and is touched before it is pinned. For 320 MiB, this took
@@ -190,11 +185,11 @@ static size_t round_up(size_t n, size_t to)
 static cudaError_t make_host_memory(struct device_batch *d, size_t capacity, size_t chunks,
                                     size_t sequences)
 {
-    const size_t input_size = round_up(capacity + LZ_INPUT_PAD, 64);
-    const size_t sequences_size = round_up(sequences * sizeof(*d->host_sequences), 64);
-    const size_t spans_size = round_up(chunks * sizeof(*d->host_spans), 64);
-    const size_t results_size = round_up(chunks * sizeof(*d->host_results), 64);
-    const size_t size = round_up(
+    const size_t input_size = gpu_round_up(capacity + LZ_INPUT_PAD, 64);
+    const size_t sequences_size = gpu_round_up(sequences * sizeof(*d->host_sequences), 64);
+    const size_t spans_size = gpu_round_up(chunks * sizeof(*d->host_spans), 64);
+    const size_t results_size = gpu_round_up(chunks * sizeof(*d->host_results), 64);
+    const size_t size = gpu_round_up(
         input_size + sequences_size + spans_size + results_size + sizeof(*d->host_used), HUGE_PAGE);
     uint8_t *next;
     cudaError_t status = cudaSuccess;
@@ -387,7 +382,6 @@ struct gpu_engine *gpu_open(int device, const struct lz_level *level, size_t seg
         failed(cudaGetDeviceProperties(&properties, device), label, error) ||
         failed(gpu_code_fits_device(), properties.name, error) ||
         failed(gpu_twin(level)->load(), properties.name, error) ||
-        failed(coder_load(), properties.name, error) ||
         failed(cudaMemGetInfo(&available, &total), properties.name, error))
         return NULL;
 
@@ -471,7 +465,8 @@ bool gpu_codes(const struct gpu_engine *g)
     return g->level->split != HUFF_BEST;
 }
 
-/* Gets a batch ready for Huffman coding if it wants that. If it cannot be, it does not code. */
+/* Gets a batch ready for Huffman coding if it wants that. If it cannot be, it does not code. The
+ * kernels are loaded here, not when the engine opens, as most engines never code. */
 static void prepare_coder(struct gpu_engine *g, struct gpu_batch *b)
 {
     struct device_batch *d = (struct device_batch *)b->device;
@@ -479,8 +474,9 @@ static void prepare_coder(struct gpu_engine *g, struct gpu_batch *b)
     b->codes = b->codes && gpu_codes(g);
     if (!b->codes)
         return;
-    if (d->coder.device == NULL && (gpu_is_lost(&g->watch) || gpu_use_device(g->device) ||
-                                    coder_make(&d->coder, b->chunk_room, d->view.capacity))) {
+    if (d->coder.device == NULL &&
+        (gpu_is_lost(&g->watch) || gpu_use_device(g->device) || coder_load() ||
+         coder_make(&d->coder, b->chunk_room, d->view.capacity))) {
         (void)cudaGetLastError();
         b->codes = false;
         return;

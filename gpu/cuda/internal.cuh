@@ -84,6 +84,20 @@ struct gpu_view {
     struct gpu_result *results;
 };
 
+/* Returns the sum of the warp's values to all lanes. */
+template <typename T> static __device__ __forceinline__ T gpu_warp_sum(T value)
+{
+    for (int by = WARP / 2; by > 0; by /= 2)
+        value += __shfl_xor_sync(ALL_LANES, value, by);
+    return value;
+}
+
+/* Returns n, or the next multiple of `to`. */
+static inline size_t gpu_round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
 /* Loads the span of chunk c, as one load of 16 bytes. */
 static __device__ __forceinline__ gpu_span gpu_chunk_span(const gpu_view &v, uint32_t c)
 {

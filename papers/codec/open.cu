@@ -19,11 +19,6 @@
  * gives smaller batches, which may keep the device less busy. */
 #define SCRATCH_SHARE 3
 
-static size_t round_up(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
 void *paper_gpu_pinned(size_t size)
 {
     void *memory = NULL;
@@ -51,13 +46,13 @@ static void set_shape(struct paper_gpu *g)
     v->shape = g->format->shape(g->level);
     v->parts = g->format->parts;
     v->second =
-        is_gpulz ? (uint32_t)round_up(gpulz_flags_bound(v->shape.chunk), CODEC_ALIGNMENT) : 0;
-    v->slot = v->second + (uint32_t)round_up(v->shape.bound, CODEC_ALIGNMENT);
+        is_gpulz ? (uint32_t)gpu_round_up(gpulz_flags_bound(v->shape.chunk), CODEC_ALIGNMENT) : 0;
+    v->slot = v->second + (uint32_t)gpu_round_up(v->shape.bound, CODEC_ALIGNMENT);
     if (is_gpulz && g->level->param[GPULZ_SYMBOL] != GPULZ_AUTO)
         v->width = gpulz_width(g->level->param[GPULZ_SYMBOL]);
     if (g->format->family == CODEC_POSITION_LISTS)
         v->packed_slot =
-            (uint32_t)round_up(position_lists_packed_bound(v->shape.chunk), CODEC_ALIGNMENT);
+            (uint32_t)gpu_round_up(position_lists_packed_bound(v->shape.chunk), CODEC_ALIGNMENT);
 }
 
 /* Allocates the memory for coding and decoding up to `chunks` chunks of the paper. */

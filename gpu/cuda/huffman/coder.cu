@@ -10,15 +10,10 @@
 /* Bytes behind each segment's output that the check may read. */
 #define OUT_PAD 64
 
-static size_t round_up(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
 /* The room for a segment's output. */
 static size_t room_for(size_t length)
 {
-    return round_up(most_bytes(length) + OUT_PAD, 16);
+    return gpu_round_up(most_bytes(length) + OUT_PAD, 16);
 }
 
 static uint32_t sums_for(size_t bytes)
@@ -34,9 +29,9 @@ struct arena {
 
 template <typename T> static void take(arena *a, T **p, size_t count)
 {
-    /* coder_bytes measures with no memory. */
+    /* coder_make measures with no memory. */
     *p = (T *)((uintptr_t)a->base + a->used);
-    a->used = round_up(a->used + count * sizeof(T), 256);
+    a->used = gpu_round_up(a->used + count * sizeof(T), 256);
 }
 
 /* Lays out the arrays; `sums` is the most CRC parts of input or output. */
@@ -72,19 +67,6 @@ static void lay_out(coder_memory *m, arena *a)
     take(a, &c->packed, m->packed_room);
 }
 
-size_t coder_bytes(size_t chunks, size_t sequences)
-{
-    coder_memory m = {};
-    arena a = {NULL, 0};
-
-    m.chunks = chunks;
-    m.sequences = sequences;
-    m.sums = 2 * chunks + 2;
-    m.packed_room = chunks * (LZ_CHUNK_SIZE + LZ_CHUNK_SIZE / 64 + 256);
-    lay_out(&m, &a);
-    return a.used;
-}
-
 cudaError_t coder_make(coder_memory *m, size_t chunks, size_t sequences)
 {
     arena a = {NULL, 0};
@@ -95,10 +77,11 @@ cudaError_t coder_make(coder_memory *m, size_t chunks, size_t sequences)
     m->sequences = sequences;
     m->sums = 2 * chunks + 2;
     m->packed_room = chunks * (LZ_CHUNK_SIZE + LZ_CHUNK_SIZE / 64 + 256);
-    status = cudaMalloc(&a.base, coder_bytes(chunks, sequences));
+    lay_out(m, &a);
+    status = cudaMalloc(&m->device, a.used);
     if (status != cudaSuccess)
         return status;
-    m->device = a.base;
+    a = {m->device, 0};
     lay_out(m, &a);
     status = cudaMallocHost(&m->host, m->from_host + m->cleared + m->sums * sizeof(gpu_crc_part));
     if (status != cudaSuccess)
@@ -138,7 +121,6 @@ void coder_add(coder_memory *m, uint32_t start, uint32_t length, bool is_last)
     uint32_t *const chunk_segment = host_of(m, m->c.chunk_segment);
     gpu_crc_part *const sums = host_of(m, m->c.in_sums);
 
-    t->start = start;
     t->length = length;
     t->chunk = m->chunk;
     t->chunks = chunks;

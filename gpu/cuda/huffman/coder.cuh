@@ -21,9 +21,7 @@ struct coder_memory {
     uint32_t in_sum_count, longest, chunk;
 };
 
-/* Returns the device memory for a batch of so many chunks and sequences, in bytes. */
-size_t coder_bytes(size_t chunks, size_t sequences);
-
+/* Makes the memory for a batch of at most so many chunks and sequences. */
 cudaError_t coder_make(coder_memory *m, size_t chunks, size_t sequences);
 void coder_free(coder_memory *m);
 

@@ -9,7 +9,7 @@
  *     join      blocks.cu joins parts to blocks, by estimates
  *     plan      blocks.cu makes each block's codes and header
  *     lay out   blocks.cu chooses each block's form, and its place in the segment's output
- *     write     write.cu writes the codes of all spans of SPAN bytes side by side, and the frames:
+ *     write     write.cu writes the codes of all spans side by side, and the frames:
  *               headers, ends of blocks, marks
  *     check     check.cu decodes what was written, and compares it with the input
  *     pack      pack.cu moves the segments' outputs together, and sums up input and output
@@ -74,7 +74,7 @@ struct gpu_coded_block {
 
 /* A segment to be coded, which the host describes. */
 struct gpu_to_code {
-    uint32_t start, length;   /* its bytes in the batch's input */
+    uint32_t length;          /* its bytes */
     uint32_t chunk, chunks;   /* its first chunk, and their number */
     uint32_t out;             /* where its output starts; a multiple of 16 */
     uint32_t is_last;         /* 1: its last block is final; 0: it ends with the mark (HUFF_MARK) */
@@ -209,14 +209,6 @@ static __device__ __forceinline__ void gpu_walk(const gpu_sequences &s, const ui
             i++;
         }
     }
-}
-
-/* The sum of the warp's values, in all lanes. */
-template <typename T> static __device__ __forceinline__ T gpu_warp_sum(T value)
-{
-    for (int by = WARP / 2; by > 0; by /= 2)
-        value += __shfl_xor_sync(ALL_LANES, value, by);
-    return value;
 }
 
 /* The extra bits of entry i of a table by symbol. */

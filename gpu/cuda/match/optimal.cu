@@ -66,13 +66,6 @@ struct alignas(16) optimal_scratch {
     uint32_t block_of[UNITS];
 };
 
-template <typename T> static __device__ __forceinline__ T warp_sum(T x)
-{
-    for (int i = WARP / 2; i > 0; i /= 2)
-        x += __shfl_xor_sync(ALL_LANES, x, i);
-    return x;
-}
-
 /* Blocks of threads that make a chunk's links. Hashes of 16 bits take two blocks (links.cuh), those
  * of prefixes 0, 5, 6 and 7 one. The last two blocks are for the prefixes that some levels leave
  * out. */
@@ -449,8 +442,8 @@ static __device__ __forceinline__ void add_up(const uint32_t counts[SYMBOLS_A_LA
         else
             *distances += counts[i];
     }
-    *litlens = warp_sum(*litlens);
-    *distances = warp_sum(*distances);
+    *litlens = gpu_warp_sum(*litlens);
+    *distances = gpu_warp_sum(*distances);
 }
 
 /* Returns the estimated size of a block with these counts, in 1/256 bits, to all lanes. */
@@ -467,7 +460,7 @@ static __device__ uint64_t estimate(const uint32_t counts[SYMBOLS_A_LANE], uint3
         size += lz_symbol_size(counts[i],
                                threadIdx.x + WARP * i < DEFLATE_LITLEN_SYMBOLS ? litlen : distance,
                                header_cost);
-    return warp_sum(size);
+    return gpu_warp_sum(size);
 }
 
 static __device__ void load_counts(uint32_t counts[SYMBOLS_A_LANE], const uint32_t *from)
